@@ -1,0 +1,17 @@
+"""Attribute selection and dimensionality reduction of tables."""
+
+from tamiz.registry import Registry
+
+__version__ = "0.1.0"
+
+registry = Registry(
+    __name__,
+    """
+    RankSelector    selection:RankSelector      selector  Columns ranked one by one
+    SubsetSelector  selection:SubsetSelector    selector  Columns chosen together
+    open_source     sources:open_source         function  A table opened
+    study           _study:study                function  A table studied
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

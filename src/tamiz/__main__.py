@@ -1,0 +1,5 @@
+"""`python -m tamiz` is the `tamiz` command."""
+
+from tamiz.cli import main
+
+main()

@@ -1,0 +1,14 @@
+"""What tamiz raises and warns with.
+
+A value that cannot be used is a ValueError, an argument of the wrong type a TypeError, a file that cannot be
+read or written an OSError, memory that is not there a MemoryError: the built-in classes, so that callers need
+no import from here to catch them.
+"""
+
+
+class DataError(ValueError):
+    """The table cannot be used as it is; the message names the column, row or line and the way out."""
+
+
+class TamizWarning(UserWarning):
+    """Something a reader of the numbers must know: rows dropped, gaps filled, a subset of no columns."""

@@ -1,0 +1,123 @@
+"""Threads: blocks of work in a fixed order, and BLAS held at one thread while they run.
+
+Work is split by the size of the data, never by the number of threads, and results are combined in the order of
+the blocks: the same bits at any `n_jobs`. A `session` is opened by every fit; inside it `map_blocks` shares one
+pool. A block that itself calls `map_blocks` runs its part alone, so pools never wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+_pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_pool", default=None)
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Return the threads that `n_jobs` stands for: None is every core this process may use, -1 likewise."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs != int(n_jobs)):
+        raise ValueError(f"n_jobs must be a positive number, -1 or None, got {n_jobs!r}.")
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    cores = min(_affinity(), _cgroup_quota() or _affinity(), _openmp_limit() or _affinity())
+    return max(1, cores + 1 + int(n_jobs)) if n_jobs is not None else cores
+
+
+def _affinity() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _cgroup_quota() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        return max(1, round(int(quota) / int(period))) if quota != "max" else None
+    except (OSError, ValueError):
+        return None
+
+
+def _openmp_limit() -> int | None:
+    value = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return int(value) if value.isdigit() and int(value) > 0 else None
+
+
+class _BlasLimit:
+    """One limit for the process, counted: the first session sets it, the last one lifts it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._limit = ThreadpoolController().limit(limits=1)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if self._holders == 0:
+                    self._limit.restore_original_limits()
+
+
+_blas = _BlasLimit()
+
+
+@contextmanager
+def session(n_jobs: int | None = None) -> Iterator[None]:
+    """Open a pool of `n_jobs` threads for `map_blocks`, BLAS at one thread; inside a session it changes nothing."""
+    if _pool.get() is not None:
+        yield
+        return
+    threads = n_threads(n_jobs)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="tamiz")
+    token = _pool.set((pool, threads))
+    try:
+        with _blas.held():
+            yield
+    finally:
+        _pool.reset(token)
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+    """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
+
+    At most two items a thread are under way, so a long iterable of large blocks is never held whole.
+    """
+    opened = _pool.get()
+    if opened is None or opened[1] == 1:
+        yield from map(function, items)
+        return
+    pool, threads = opened
+    # A context variable is not seen by the pool's threads: a nested call there finds no pool and runs alone.
+    waiting: deque[Future[Answer]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def spans(n: int, size: int) -> list[tuple[int, int]]:
+    """Return the ranges [start, stop) of at most `size` that cover 0 .. n."""
+    return [(start, min(start + size, n)) for start in range(0, n, size)]

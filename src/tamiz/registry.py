@@ -1,0 +1,79 @@
+"""Methods by name: one line of text each, classes loaded when asked for.
+
+A registry is read as text so that `tamiz --help` can list every method without importing numpy. A line holds
+the name, "module:Name" (the module relative to the package), the kind and the label:
+
+    information_gain   information_gain:InformationGain   relevance   Information gain
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a registry."""
+
+    name: str
+    package: str
+    module: str
+    attribute: str
+    kind: str
+    label: str
+
+    def load(self) -> Any:
+        """Return the class or function that the line names."""
+        return getattr(import_module(f"{self.package}.{self.module}"), self.attribute)
+
+
+class Registry:
+    """The lines of one package."""
+
+    def __init__(self, package: str, lines: str) -> None:
+        self.package = package
+        self._entries: dict[str, Entry] = {}
+        for line in filter(None, map(str.strip, lines.splitlines())):
+            name, target, kind, label = line.split(maxsplit=3)
+            module, _, attribute = target.partition(":")
+            self._entries[name] = Entry(name, package, module, attribute, kind, label)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries:
+            raise ValueError(
+                f"{self.package} has no {name!r}{suggestion(name, self._entries)}; it has {', '.join(self._entries)}."
+            )
+        return self._entries[name]
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        """Return the lines of one kind, in the order of the text."""
+        return [entry for entry in self if entry.kind == kind]
+
+    def lazy_module(self) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+        """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its members on first use."""
+        members = {entry.attribute: entry for entry in self}
+
+        def load(attribute: str) -> Any:
+            if attribute not in members:
+                raise AttributeError(f"module {self.package!r} has no attribute {attribute!r}")
+            return members[attribute].load()
+
+        return load, lambda: sorted(members), list(members)
+
+    def stub(self) -> str:
+        """Return the type stub of the package: the same members, imported where a type checker sees them."""
+        lines = [f"from {e.package}.{e.module} import {e.attribute} as {e.attribute}" for e in self]
+        return "\n".join(["from tamiz.registry import Registry", *sorted(lines), "", "registry: Registry", ""])
+
+
+def suggestion(name: str, known: Any) -> str:
+    """Return `" (did you mean 'x'?)"` for the closest known name, or nothing."""
+    close = get_close_matches(str(name), [str(k) for k in known], n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
