@@ -1,1 +1,23 @@
-"""x"""
+"""Where rows come from: arrays, data frames and files, each turned into one kind of table."""
+
+from __future__ import annotations
+
+from tamiz.registry import Registry
+
+registry = Registry(
+    __name__,
+    """
+    open_source  open:open_source   function  A table opened
+    as_source    open:as_source     function  Rows and target as fit takes them
+    Source       base:Source        base      Where rows come from
+    csv          text:open_text       file   Comma separated values
+    tsv          text:open_text       file   Tab separated values
+    txt          text:open_text       file   Separated values
+    parquet      parquet:open_parquet file   Parquet
+    arrow        parquet:open_arrow   file   Arrow IPC
+    feather      parquet:open_arrow   file   Feather
+    arff         arff:open_arff       file   Weka's attribute relation file format
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

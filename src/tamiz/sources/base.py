@@ -1,0 +1,60 @@
+"""Where rows come from: a schema, blocks, and one loop that fills statistics from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVarTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel, progress
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Block, Statistic
+
+Statistics = TypeVarTuple("Statistics")
+Gather: TypeAlias = "Callable[[Unpack[tuple[Statistic, ...]]], tuple[Statistic, ...]]"
+
+# Rows of one piece of work. Statistics are filled piece by piece and merged in order, so it fixes the last bits of
+# every sum: a table gives the same numbers from memory, from a file and at any number of threads.
+PIECE_ROWS = 2**15
+
+
+class Source(ABC):
+    """A table that can be read again and again.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    @abstractmethod
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows that count, in order, with the given source columns (all that take part by default)."""
+
+    @abstractmethod
+    def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
+        """Return columns of the table as the user gave it, dtypes and all, for the rows that count or some of them."""
+
+    def reduce(self, *statistics: Unpack[Statistics]) -> tuple[Unpack[Statistics]]:
+        """Return filled copies of empty statistics, in one pass over the blocks."""
+        wanted: list[Any] = list(statistics)
+        columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
+        totals = [statistic.empty() for statistic in wanted]
+
+        def fill(piece: Block) -> list[Any]:
+            return [statistic.empty().update(piece) for statistic in wanted]
+
+        done = 0
+        pieces = (piece for block in self.blocks(columns) for piece in block.pieces(PIECE_ROWS))
+        for filled in parallel.map_blocks(fill, pieces):
+            for total, part in zip(totals, filled, strict=True):
+                total.merge(part)
+            done += PIECE_ROWS
+            progress.tell("Reading rows", min(done, self.schema.n_rows), self.schema.n_rows)
+        for total in totals:
+            total.finish()
+        return tuple(totals)  # type: ignore[return-value]

@@ -1,0 +1,220 @@
+"""The kind of a column, and its values as numbers or codes: one set of rules for every source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.sources.raw import RawColumn
+from tamiz.sources.schema import Column, Kind, sort_levels
+
+# An integer target of more values than this is a number, not a set of classes.
+MOST_INTEGER_CLASSES = 20
+# Below this many rows, values that all differ say little about whether they are names of rows.
+FEWEST_ID_ROWS = 10
+# Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
+FEWEST_TEXT_LEVELS = 20
+
+_ID_NAME = re.compile(r"(^|[_. ])(id|ids|uuid|guid|rownames?|index|key)$|^unnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A column with its kind, and its values: float64 with NaN, int32 codes with -1, or None when left out."""
+
+    column: Column
+    values: NDArray[Any] | None
+
+
+def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str]) -> Encoded:
+    """Give a feature its kind. `row` words a position for a message: "line 12" or "row 11"."""
+    kind = override or raw.kind
+    if kind in ("text", "id"):
+        missing = _n_missing(raw)
+        return Encoded(Column(raw.name, kind, n_missing=missing, left_out=f"declared as {kind}"), None)
+    if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
+        return _encode_levels(raw, kind, guessed=kind is None)
+    return _encode_numbers(raw, kind, row, guessed=kind is None)
+
+
+def encode_target(raw: RawColumn, override: Kind | None, row: Callable[[int], str]) -> Encoded:
+    """Give the target its kind: text, boolean and categorical are classes, and integers of up to 20 values."""
+    kind = override or raw.kind
+    if kind in ("text", "id"):
+        kind = "categorical"
+    if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
+        return _encode_levels(raw, kind, guessed=False)
+    encoded = _encode_numbers(raw, kind, row, guessed=False)
+    values = encoded.values
+    assert values is not None
+    if kind is None and encoded.column.kind == "numeric":
+        distinct = np.unique(values[~np.isnan(values)])
+        if len(distinct) <= MOST_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
+            return _encode_levels(raw, "categorical", guessed=False)
+    return encoded
+
+
+def _is_number(values: NDArray[np.float64] | pa.Array) -> bool:
+    if isinstance(values, np.ndarray):
+        return True
+    kind = values.type
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        or pa.types.is_temporal(kind) or pa.types.is_null(kind)
+    )  # fmt: skip
+
+
+def _n_missing(raw: RawColumn) -> int:
+    return int(np.isnan(raw.values).sum()) if isinstance(raw.values, np.ndarray) else int(raw.values.null_count)
+
+
+def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str], *, guessed: bool) -> Encoded:
+    numbers, is_date = to_numbers(raw, row)
+    finite = np.isfinite(numbers)
+    n_missing = len(numbers) - int(np.count_nonzero(finite))
+    if n_missing and np.isinf(numbers).any():
+        at = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise DataError(
+            f"{row(at)}, column {raw.name}: {numbers[at]} is infinite (infinity is no measurement). "
+            "Leave the value empty if it is not known, or replace it."
+        )
+    kind = kind or ("date" if is_date else "numeric")
+    return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
+
+
+def number_column(name: str, kind: Kind, numbers: NDArray[np.float64], n_missing: int, *, guessed: bool) -> Column:
+    """Describe a column of numbers whose missing ones are NaN."""
+    if n_missing == len(numbers):
+        return Column(name, kind, n_missing=n_missing, constant=True, left_out="no value is present")
+    first = numbers[0]
+    # Most columns differ in their first rows: look at the whole only when they do not.
+    constant = n_missing == 0 and bool(numbers[-1] == first) and bool((numbers == first).all())
+    if guessed and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers)):
+        return Column(name, "id", n_missing=0, left_out=reason)
+    return Column(name, kind, n_missing=n_missing, constant=constant)
+
+
+def _id_reason(name: str, numbers: NDArray[np.float64]) -> str | None:
+    n = len(numbers)
+    if n < FEWEST_ID_ROWS:
+        return None
+    head = numbers[:FEWEST_ID_ROWS]
+    if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
+        return "it numbers the rows"
+    if _ID_NAME.search(name) and np.all(head == np.floor(head)) and len(np.unique(numbers)) == n:
+        return "every value is another one, and its name says that it identifies rows"
+    return None
+
+
+def to_numbers(raw: RawColumn, row: Callable[[int], str]) -> tuple[NDArray[np.float64], bool]:
+    """Return the values as float64 with NaN for missing, and whether they are dates (seconds since 1970)."""
+    values = raw.values
+    if isinstance(values, np.ndarray):
+        return values, False
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_null(values.type):
+        return np.full(len(values), np.nan), False
+    if pa.types.is_temporal(values.type):
+        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+            micros = values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+            return _with_nan(micros.cast(pa.float64(), safe=False)) / 1e6, True
+        return _with_nan(values.cast(pa.int64()).cast(pa.float64(), safe=False)), False
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return _parse_numbers(raw.name, values, row), False
+    return _with_nan(values.cast(pa.float64(), safe=False)), False
+
+
+def _with_nan(values: pa.Array) -> NDArray[np.float64]:
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> NDArray[np.float64]:
+    try:
+        return _with_nan(pc.utf8_trim_whitespace(values).cast(pa.float64()))
+    except pa.ArrowInvalid:
+        for at, text in enumerate(values.to_pylist()):
+            if text is not None and not _reads_as_number(text):
+                raise DataError(f"{row(at)}, column {name}: {text!r} is not a number.") from None
+        return np.array([np.nan if text is None else float(text) for text in values.to_pylist()])
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encoded:
+    codes, present = _observed(raw)
+    levels = sort_levels(present)
+    n_missing = int(np.count_nonzero(codes < 0))
+    n = len(codes)
+    if not levels:
+        return Encoded(
+            Column(raw.name, kind or "categorical", n_missing=n, constant=True, left_out="no value is present"), None
+        )
+    if guessed and (reason := _text_reason(levels, n - n_missing)):
+        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
+    if kind is None:
+        kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
+    order = {level: code for code, level in enumerate(levels)}
+    table = np.array([order[level] for level in present] + [-1], dtype=np.int32)
+    constant = len(levels) == 1 and n_missing == 0
+    column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
+    return Encoded(column, table.take(codes, mode="wrap"))
+
+
+def _text_reason(levels: list[str], n_present: int) -> tuple[Kind, str] | None:
+    if len(levels) == n_present and n_present >= FEWEST_ID_ROWS:
+        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2
+        return ("text", "free text: every value is another one") if prose else ("id", "every value is another one")
+    if len(levels) > FEWEST_TEXT_LEVELS and 2 * len(levels) > n_present:
+        return "text", f"{len(levels):,} different values in {n_present:,} rows"
+    return None
+
+
+def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
+    """Return codes into the values that occur (-1 where missing), and those values as text."""
+    values = raw.values
+    if isinstance(values, np.ndarray):
+        distinct, codes = np.unique(values, return_inverse=True)
+        codes = codes.astype(np.int32)
+        if len(distinct) and np.isnan(distinct[-1]):
+            codes[codes == len(distinct) - 1] = -1
+            distinct = distinct[:-1]
+        return codes, [_number_text(value) for value in distinct]
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    indices = encoded.indices
+    if indices.null_count:
+        indices = indices.fill_null(-1) if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int32()).fill_null(-1)
+    codes = indices.to_numpy(zero_copy_only=False)
+    words = [_level_text(value) for value in encoded.dictionary.to_pylist()]
+    counts = np.bincount(np.asarray(codes, dtype=np.int64) + 1, minlength=len(words) + 1)[1:]
+    if len(set(words)) == len(words) and counts.all() and None not in words:
+        return codes, words  # type: ignore[return-value]
+    seen = {word: code for code, word in enumerate(dict.fromkeys(w for w, c in zip(words, counts, strict=True) if c and w is not None))}
+    table = np.array([seen.get(word, -1) if word is not None else -1 for word in words] + [-1], dtype=np.int32)
+    return table[codes], list(seen)
+
+
+def _level_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value)
+    return _number_text(value) if isinstance(value, int | float) else str(value)
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))

@@ -1,0 +1,157 @@
+"""Tables in memory: arrays, and data frames of every library that narwhals knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.sources.kinds import number_column
+from tamiz.sources.raw import RawColumn
+from tamiz.sources.schema import Column, Schema
+from tamiz.sources.table import Roles, TableSource, build
+
+
+def is_frame(data: Any) -> bool:
+    """Whether narwhals takes it for a data frame."""
+    native = nw.from_native(data, pass_through=True, allow_series=False)
+    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def column_of(values: Any, name: str) -> RawColumn:
+    """Turn one column that came beside the table (a target, weights) into a raw column."""
+    series = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(series, nw.DataFrame):
+        if len(series.columns) != 1:
+            raise DataError(f"The {name} must be one column, got {len(series.columns)}.")
+        series = series[series.columns[0]]
+    if isinstance(series, nw.Series):
+        return _from_series(str(series.name) if series.name not in (None, "") else name, series)
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"The {name} must be one column, got an array of shape {array.shape}.")
+    return _from_array(name, array)
+
+
+def open_frame(data: Any, roles: Roles) -> TableSource:
+    """Open a data frame."""
+    opened = nw.from_native(data, allow_series=False)
+    frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    _check_shape(len(frame), len(frame.columns))
+    raw = {str(name): name for name in frame.columns}
+    names = [str(name) for name in frame.columns]
+
+    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        part = frame.select([raw[name] for name in wanted])
+        return (part if len(rows) == len(part) else part[rows.tolist(), :]).to_native()
+
+    return build(names, lambda name: _from_series(name, frame[raw[name]]), roles, frame_of)
+
+
+def open_array(data: Any, roles: Roles) -> TableSource:
+    """Open an array of two dimensions; its columns are called x0, x1, ..."""
+    array = data if isinstance(data, np.ndarray) else np.asarray(data)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: a table has "
+            "rows and columns, array.reshape(-1, 1) is one column, array.reshape(1, -1) one row."
+        )
+    _check_shape(*array.shape)
+    if np.iscomplexobj(array):
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    names = [f"x{j}" for j in range(array.shape[1])]
+
+    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        return array[np.ix_(rows, [int(name[1:]) for name in wanted])]
+
+    if array.dtype.kind in "fiu" and roles.kinds is None:
+        return _open_numbers(array, names, roles, frame_of)
+    return build(names, lambda name: _from_array(name, array[:, int(name[1:])]), roles, frame_of)
+
+
+def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of: Any) -> TableSource:
+    """Open a matrix of numbers as it lies in memory: nothing is copied but what must change."""
+    # The target and the weights take the general road, over a table of one column that stands for the others.
+    stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
+    frame = build(["x0"], lambda _: stand_in, roles, frame_of)
+    numbers = np.asarray(array, dtype=np.float64)
+    if frame.schema.n_dropped:
+        numbers = numbers[frame.row_numbers]
+    columns: list[Column] = []
+    finite = np.isfinite(numbers)
+    n_missing = len(numbers) - np.count_nonzero(finite, axis=0)
+    for j, name in enumerate(names):
+        column = numbers[:, j]
+        if n_missing[j] and np.isinf(column).any():
+            at = int(np.flatnonzero(np.isinf(column))[0])
+            raise DataError(
+                f"row {int(frame.row_numbers[at])}, column {name}: {column[at]} is infinite (infinity is no measurement). "
+                "Leave the value NaN if it is not known, or replace it."
+            )
+        columns.append(number_column(name, "numeric", column, int(n_missing[j]), guessed=True))
+    told = frame.schema
+    schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
+    if len(schema.numeric) < len(columns):
+        numbers = numbers[:, list(schema.numeric)]
+    (block,) = frame.blocks()
+    codes = np.empty((len(numbers), 0), dtype=np.int32)
+    return TableSource(schema, numbers, codes, block.y, block.weight, frame.row_numbers, frame_of)
+
+
+def _check_shape(n_rows: int, n_columns: int) -> None:
+    if n_rows == 0:
+        raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
+    if n_columns == 0:
+        raise DataError(f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+
+
+def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
+    dtype = series.dtype
+    if dtype.is_float():
+        return RawColumn(name, np.asarray(series.to_numpy(), dtype=np.float64))
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        return RawColumn(name, _chunk(series.to_arrow()), "categorical")
+    if isinstance(dtype, nw.Object | nw.Unknown):
+        return _from_array(name, series.to_numpy())
+    return _from_arrow(name, _chunk(series.to_arrow()))
+
+
+def _chunk(values: Any) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
+    if array.dtype.kind in "fiu":
+        return RawColumn(name, np.ascontiguousarray(array, dtype=np.float64))
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
+    try:
+        return _from_arrow(name, pa.array(values))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is nw.Unknown or (isinstance(value, float) and value != value) or str(value) == "<NA>"
+
+
+def _from_arrow(name: str, values: pa.Array) -> RawColumn:
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return RawColumn(name, values, "categorical")
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError(
+            f"Column {name}: values of type {kind} cannot be used; every argument must be a string or a number, a "
+            "boolean or a date. Leave the column out or turn it into one of these."
+        )
+    if pa.types.is_string_view(kind):
+        values = values.cast(pa.string())
+    return RawColumn(name, values)

@@ -1,0 +1,97 @@
+"""One door for every table: `open_source` by name or data, `as_source` for what `fit` is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.sources import registry
+from tamiz.sources.base import Source
+from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
+from tamiz.sources.schema import Kind
+from tamiz.sources.table import Roles
+
+
+def open_source(
+    data: Any, target: Any = None, *, kinds: Mapping[str, Kind] | Kind | None = None, weight: Any = None
+) -> Source:
+    """Open a table: a file, an array or a data frame.
+
+    Parameters
+    ----------
+    data : path, array of shape (n_samples, n_columns) or data frame
+        CSV, TSV, Parquet, Arrow or ARFF by the name's ending; pandas, polars or Arrow frames; a numpy array.
+    target : str or array of shape (n_samples,), default=None
+        The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers of up
+        to 20 distinct values; other numbers are numbers. Rows without a target are left out, and their number is told.
+    kinds : mapping of name to kind, or one kind for every column but the target, default=None
+        "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out.
+    weight : str or array of shape (n_samples,), default=None
+        The name of a column with the weight of every row, or the weights.
+
+    Returns
+    -------
+    Source
+        With its `schema`: kinds, levels, missing values, and the columns left out with the reason.
+
+    Raises
+    ------
+    DataError
+        When the table, a column or a value cannot be used; the message says which.
+    OSError
+        When the file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz import open_source
+    >>> source = open_source(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]]), target=["a", "b", "a"])
+    >>> [(column.name, column.kind, column.n_missing) for column in source.schema.columns]
+    [('x0', 'numeric', 0), ('x1', 'numeric', 1)]
+    >>> source.schema.target.levels
+    ('a', 'b')
+    """
+    roles = Roles(_role(target, "target"), _role(weight, "weight"), kinds)
+    if isinstance(data, str | os.PathLike):
+        return _open_file(Path(data), roles)
+    if sparse.issparse(data):
+        raise TypeError("Sparse data are not read yet: pass a dense array, X.toarray().")
+    source = open_frame(data, roles) if is_frame(data) else open_array(data, roles)
+    _check_lengths(source, roles)
+    return source
+
+
+def as_source(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
+    """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is."""
+    if isinstance(X, Source):
+        if y is not None or sample_weight is not None:
+            raise TypeError("A source has its own target and weights: pass them to open_source, not to fit.")
+        return X
+    return open_source(X, y, weight=sample_weight)
+
+
+def _role(given: Any, name: str) -> Any:
+    return given if given is None or isinstance(given, str) else column_of(given, name)
+
+
+def _check_lengths(source: Source, roles: Roles) -> None:
+    n = source.schema.n_rows + source.schema.n_dropped
+    for role, column in (("target", roles.target), ("weight", roles.weight)):
+        if column is not None and not isinstance(column, str) and len(column) != n:
+            raise DataError(f"The {role} has {len(column)} values and the table {n} rows: inconsistent numbers of samples.")
+
+
+def _open_file(path: Path, roles: Roles) -> Source:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it.")
+    readers = {entry.name: entry for entry in registry.of_kind("file")}
+    ending = path.suffix.lstrip(".").lower()
+    reader = readers.get(ending, readers["csv"])
+    return reader.load()(path, roles)  # type: ignore[no-any-return]

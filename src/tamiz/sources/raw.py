@@ -1,0 +1,41 @@
+"""A column as a reader hands it over, before it has a kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tamiz.sources.schema import Kind
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """Values and what the source itself declares about them.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray or pyarrow.Array
+        float64 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
+        integer or floating point, null for missing.
+    kind : Kind or None
+        The kind that the source declares (a data frame's category, ARFF's nominal), None where it is to be guessed.
+    """
+
+    name: str
+    values: NDArray[np.float64] | pa.Array
+    kind: Kind | None = None
+
+    def take(self, rows: NDArray[Any]) -> RawColumn:
+        """Return the column with some of its rows; `rows` are numbers, or booleans as long as the column."""
+        if isinstance(self.values, np.ndarray):
+            return replace(self, values=self.values[rows])
+        index = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return replace(self, values=self.values.take(pa.array(index)))
+
+    def __len__(self) -> int:
+        return len(self.values)

@@ -1,0 +1,125 @@
+"""What a table's columns are: kinds, levels, gaps, and which are left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
+KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "categorical", "boolean", "date", "text", "id"}
+        Dates count as numbers: seconds since 1970-01-01.
+    levels : tuple of str
+        The values of a categorical or boolean column, sorted: as numbers where all are numbers, as text otherwise.
+    n_missing : int
+    constant : bool
+        Whether all present values are equal.
+    left_out : str or None
+        Why the column takes no part, or None.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...] = ()
+    n_missing: int = 0
+    constant: bool = False
+    left_out: str | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column is held as float64 (numeric and date) rather than as codes of levels."""
+        return self.kind in ("numeric", "date")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, the target and the weight apart.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        Every column but target and weight, in the table's order, those left out among them.
+    n_rows : int
+        Rows that count: those with a target, where there is one.
+    target : Column or None
+        Categorical or boolean: classes, the levels in code order. Numeric: a number.
+    weight : str or None
+        The name of the weights, where rows have any.
+    n_dropped : int
+        Rows left out because their target is missing.
+    notes : tuple of str
+        What a reader of the numbers must know, a sentence each.
+    """
+
+    columns: tuple[Column, ...]
+    n_rows: int
+    target: Column | None = None
+    weight: str | None = None
+    n_dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, those left out among them. As a column's number it stands for the target."""
+        return len(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def used(self) -> NDArray[np.intp]:
+        """Numbers of the columns that take part."""
+        return np.array([j for j, c in enumerate(self.columns) if c.left_out is None], dtype=np.intp)
+
+    @cached_property
+    def numeric(self) -> tuple[int, ...]:
+        """Numbers of the columns held as float64."""
+        return tuple(int(j) for j in self.used if self.columns[j].is_number)
+
+    @cached_property
+    def categorical(self) -> tuple[int, ...]:
+        """Numbers of the columns held as codes."""
+        return tuple(int(j) for j in self.used if not self.columns[j].is_number)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target is a set of classes."""
+        return self.target is not None and not self.target.is_number
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the target, 0 where it has none."""
+        return len(self.target.levels) if self.target is not None and self.has_classes else 0
+
+    def describe(self, j: int) -> Column:
+        """Return column j, or the target for j = n_columns."""
+        if j < self.n_columns:
+            return self.columns[j]
+        if self.target is None:
+            raise IndexError("The table has no target.")
+        return self.target
+
+
+def sort_levels(levels: Iterable[str]) -> list[str]:
+    """Sort levels as numbers where every one is a number, as text otherwise: one order whatever the source."""
+    listed = list(levels)
+    try:
+        return sorted(listed, key=lambda level: (float(level), level))
+    except ValueError:
+        return sorted(listed)
