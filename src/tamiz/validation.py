@@ -12,17 +12,18 @@ from tamiz.registry import suggestion
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
     """Return `value` as an int within [low, high]."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
-    if value < low or (high is not None and value > high):
+    number = int(value)
+    if number < low or (high is not None and number > high):
         limit = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be {limit}, got {value}.")
-    return int(value)
+        raise ValueError(f"{name} must be {limit}, got {number}.")
+    return number
 
 
 def check_real(name: str, value: Any, *, low: float | None = None) -> float:
     """Return `value` as a float of at least `low`."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     if value != value or (low is not None and value < low):
         raise ValueError(f"{name} must be {'a number' if low is None else f'at least {low}'}, got {value}.")

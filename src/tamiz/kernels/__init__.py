@@ -8,29 +8,27 @@ compiled once, for C-contiguous read-only inputs, and never again for the layout
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 from numba import types
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered so that they vectorise; NaN and infinities keep their meaning.
 SUMS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 
-def jit(signature: Any, *, sums: bool = False) -> Callable[[Function], Function]:
+def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel for one signature and keep it on disk, or in this process where the disk is read-only."""
     options = {"nogil": True, "fastmath": set(SUMS) if sums else False}
 
-    def compile_(function: Function) -> Function:
+    def compile_(function: Callable[..., Any]) -> Any:
         try:
             compiled = numba.njit(signature, cache=True, **options)(function)
         except RuntimeError as error:
             if "cache" not in str(error):
                 raise
             compiled = numba.njit(signature, **options)(function)
-        return compiled  # type: ignore[no-any-return]
+        return compiled
 
     return compile_
 

@@ -1,1 +1,23 @@
-"""x"""
+"""A study's result, and the one HTML file made of it.
+
+A section of the report is a function that collects what it shows from the result into a dictionary (or returns
+None where there is nothing to show) and a template of the same name that draws it. A new section is one file, one
+template and one line below; the order of the lines is the order on the page.
+"""
+
+from tamiz.registry import Registry
+
+registry = Registry(
+    __name__,
+    """
+    result    result:Result              result    What a study found
+    render    html:render                function  The result as an HTML page
+    write     html:write                 function  The result as an HTML file
+    table     table:collect_table        section   The table
+    ranking   ranking:collect_ranking    section   The ranking
+    subset    subset:collect_subset      section   The subset
+    maps      maps:collect_maps          section   The maps
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

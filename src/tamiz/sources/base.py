@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias, TypeVarTuple, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.base import Block
 
 Statistics = TypeVarTuple("Statistics")
-Gather: TypeAlias = "Callable[[Unpack[tuple[Statistic, ...]]], tuple[Statistic, ...]]"
 
 # Rows of one piece of work. Statistics are filled piece by piece and merged in order, so it fixes the last bits of
 # every sum: a table gives the same numbers from memory, from a file and at any number of threads.
@@ -39,7 +39,12 @@ class Source(ABC):
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it, dtypes and all, for the rows that count or some of them."""
 
-    def reduce(self, *statistics: Unpack[Statistics]) -> tuple[Unpack[Statistics]]:
+    @property
+    @abstractmethod
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The number that every row that counts has in the user's table."""
+
+    def reduce(self, *statistics: *Statistics) -> tuple[*Statistics]:
         """Return filled copies of empty statistics, in one pass over the blocks."""
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
@@ -57,4 +62,14 @@ class Source(ABC):
             progress.tell("Reading rows", min(done, self.schema.n_rows), self.schema.n_rows)
         for total in totals:
             total.finish()
-        return tuple(totals)  # type: ignore[return-value]
+        return tuple(totals)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the schema and of every value, equal for equal tables."""
+        digest = hashlib.sha256(repr(self.schema).encode())
+        for block in self.blocks():
+            for column in (*block.numeric_columns, *block.code_columns):
+                digest.update(block.column(column).data)
+            for rows in (block.y, block.weight):
+                digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
+        return digest.hexdigest()

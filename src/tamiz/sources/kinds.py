@@ -23,7 +23,7 @@ FEWEST_ID_ROWS = 10
 # Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
 FEWEST_TEXT_LEVELS = 20
 
-_ID_NAME = re.compile(r"(^|[_. ])(id|ids|uuid|guid|rownames?|index|key)$|^unnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
+_ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,21 @@ def _n_missing(raw: RawColumn) -> int:
 
 def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str], *, guessed: bool) -> Encoded:
     numbers, is_date = to_numbers(raw, row)
-    finite = np.isfinite(numbers)
-    n_missing = len(numbers) - int(np.count_nonzero(finite))
+    n_missing = refuse_infinite(numbers, raw.name, row)
+    kind = kind or ("date" if is_date else "numeric")
+    return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
+
+
+def refuse_infinite(numbers: NDArray[np.float64], name: str, row: Callable[[int], str]) -> int:
+    """Refuse infinities, naming the first, and return how many numbers are missing."""
+    n_missing = len(numbers) - int(np.count_nonzero(np.isfinite(numbers)))
     if n_missing and np.isinf(numbers).any():
         at = int(np.flatnonzero(np.isinf(numbers))[0])
         raise DataError(
-            f"{row(at)}, column {raw.name}: {numbers[at]} is infinite (infinity is no measurement). "
+            f"{row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
             "Leave the value empty if it is not known, or replace it."
         )
-    kind = kind or ("date" if is_date else "numeric")
-    return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
+    return n_missing
 
 
 def number_column(name: str, kind: Kind, numbers: NDArray[np.float64], n_missing: int, *, guessed: bool) -> Column:
@@ -164,7 +169,7 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
         return Encoded(
             Column(raw.name, kind or "categorical", n_missing=n, constant=True, left_out="no value is present"), None
         )
-    if guessed and (reason := _text_reason(levels, n - n_missing)):
+    if guessed and (reason := _text_reason(raw.name, levels, n - n_missing)):
         return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
@@ -175,9 +180,9 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
     return Encoded(column, table.take(codes, mode="wrap"))
 
 
-def _text_reason(levels: list[str], n_present: int) -> tuple[Kind, str] | None:
+def _text_reason(name: str, levels: list[str], n_present: int) -> tuple[Kind, str] | None:
     if len(levels) == n_present and n_present >= FEWEST_ID_ROWS:
-        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2
+        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2 and not _ID_NAME.search(name)
         return ("text", "free text: every value is another one") if prose else ("id", "every value is another one")
     if len(levels) > FEWEST_TEXT_LEVELS and 2 * len(levels) > n_present:
         return "text", f"{len(levels):,} different values in {n_present:,} rows"
@@ -206,6 +211,14 @@ def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     seen = {word: code for code, word in enumerate(dict.fromkeys(w for w, c in zip(words, counts, strict=True) if c and w is not None))}
     table = np.array([seen.get(word, -1) if word is not None else -1 for word in words] + [-1], dtype=np.int32)
     return table[codes], list(seen)
+
+
+def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[np.int32]:
+    """Return codes into given levels; a value that is not among them is missing."""
+    codes, present = _observed(raw)
+    order = {level: code for code, level in enumerate(levels)}
+    table = np.array([order.get(level, -1) for level in present] + [-1], dtype=np.int32)
+    return table.take(codes, mode="wrap")
 
 
 def _level_text(value: Any) -> str | None:

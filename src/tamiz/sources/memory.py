@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.sources.kinds import number_column
+from tamiz.sources.kinds import number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.table import Roles, TableSource, build
@@ -40,23 +40,20 @@ def column_of(values: Any, name: str) -> RawColumn:
     return _from_array(name, array)
 
 
-def open_frame(data: Any, roles: Roles) -> TableSource:
-    """Open a data frame."""
-    opened = nw.from_native(data, allow_series=False)
-    frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
-    _check_shape(len(frame), len(frame.columns))
-    raw = {str(name): name for name in frame.columns}
-    names = [str(name) for name in frame.columns]
-
-    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        part = frame.select([raw[name] for name in wanted])
-        return (part if len(rows) == len(part) else part[rows.tolist(), :]).to_native()
-
-    return build(names, lambda name: _from_series(name, frame[raw[name]]), roles, frame_of)
+def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
+    """Return the names of a frame's or an array's columns, and what gives one of them."""
+    if is_frame(data):
+        opened = nw.from_native(data, allow_series=False)
+        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        _check_shape(len(frame), len(frame.columns))
+        raw = {str(name): name for name in frame.columns}
+        return [str(name) for name in frame.columns], lambda name: _from_series(name, frame[raw[name]])
+    array = check_matrix(data)
+    return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
 
 
-def open_array(data: Any, roles: Roles) -> TableSource:
-    """Open an array of two dimensions; its columns are called x0, x1, ..."""
+def check_matrix(data: Any) -> NDArray[Any]:
+    """Return data as an array of rows and columns."""
     array = data if isinstance(data, np.ndarray) else np.asarray(data)
     if array.ndim != 2:
         raise ValueError(
@@ -66,14 +63,34 @@ def open_array(data: Any, roles: Roles) -> TableSource:
     _check_shape(*array.shape)
     if np.iscomplexobj(array):
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
-    names = [f"x{j}" for j in range(array.shape[1])]
+    return array
+
+
+def open_frame(data: Any, roles: Roles) -> TableSource:
+    """Open a data frame."""
+    opened = nw.from_native(data, allow_series=False)
+    frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    names, load = raw_columns(frame)
+    native = dict(zip(names, frame.columns, strict=True))
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        return array[np.ix_(rows, [int(name[1:]) for name in wanted])]
+        part = frame.select([native[name] for name in wanted])
+        return (part if len(rows) == len(part) else part[rows.tolist(), :]).to_native()
+
+    return build(names, load, roles, frame_of)
+
+
+def open_array(data: Any, roles: Roles) -> TableSource:
+    """Open an array of two dimensions; its columns are called x0, x1, ..."""
+    array = check_matrix(data)
+    names, load = raw_columns(array)
+
+    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        return array[:, [int(name[1:]) for name in wanted]][rows]
 
     if array.dtype.kind in "fiu" and roles.kinds is None:
         return _open_numbers(array, names, roles, frame_of)
-    return build(names, lambda name: _from_array(name, array[:, int(name[1:])]), roles, frame_of)
+    return build(names, load, roles, frame_of)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of: Any) -> TableSource:
@@ -85,17 +102,11 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
     columns: list[Column] = []
-    finite = np.isfinite(numbers)
-    n_missing = len(numbers) - np.count_nonzero(finite, axis=0)
     for j, name in enumerate(names):
         column = numbers[:, j]
-        if n_missing[j] and np.isinf(column).any():
-            at = int(np.flatnonzero(np.isinf(column))[0])
-            raise DataError(
-                f"row {int(frame.row_numbers[at])}, column {name}: {column[at]} is infinite (infinity is no measurement). "
-                "Leave the value NaN if it is not known, or replace it."
-            )
-        columns.append(number_column(name, "numeric", column, int(n_missing[j]), guessed=True))
+        n_missing = refuse_infinite(column, name, lambda at: f"row {int(frame.row_numbers[at])}")
+        # Columns without names are not searched for ids: whoever passes a matrix means all of it.
+        columns.append(number_column(name, "numeric", column, n_missing, guessed=False))
     told = frame.schema
     schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
     if len(schema.numeric) < len(columns):
@@ -120,7 +131,7 @@ def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
         return RawColumn(name, _chunk(series.to_arrow()), "categorical")
     if isinstance(dtype, nw.Object | nw.Unknown):
         return _from_array(name, series.to_numpy())
-    return _from_arrow(name, _chunk(series.to_arrow()))
+    return from_arrow(name, _chunk(series.to_arrow()))
 
 
 def _chunk(values: Any) -> pa.Array:
@@ -134,7 +145,7 @@ def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
     try:
-        return _from_arrow(name, pa.array(values))
+        return from_arrow(name, pa.array(values))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
 
@@ -143,7 +154,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or value is nw.Unknown or (isinstance(value, float) and value != value) or str(value) == "<NA>"
 
 
-def _from_arrow(name: str, values: pa.Array) -> RawColumn:
+def from_arrow(name: str, values: pa.Array) -> RawColumn:
+    """Turn an Arrow array into a raw column; a dictionary is declared categorical."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return RawColumn(name, values, "categorical")

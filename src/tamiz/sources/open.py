@@ -89,9 +89,11 @@ def _check_lengths(source: Source, roles: Roles) -> None:
 def _open_file(path: Path, roles: Roles) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file in it.")
     readers = {entry.name: entry for entry in registry.of_kind("file")}
+    if path.is_dir():
+        if any(path.rglob("*.parquet")):
+            return readers["parquet"].load()(path, roles)
+        raise IsADirectoryError(f"{path} is a folder without Parquet files; name a file in it.")
     ending = path.suffix.lstrip(".").lower()
     reader = readers.get(ending, readers["csv"])
-    return reader.load()(path, roles)  # type: ignore[no-any-return]
+    return reader.load()(path, roles)

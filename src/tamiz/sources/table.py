@@ -122,9 +122,10 @@ def build(
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
     columns: list[Column] = []
     numbers = codes = None
-    n_numbers = n_codes = 0
+    n = n_numbers = n_codes = 0
     for name in features:
         raw = load(name)
+        n = len(raw) if rows is None else len(rows)
         encoded = encode(raw if rows is None else raw.take(rows), kinds.get(name), word)
         columns.append(encoded.column)
         if encoded.column.left_out is not None:
@@ -140,8 +141,6 @@ def build(
             codes = allocate((len(features), len(values)), np.int32) if codes is None else codes
             codes[n_codes] = values
             n_codes += 1
-        n = len(values)
-    n = len(rows) if rows is not None else len(load(features[0]))
     empty = np.empty((0, n))
     schema = Schema(
         tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, _notes(n_dropped, target)
@@ -160,10 +159,10 @@ def build(
 def check_names(names: Sequence[str], roles: Roles) -> None:
     """Refuse column names that occur twice, and a target or weight that is not there."""
     seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"Column {name!r} occurs twice; give every column a name of its own.")
-        seen.add(name)
+    for column in names:
+        if column in seen:
+            raise DataError(f"Column {column!r} occurs twice; give every column a name of its own.")
+        seen.add(column)
     for role, name in (("target", roles.target), ("weight", roles.weight)):
         if isinstance(name, str) and name not in seen:
             listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

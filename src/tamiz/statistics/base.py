@@ -51,7 +51,12 @@ class Block:
         return place
 
     def column(self, column: int) -> NDArray[Any]:
-        """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise."""
+        """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise.
+
+        A number beyond the columns is the target's.
+        """
+        if column not in self._place and self.y is not None:
+            return np.ascontiguousarray(self.y)
         matrix, place = self._place[column]
         return np.ascontiguousarray(matrix[:, place])
 

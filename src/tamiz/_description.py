@@ -1,0 +1,174 @@
+"""What a study writes into its Result: plain names and numbers, a function a section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import Relevance, complete
+from tamiz.criteria.discretization import MDL, Coder
+from tamiz.reduction.base import Reducer
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column
+from tamiz.statistics.moments import ClassMoments, Moments
+
+# Points drawn in a map, levels listed, columns offered for colour, evaluations drawn: what a reader can still take in.
+_MOST_POINTS = 2000
+_MOST_LEVELS = 20
+_MOST_COLOURS = 40
+_MOST_TRACED = 2000
+
+Rows = NDArray[np.intp]
+
+
+def drawn_rows(n_rows: int, rng: np.random.Generator) -> Rows:
+    """Return the rows that maps show: all, or a sample in their order."""
+    if n_rows <= _MOST_POINTS:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, _MOST_POINTS, replace=False))
+
+
+def describe_table(source: Source) -> dict[str, Any]:
+    """Return the columns, the target and the rows."""
+    schema = source.schema
+    target = schema.target
+    wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
+    (moments,) = source.reduce(Moments(wanted))
+    summaries = {j: _summary(moments, k) for k, j in enumerate(wanted)}
+    nothing = dict.fromkeys(("mean", "sd", "min", "max"))
+    classes = []
+    if target is not None and schema.has_classes:
+        weights = np.zeros(schema.n_classes)
+        for block in source.blocks([]):
+            assert block.y is not None
+            weights += np.bincount(block.y, block.weight, schema.n_classes)
+        classes = [{"name": name, "weight": float(w)} for name, w in zip(target.levels, weights, strict=True)]
+    return {
+        "n_rows": schema.n_rows + schema.n_dropped,
+        "n_rows_used": schema.n_rows,
+        "target": target.name if target else None,
+        "target_kind": None if target is None else "numeric" if target.is_number else "classes",
+        "classes": classes,
+        "target_summary": summaries.get(schema.n_columns),
+        "weight_column": schema.weight,
+        "columns": [{**_column(c), **summaries.get(j, nothing)} for j, c in enumerate(schema.columns)],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "n_missing": column.n_missing,
+        "n_levels": len(column.levels) or None,
+        "levels": list(column.levels[:_MOST_LEVELS]),
+        "constant": column.constant,
+        "left_out": column.left_out,
+    }
+
+
+def _summary(moments: ClassMoments, k: int) -> dict[str, float | None]:
+    weight, squares = float(moments.weight[0, k]), float(moments.squares[0, k])
+    return {
+        "mean": float(moments.mean[0, k]),
+        "sd": float(np.sqrt(squares / (weight - 1))) if weight > 1 else None,
+        "min": float(moments.least[0, k]),
+        "max": float(moments.largest[0, k]),
+    }
+
+
+def describe_ranking(source: Source, relevances: list[tuple[str, str, Relevance]]) -> dict[str, Any]:
+    """Return the scores of every column by every criterion, and the cut points behind them."""
+    schema = source.schema
+    known = complete([relevance for _, _, relevance in relevances], source.reduce, schema)
+    used = set(schema.used.tolist())
+    scores = {name: relevance.scores(known, schema).tolist() for name, _, relevance in relevances}
+    cuts: dict[str, list[float]] = {}
+    if schema.has_classes and schema.numeric:
+        coder = Coder(MDL(), schema, with_target=True, owner="study")
+        if not coder.requires(known):
+            edges = coder.coding(known).edges
+            cuts = {schema.columns[j].name: edges[j].tolist() for j in schema.numeric}
+    return {
+        "criteria": [
+            {"id": name, "label": label, "unit": relevance.unit, "summary": _first_line(relevance)}
+            for name, label, relevance in relevances
+        ],
+        "columns": schema.names,
+        "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
+        "cuts": cuts,
+    }
+
+
+def _first_line(part: Any) -> str:
+    return (type(part).__doc__ or "").strip().partition("\n")[0]
+
+
+def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dict[str, str]) -> dict[str, Any]:
+    """Return the chosen columns and the course of the search."""
+    archive, names = selector.archive_, np.array(selector.schema_.names, dtype=object)
+    merits = archive.merits
+    numbers = np.unique(np.linspace(0, len(archive) - 1, _MOST_TRACED).astype(int))
+    return {
+        "merit": merit,
+        "search": search,
+        "columns": names[selector.support_].tolist(),
+        "value": selector.merit_,
+        "n_evaluations": len(archive),
+        "stopped": archive.stopped,
+        "course": [
+            {"evaluation": number + 1, "merit": float(merits[number]), "columns": names[archive.mask(number)].tolist()}
+            for number in archive.course
+        ],
+        "trace": {
+            "evaluation": (numbers + 1).tolist(),
+            "merit": merits[numbers].tolist(),
+            "size": archive.sizes[numbers].tolist(),
+        },
+    }
+
+
+def describe_map(reducer: Reducer, source: Source, rows: Rows | None) -> dict[str, Any]:
+    """Return a fitted map: its points at some rows, and what explains it."""
+    reducer.fit(source)
+    facts = reducer.facts()
+    points = None if rows is None else reducer.embedding_[rows, :2].tolist()
+    return {
+        "id": type(reducer).__name__.lower(),
+        "label": type(reducer).__name__,
+        "axes": facts.axes[:2],
+        "notes": facts.notes,
+        "points": points,
+        "rows": [] if rows is None else source.row_numbers[rows].tolist(),
+        "spectrum": {"label": facts.spectrum_label, "values": facts.spectrum, "cumulative": facts.cumulative},
+        "loadings": {"columns": facts.loading_names, "values": facts.loadings},
+    }
+
+
+def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the target and the best columns at the rows drawn, to colour a map by."""
+    schema = source.schema
+    columns = schema.used.tolist()
+    if ranking is not None and ranking["criteria"]:
+        scores = ranking["scores"][ranking["criteria"][0]["id"]]
+        columns = sorted(sorted(columns, key=lambda j: -scores[j])[:_MOST_COLOURS])
+    columns = columns[:_MOST_COLOURS]
+    if schema.target is not None:
+        columns = [schema.n_columns, *columns]
+    values: dict[int, list[Any]] = {j: [] for j in columns}
+    for block in source.blocks([j for j in columns if j < schema.n_columns]):
+        here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
+        for j in columns:
+            values[j] += block.column(j)[here].tolist()
+    return [_color(schema.describe(j), values[j]) for j in columns]
+
+
+def _color(column: Column, values: list[Any]) -> dict[str, Any]:
+    if column.is_number:
+        shown = [None if value != value else value for value in values]
+        return {"name": column.name, "kind": "numeric", "values": shown, "levels": []}
+    shown = [None if value < 0 else value for value in values]
+    return {"name": column.name, "kind": "categorical", "values": shown, "levels": list(column.levels)}

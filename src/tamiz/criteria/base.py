@@ -1,0 +1,118 @@
+"""What a criterion promises, and the one loop that counts what criteria ask for.
+
+A *relevance* scores columns one by one; a *merit* scores sets of columns; an *association* measures pairs of columns, for
+merits that need them. None of them sees rows: they say which statistics they need and read those.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tamiz.exceptions import DataError
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats, Statistic
+
+Gather: TypeAlias = Callable[..., tuple[Any, ...]]
+
+
+class Known:
+    """Filled statistics by what they count."""
+
+    def __init__(self) -> None:
+        self._filled: dict[Hashable, Statistic] = {}
+
+    def add(self, filled: Iterable[Statistic]) -> None:
+        """Take statistics in."""
+        self._filled.update((statistic.key, statistic) for statistic in filled)
+
+    def lacking(self, wanted: Sequence[Statistic]) -> list[Statistic]:
+        """Return the statistics that are not known yet."""
+        return [statistic for statistic in wanted if statistic.key not in self._filled]
+
+    def __getitem__(self, wanted: Any) -> Any:
+        """Return the filled statistic for an empty one."""
+        return self._filled[wanted.key]
+
+
+class Criterion(BaseEstimator, ABC):
+    """What relevances and merits share.
+
+    Attributes
+    ----------
+    needs_target : bool
+        Whether there is nothing to score without a target.
+    unit : str
+        The unit of the scores, "" for a plain number.
+    """
+
+    needs_target: ClassVar[bool] = True
+    unit: ClassVar[str] = ""
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a table that the criterion has no meaning on."""
+        if self.needs_target and schema.target is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+
+
+class Relevance(Criterion):
+    """A score for every column by itself; larger is better."""
+
+    def suited(self, schema: Schema) -> Relevance | None:
+        """Return the relevance as a study of the table uses it, None where it has no meaning there."""
+        try:
+            self.check(schema)
+        except DataError:
+            return None
+        return self
+
+    @abstractmethod
+    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+        """Return the statistics wanted next, none when all are known."""
+
+    @abstractmethod
+    def scores(self, known: Known, schema: Schema) -> Floats:
+        """Return a finite score for every column of the schema, 0 for those left out."""
+
+
+class Pairs(ABC):
+    """An association made ready for one table."""
+
+    @abstractmethod
+    def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Return the association of columns i[k] and j[k] for every k; `n_columns` stands for the target."""
+
+    def own(self, columns: NDArray[np.intp]) -> Floats:
+        """Return the association of each column with itself: 1, for a constant one too."""
+        return np.ones(len(columns))
+
+
+class Association(Criterion):
+    """A measure for a pair of columns, asked for in tiles as a search needs them."""
+
+    @abstractmethod
+    def prepare(self, gather: Gather, schema: Schema) -> Pairs:
+        """Return the association over one table; `gather(*statistics)` returns filled ones and may be called again."""
+
+
+class Merit(Criterion):
+    """A score for a set of columns; larger is better."""
+
+    @abstractmethod
+    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Any:
+        """Return the evaluator (`evaluate(candidates)`, `quadratic()`, `bound(masks)`) over one table."""
+
+
+def complete(criteria: Sequence[Relevance], gather: Gather, schema: Schema, known: Known | None = None) -> Known:
+    """Gather all that the criteria require, in passes that they share."""
+    known = Known() if known is None else known
+    for criterion in criteria:
+        criterion.check(schema)
+    while wanted := {s.key: s for criterion in criteria for s in criterion.requires(known, schema)}:
+        known.add(gather(*wanted.values()))
+    return known

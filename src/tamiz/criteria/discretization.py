@@ -1,0 +1,54 @@
+"""From numbers to codes, for the criteria of the entropy family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tamiz.criteria.base import Known
+from tamiz.exceptions import DataError
+from tamiz.sources.schema import Schema
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
+
+__all__ = ["MDL", "Coder", "Discretization", "EqualFrequency", "EqualWidth"]
+
+# Values held at a time while columns are cut: a group of columns is as large as fits.
+_GROUP_VALUES = 2**25
+
+
+class Coder:
+    """Codes for all columns that take part, and the target, under one rule for numbers.
+
+    A numeric target is cut as well, by the same rule, which must then be one that needs no classes.
+    """
+
+    def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, owner: str) -> None:
+        self._schema = schema
+        self._with_target = with_target and schema.target is not None
+        numbers = schema.numeric
+        if self._with_target and not schema.has_classes:
+            numbers = (*numbers, schema.n_columns)
+        if rule.needs_classes and numbers and not schema.has_classes:
+            what = "has none" if schema.target is None else f"{schema.target.name!r} is a number"
+            raise DataError(
+                f"{owner} cuts numeric columns by {type(rule).__name__}, which needs a target of classes, and the target "
+                f"{what}. Pass discretization=EqualFrequency(10), or say kinds={{'<target>': 'categorical'}}."
+            )
+        size = max(1, _GROUP_VALUES // max(schema.n_rows, 1))
+        groups = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+        self._cuts = [CutPoints(group, rule, schema.n_classes) for group in groups]
+
+    def requires(self, known: Known) -> Sequence[CutPoints]:
+        """Return the cut points wanted next: one group of columns at a time, so that few values are held at once."""
+        lacking = known.lacking(self._cuts)
+        return lacking[:1]  # type: ignore[return-value]
+
+    def coding(self, known: Known) -> Coding:
+        """Return the coding, when nothing more is required."""
+        schema = self._schema
+        edges = {column: cuts for group in self._cuts for column, cuts in known[group].edges.items()}
+        sizes = {j: len(schema.columns[j].levels) for j in schema.categorical}
+        if self._with_target:
+            sizes[schema.n_columns] = schema.n_classes
+        sizes.update((column, len(cuts) + 1) for column, cuts in edges.items())
+        return Coding(sizes, edges)

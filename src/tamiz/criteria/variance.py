@@ -1,0 +1,62 @@
+"""Variance of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from tamiz.criteria.base import Known, Relevance
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.moments import Moments
+from tamiz.statistics.tables import LevelCounts
+
+
+class Variance(Relevance):
+    """Variance of a column, in the square of its unit; no target is needed.
+
+    .. math:: \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)^2
+
+    For a categorical column it is the sum of the variances of the indicators of its levels.
+
+    Notes
+    -----
+    Cost O(n p). Present values only. A constant column scores 0, and so does one with fewer than two values. It depends on the
+    unit of measurement: metres and millimetres rank differently.
+
+    Examples
+    --------
+    >>> from tamiz import RankSelector
+    >>> from tamiz.criteria import Variance
+    >>> RankSelector(Variance()).fit([[1.0, 7.0], [2.0, 7.0], [3.0, 7.0]]).scores_
+    array([1., 0.])
+    """
+
+    needs_target: ClassVar[bool] = False
+    unit: ClassVar[str] = "unit²"
+
+    def _wanted(self, schema: Schema) -> tuple[Moments, LevelCounts]:
+        coding = Coding({j: len(schema.columns[j].levels) for j in schema.categorical}, {})
+        return Moments(schema.numeric), LevelCounts(schema.categorical, coding)
+
+    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+        """Return moments and counts of levels."""
+        return known.lacking(self._wanted(schema))
+
+    def scores(self, known: Known, schema: Schema) -> Floats:
+        """Return the variance of every column."""
+        moments, levels = (known[wanted] for wanted in self._wanted(schema))
+        scores = np.zeros(schema.n_columns)
+        scores[list(schema.numeric)] = _over(moments.squares[0], moments.weight[0] - 1)
+        for j, counts in zip(schema.categorical, levels.counts, strict=True):
+            total = counts[:-1].sum()
+            squares = total - (counts[:-1] ** 2).sum() / total if total > 0 else 0.0
+            scores[j] = _over(np.array([squares]), np.array([total - 1]))[0]
+        return scores
+
+
+def _over(squares: Floats, freedom: Floats) -> Floats:
+    return np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)

@@ -1,0 +1,111 @@
+"""The habits of Weka's CfsSubsetEval, kept apart from the formula they depart from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import Association, Gather, Pairs
+from tamiz.criteria.symmetric_uncertainty import SymmetricUncertainty
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.cross_products import CrossProducts, Indicators
+from tamiz.statistics.moments import Moments
+from tamiz.statistics.tables import LevelCounts
+from tamiz.validation import check_memory
+
+# Weka takes numbers closer than this for equal.
+_SMALL = 1e-6
+
+
+class WekaUncertainty(Association):
+    """An association rounded to single precision, where 0 between two columns counts as 1."""
+
+    def __init__(self, association: Association | None = None) -> None:
+        self.association = association
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what the association refuses."""
+        (self.association or SymmetricUncertainty()).check(schema)
+
+    def prepare(self, gather: Gather, schema: Schema) -> Pairs:
+        """Return the association over one table."""
+        return _WekaPairs((self.association or SymmetricUncertainty()).prepare(gather, schema), schema.n_columns)
+
+
+class _WekaPairs(Pairs):
+    def __init__(self, pairs: Pairs, target: int) -> None:
+        self._exact = pairs
+        self._target = target
+
+    def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Return the values as Weka holds them."""
+        values = self._exact.pairs(i, j).astype(np.float32).astype(np.float64)
+        inner = (i != self._target) & (j != self._target)
+        return np.where(inner & (values < _SMALL), 1.0, values)
+
+
+class WekaCorrelation(Association):
+    """|Pearson| for a numeric target, times the columns' standard deviations.
+
+    A nominal column is a set of indicators, one a value: its correlation is the mean over the values, weighted by
+    their shares, of the indicators' |Pearson|. A gap counts as the mean, or as the most frequent value.
+    """
+
+    def prepare(self, gather: Gather, schema: Schema) -> Pairs:
+        """Return the association over one table."""
+        coding = Coding({j: len(schema.columns[j].levels) for j in schema.categorical}, {})
+        numbers = (*schema.numeric, schema.n_columns)
+        moments, levels = gather(Moments(numbers), LevelCounts(schema.categorical, coding))
+        total = float(moments.weight[0, -1])
+        indicators, shares = [], []
+        for column, counts in zip(schema.categorical, levels.counts, strict=True):
+            mode = int(np.argmax(counts[:-1]))
+            filled = counts[:-1].copy()
+            filled[mode] += counts[-1]
+            indicators.append(Indicators(column, len(filled), mode))
+            shares.append(filled / total)
+        centre = np.concatenate([moments.mean[0], *shares])
+        check_memory(
+            8.0 * len(centre) ** 2, f"{len(centre):,} x {len(centre):,} cross products", "Use convention='hall'."
+        )
+        (products,) = gather(CrossProducts(numbers, tuple(indicators), centre))
+        return _WekaCorrelations(products, shares, total, schema)
+
+
+class _WekaCorrelations(Pairs):
+    def __init__(self, products: CrossProducts, shares: list[Floats], total: float, schema: Schema) -> None:
+        matrix = products.matrix
+        squares = np.diag(matrix).copy()
+        scale = np.sqrt(np.outer(squares, squares))
+        self._target = schema.n_columns
+        # NaN marks a pair in which one does not vary.
+        self._correlation = np.divide(np.abs(matrix), scale, out=np.full_like(matrix, np.nan), where=scale > 0)
+        self._parts: dict[int, slice] = {c: slice(k, k + 1) for k, c in enumerate(products.numeric)}
+        self._shares: dict[int, Floats] = {c: np.ones(1) for c in products.numeric}
+        start = len(products.numeric)
+        for (column, n_levels, _), share in zip(products.levels, shares, strict=True):
+            self._parts[column] = slice(start, start + n_levels)
+            self._shares[column] = share
+            start += n_levels
+        spread = {c: np.sqrt((self._shares[c] * squares[part]).sum() / total) for c, part in self._parts.items()}
+        self._spread = {c: value if value > 0 else 1.0 for c, value in spread.items()}
+
+    def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Return correlation times standard deviations, the target's left out."""
+        return np.array([self._one(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
+
+    def own(self, columns: NDArray[np.intp]) -> Floats:
+        """Return the variances."""
+        return np.array([self._spread[column] ** 2 for column in columns.tolist()])
+
+    def _one(self, a: int, b: int) -> float:
+        inner = self._target not in (a, b)
+        scale = (self._spread[a] if a != self._target else 1.0) * (self._spread[b] if b != self._target else 1.0)
+        block: Any = self._correlation[self._parts[a], self._parts[b]]
+        weighed = np.outer(self._shares[a], self._shares[b]) * np.where(np.isnan(block), 1.0 if inner else 0.0, block)
+        value = float(np.float32(weighed.sum()))
+        return float(scale) * (1.0 if inner and value == 0.0 else value)

@@ -1,0 +1,38 @@
+"""Sums of a column by class: weight, mean, centred squares and extremes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import float64, int32, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+@jit(void(ro(float64), ro(int32), ro(float64), rw(float64, 2)), sums=False)
+def class_moments(values, labels, weight, out):
+    """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
+
+    NaN counts nowhere; a class without a value has weight 0, mean 0 and extremes of +inf and -inf. Two passes: squares
+    are taken about the mean, since raw sums of squares lose it.
+    """
+    n_classes = out.shape[0]
+    for c in range(n_classes):
+        out[c, 0] = out[c, 1] = out[c, 2] = 0.0
+        out[c, 3], out[c, 4] = np.inf, -np.inf
+    for r in range(values.shape[0]):
+        value = values[r]
+        if value == value and weight[r] > 0.0:
+            c = labels[r]
+            out[c, 0] += weight[r]
+            out[c, 1] += weight[r] * value
+            out[c, 3] = min(out[c, 3], value)
+            out[c, 4] = max(out[c, 4], value)
+    for c in range(n_classes):
+        if out[c, 0] > 0.0:
+            out[c, 1] /= out[c, 0]
+    for r in range(values.shape[0]):
+        value = values[r]
+        if value == value and weight[r] > 0.0:
+            c = labels[r]
+            gap = value - out[c, 1]
+            out[c, 2] += weight[r] * gap * gap

@@ -1,0 +1,222 @@
+"""Contingency tables of two columns, by counting and by bit sets, and the entropies of a table.
+
+A table has one row and one column more than there are values: the last ones count missing values. Entropies are in bits.
+Cost a table of n rows: counting n increments; bit sets n / 64 population counts for every cell but those of the last row
+and column, which follow from the margins. Counting wins from about 16 values on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numba.types import boolean, float64, int32, int64, uint8, uint16, uint64, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+@intrinsic
+def _popcount(typingctx: Any, word: Any) -> Any:  # noqa: ARG001 - numba passes the context
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.ctpop(arguments[0])
+
+    return uint64(uint64), generate
+
+
+@jit(void(ro(int32), ro(int32), rw(int64, 2)))
+def count(a, b, table):
+    """Add the rows of two code columns to a table; -1 goes to its last row or column."""
+    last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
+    for r in range(a.shape[0]):
+        i = a[r] if a[r] >= 0 else last_a
+        j = b[r] if b[r] >= 0 else last_b
+        table[i, j] += 1
+
+
+@jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
+def count_weighted(a, b, weight, table):
+    """Add the weights of the rows of two code columns to a table."""
+    last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
+    for r in range(a.shape[0]):
+        i = a[r] if a[r] >= 0 else last_a
+        j = b[r] if b[r] >= 0 else last_b
+        table[i, j] += weight[r]
+
+
+@jit(void(ro(float64), ro(float64), rw(int32)))
+def bin_values(values, edges, codes):
+    """Code numbers by ascending edges: a value equal to an edge goes left, NaN is -1."""
+    for r in range(values.shape[0]):
+        value = values[r]
+        if value != value:
+            codes[r] = -1
+            continue
+        low, high = 0, edges.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if value <= edges[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        codes[r] = low
+
+
+def _pack_bits(codes, words):
+    for r in range(codes.shape[0]):
+        words[int64(codes[r]), r >> 6] |= uint64(1) << uint64(r & 63)
+
+
+pack_bits_8 = jit(void(ro(uint8), rw(uint64, 2)))(_pack_bits)
+pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
+
+
+@jit(float64(rw(float64, 2), boolean))
+def share_missing(table, distribute):
+    """Share the counts of missing values out in place, and return the weight that is left to count.
+
+    Half-missing pairs go to the present values in proportion to the margins of the present cells, both-missing ones in
+    proportion to the present cells. Where no cell is present nothing is known, and the table is emptied.
+    """
+    m, k = table.shape[0] - 1, table.shape[1] - 1
+    total = 0.0
+    if not distribute:
+        for i in range(m + 1):
+            for j in range(k + 1):
+                total += table[i, j]
+        return total
+    present = 0.0
+    missing = table[m, k]
+    for i in range(m):
+        missing += table[i, k]
+        for j in range(k):
+            present += table[i, j]
+    for j in range(k):
+        missing += table[m, j]
+    if missing > 0.0 and present > 0.0:
+        rows = np.zeros(m)
+        columns = np.zeros(k)
+        for i in range(m):
+            for j in range(k):
+                rows[i] += table[i, j]
+                columns[j] += table[i, j]
+        both = 1.0 + table[m, k] / present
+        for i in range(m):
+            for j in range(k):
+                table[i, j] = table[i, j] * both + rows[i] / present * table[m, j] + columns[j] / present * table[i, k]
+        present += missing
+    for i in range(m + 1):
+        table[i, k] = 0.0
+    for j in range(k + 1):
+        table[m, j] = 0.0
+    return present
+
+
+@jit(void(ro(float64, 2), float64, rw(float64)))
+def entropies(table, total, out):
+    """Fill out with H(A), H(B) and I(A; B) of a table of counts with the given total, in bits.
+
+    The information is a sum of count * log2 (observed / expected): exactly 0 for a table whose cells are what the margins
+    expect, where a difference of entropies would leave rounding.
+    """
+    out[0] = out[1] = out[2] = 0.0
+    if total <= 0.0:
+        return
+    m, k = table.shape
+    columns = np.zeros(k)
+    rows = np.zeros(m)
+    for i in range(m):
+        for j in range(k):
+            rows[i] += table[i, j]
+            columns[j] += table[i, j]
+    for i in range(m):
+        if rows[i] > 0.0:
+            out[0] += rows[i] * np.log2(total / rows[i])
+    for j in range(k):
+        if columns[j] > 0.0:
+            out[1] += columns[j] * np.log2(total / columns[j])
+    for i in range(m):
+        for j in range(k):
+            if table[i, j] > 0.0:
+                out[2] += table[i, j] * np.log2(table[i, j] * total / (rows[i] * columns[j]))
+    for e in range(3):
+        out[e] = max(out[e] / total, 0.0)
+
+
+@jit(void(rw(float64, 2), boolean, rw(float64)))
+def table_entropies(table, distribute, out):
+    """Fill out with H(A), H(B) and I(A; B), the missing shared out first when asked; the table is changed."""
+    total = share_missing(table, distribute)
+    entropies(table, total, out)
+
+
+@jit(float64(rw(float64, 2), boolean, rw(float64)))
+def table_uncertainty(table, distribute, out):
+    """Return the symmetric uncertainty of a table, 0 where both columns are constant; the table is changed."""
+    total = share_missing(table, distribute)
+    entropies(table, total, out)
+    both = out[0] + out[1]
+    return min(2.0 * out[2] / both, 1.0) if both > 0.0 else 0.0
+
+
+_BIT_PAIRS = void(
+    ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(boolean), ro(int64), ro(int64), boolean, rw(float64)
+)
+
+
+@jit(_BIT_PAIRS)
+def uncertainties_by_bits(words, starts, sizes, counts, gaps, first, second, distribute, out):
+    """Symmetric uncertainties of pairs of columns held as bit sets.
+
+    Column c's values (the missing one last, where `gaps[c]`) are `sizes[c]` consecutive rows of `words` from `starts[c]` on,
+    and `counts` holds the number of ones of every row of `words`.
+    """
+    scratch = np.zeros(3)
+    for p in range(first.shape[0]):
+        a, b = first[p], second[p]
+        m, k = sizes[a], sizes[b]
+        # Without gaps a row or column of zeros stands for the missing ones.
+        table = np.zeros((m + (0 if gaps[a] else 1), k + (0 if gaps[b] else 1)))
+        for j in range(k):
+            table[m - 1, j] = counts[starts[b] + j]
+        for i in range(m - 1):
+            rest = counts[starts[a] + i]
+            for j in range(k - 1):
+                ones = uint64(0)
+                for w in range(words.shape[1]):
+                    ones += _popcount(words[starts[a] + i, w] & words[starts[b] + j, w])
+                table[i, j] = ones
+                rest -= int64(ones)
+                table[m - 1, j] -= ones
+            table[i, k - 1] = rest
+            table[m - 1, k - 1] -= rest
+        out[p] = table_uncertainty(table, distribute, scratch)
+
+
+def _uncertainties_by_counting(codes, weight, sizes, first, second, distribute, out):
+    scratch = np.zeros(3)
+    weighted = weight.shape[0] > 0
+    for p in range(first.shape[0]):
+        a, b = first[p], second[p]
+        table = np.zeros((sizes[a] + 1, sizes[b] + 1))
+        if weighted:
+            for r in range(codes.shape[1]):
+                table[int64(codes[a, r]), int64(codes[b, r])] += weight[r]
+        else:
+            counted = np.zeros((sizes[a] + 1, sizes[b] + 1), dtype=np.int64)
+            for r in range(codes.shape[1]):
+                counted[int64(codes[a, r]), int64(codes[b, r])] += 1
+            for i in range(table.shape[0]):
+                for j in range(table.shape[1]):
+                    table[i, j] = counted[i, j]
+        out[p] = table_uncertainty(table, distribute, scratch)
+
+
+def _counting(code: types.Type) -> Any:
+    signature = void(ro(code, 2), ro(float64), ro(int64), ro(int64), ro(int64), boolean, rw(float64))
+    return jit(signature)(_uncertainties_by_counting)
+
+
+uncertainties_by_counting_8 = _counting(uint8)
+uncertainties_by_counting_16 = _counting(uint16)

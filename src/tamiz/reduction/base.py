@@ -1,0 +1,72 @@
+"""What every map promises."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Self
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+
+
+@dataclass(frozen=True)
+class MapFacts:
+    """What a report says of a map beside its points.
+
+    Attributes
+    ----------
+    axes : list of str
+        A name for every coordinate.
+    notes : list of str
+        What was done to the columns, a sentence each.
+    spectrum_label : str
+        What the values of the spectrum are.
+    spectrum, cumulative : list of float
+    loading_names : list of str
+    loadings : list of list of float
+        One row a name, one value an axis.
+    """
+
+    axes: list[str]
+    notes: list[str] = field(default_factory=list)
+    spectrum_label: str = ""
+    spectrum: list[float] = field(default_factory=list)
+    cumulative: list[float] = field(default_factory=list)
+    loading_names: list[str] = field(default_factory=list)
+    loadings: list[list[float]] = field(default_factory=list)
+
+
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """A map of rows to few coordinates.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+    """
+
+    embedding_: Floats
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @classmethod
+    @abstractmethod
+    def for_study(cls, schema: Schema) -> Self:
+        """Return the map as a study of the table uses it."""
+
+    @abstractmethod
+    def facts(self) -> MapFacts:
+        """Return what a report says of the fitted map."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]

@@ -1,0 +1,10 @@
+from tamiz.registry import Registry
+from tamiz.report.html import render as render
+from tamiz.report.html import write as write
+from tamiz.report.maps import collect_maps as collect_maps
+from tamiz.report.ranking import collect_ranking as collect_ranking
+from tamiz.report.result import Result as Result
+from tamiz.report.subset import collect_subset as collect_subset
+from tamiz.report.table import collect_table as collect_table
+
+registry: Registry

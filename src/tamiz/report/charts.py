@@ -1,0 +1,231 @@
+"""Charts as plotly describes them, without colours: the page lays one of two themes under each.
+
+A chart is a dictionary of plotly's `data`, `layout` and `config`. Every label in it has been through `text.label`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from tamiz.report.text import counted, label, number, percent, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CONFIG = {
+    "displaylogo": False,
+    "responsive": True,
+    # The buttons there are, not the ones there are not: plotly's own choice has one that sends a chart, data and all,
+    # to its makers.
+    "modeBarButtons": [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]],
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "topojsonURL": "",
+}
+
+# Three of Okabe and Ito's, then each the farthest from those before it to a normal eye and to the three kinds of
+# colour blindness; the marker shapes tell the levels apart a second time.
+_LEVELS_LIGHT = (
+    ["#0072b2", "#e69f00", "#009e73", "#990000", "#ccbbdd", "#663355", "#55dd77", "#cc6622", "#9988ff", "#883333"]
+)  # fmt: skip
+_LEVELS_DARK = (
+    ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
+)  # fmt: skip
+SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
+_SCALE_LIGHT = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d2c51e"]
+_SCALE_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
+
+
+def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:
+    axis = {
+        "gridcolor": colors["rule"],
+        "linecolor": colors["axis"],
+        "zerolinecolor": colors["axis"],
+        "zerolinewidth": 1,
+        "ticks": "",
+        "automargin": True,
+        "title": {"standoff": 10, "font": {"size": 13, "color": colors["muted"]}},
+    }
+    layout = go.Layout(
+        font={"family": 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', "size": 13, "color": colors["ink"]},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        colorway=[colors["faint"], colors["strong"]],
+        colorscale={"sequential": [[i / (len(scale) - 1), color] for i, color in enumerate(scale)]},
+        hoverlabel={
+            "bgcolor": colors["paper"],
+            "bordercolor": colors["axis"],
+            "font": {"color": colors["ink"]},
+            "align": "left",
+            # A name cut by plotly could be cut inside an entity.
+            "namelength": -1,
+        },
+        hovermode="closest",
+        dragmode=False,
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": colors["muted"], "activecolor": colors["ink"]},
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        xaxis=axis,
+        yaxis=axis,
+        legend={"title": {"font": {"size": 13, "color": colors["muted"]}}},
+    )
+    title = {"font": {"size": 13, "color": colors["muted"]}}
+    bar = go.Bar(
+        marker={"color": colors["bar"], "line": {"width": 0}},
+        insidetextfont={"color": colors["paper"]},
+        outsidetextfont={"color": colors["ink"]},
+    )
+    scatter = go.Scatter(
+        marker={"colorbar": {"outlinewidth": 0, "thickness": 12, "ticks": "", "len": 0.8, "title": title}}
+    )
+    data = {"bar": [bar.to_plotly_json()], "scatter": [scatter.to_plotly_json()]}
+    return {
+        "template": {"layout": layout.to_plotly_json(), "data": data},
+        "levels": list(levels),
+        "missing": colors["faint"],
+    }
+
+
+def themes() -> dict[str, Any]:
+    """Return what the charts look like on a light and on a dark page."""
+    light = {
+        "ink": "#20272c", "muted": "#5d6970", "faint": "#a3adb3", "rule": "#e8eae8", "axis": "#c6ccce",
+        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a",
+    }  # fmt: skip
+    dark = {
+        "ink": "#e3e8ea", "muted": "#9aa6ad", "faint": "#6b777e", "rule": "#272e33", "axis": "#465057",
+        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b",
+    }  # fmt: skip
+    return {
+        "light": _theme(light, _LEVELS_LIGHT, _SCALE_LIGHT),
+        "dark": _theme(dark, _LEVELS_DARK, _SCALE_DARK),
+        "shapes": SHAPES,
+    }
+
+
+def _spec(traces: Sequence[Any], *, buttons: bool = False, **layout: Any) -> dict[str, Any]:
+    figure = go.Figure(list(traces), layout=go.Layout(template="none", **layout)).to_plotly_json()
+    figure["layout"].pop("template", None)
+    config = {**_CONFIG, "displayModeBar": "hover" if buttons else False}
+    return {"data": figure["data"], "layout": figure["layout"], "config": config}
+
+
+def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict[str, Any]:
+    """Return bars of classes, the first on top, each with its count and its share of the whole."""
+    total = sum(weights) or 1.0
+    text = [f"{counted(w, noun)} ({percent(w / total)})" for w in weights]
+    return _spec(
+        [
+            go.Bar(
+                x=list(weights),
+                y=list(range(len(names))),
+                orientation="h",
+                text=[f"{number(w)} ({percent(w / total)})" for w in weights],
+                textposition="auto",
+                insidetextanchor="end",
+                customdata=[[label(name, 80), told] for name, told in zip(names, text, strict=True)],
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+            )
+        ],
+        height=46 + 30 * len(names),
+        bargap=0.35,
+        xaxis={"range": [0, max(weights, default=1.0)], "visible": False, "fixedrange": True},
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": [label(name) for name in names],
+            "autorange": "reversed",
+            "ticks": "outside",
+            "ticklen": 6,
+            "tickcolor": "rgba(0,0,0,0)",
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+    )
+
+
+def course(trace: dict[str, list[Any]], best: Sequence[tuple[int, float]], *, merit: str) -> dict[str, Any]:
+    """Return the merit of every evaluated subset in order, under the best merit until then."""
+    sizes = [counted(size, "column") for size in trace["size"]]
+    return _spec(
+        [
+            go.Scatter(
+                x=trace["evaluation"],
+                y=[rounded(m) for m in trace["merit"]],
+                mode="markers",
+                name="An evaluated subset",
+                marker={"size": 5, "opacity": 0.7},
+                customdata=[[size, number(m)] for size, m in zip(sizes, trace["merit"], strict=True)],
+                hovertemplate="Subset %{x}: %{customdata[0]}, merit %{customdata[1]}<extra></extra>",
+            ),
+            go.Scatter(
+                x=[evaluation for evaluation, _ in best],
+                y=[rounded(m) for _, m in best],
+                mode="lines",
+                line={"shape": "hv", "width": 2.5},
+                name="The best until then",
+                customdata=[number(m) for _, m in best],
+                hovertemplate="Best until subset %{x}: merit %{customdata}<extra></extra>",
+            ),
+        ],
+        height=340,
+        xaxis={"title": {"text": "Subsets evaluated"}, "rangemode": "tozero", "showgrid": False, "zeroline": False},
+        yaxis={"title": {"text": label(merit, 40)}},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def scatter(points: Sequence[Sequence[float]], axes: Sequence[str], shares: Sequence[str]) -> dict[str, Any]:
+    """Return the points of a map in one colour; the page splits and colours them by the column chosen."""
+    x, y = ([rounded(point[axis]) for point in points] for axis in (0, 1))
+    titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
+    y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
+    if equal_scales(points):
+        y_axis |= {"scaleanchor": "x", "scaleratio": 1}
+    return _spec(
+        [go.Scatter(x=x, y=y, mode="markers", marker={"size": 7, "opacity": 0.8})],
+        buttons=True,
+        height=580,
+        # The buttons stand above the points and their legend, not on them.
+        margin={"t": 36},
+        xaxis={"title": {"text": titles[0]}},
+        yaxis=y_axis,
+    )
+
+
+def equal_scales(points: Sequence[Sequence[float]]) -> bool:
+    """Tell whether both axes can have one scale: beyond 1 to 4 the shorter one would be too thin to read."""
+    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
+    return min(spans) > 0 and max(spans) <= 4 * min(spans)
+
+
+def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the share of each component as bars, and what the first ones hold together as a line."""
+    numbers = list(range(1, len(names) + 1))
+    values, cumulative = ([rounded(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative"))
+    labels = [label(name) for name in names]
+    return _spec(
+        [
+            go.Bar(
+                x=numbers,
+                y=values,
+                name="This component",
+                customdata=[[name, percent(v)] for name, v in zip(labels, values, strict=True)],
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+            ),
+            go.Scatter(
+                x=numbers,
+                y=cumulative,
+                mode="lines+markers",
+                name="All components up to this one",
+                customdata=[[name, percent(v)] for name, v in zip(labels, cumulative, strict=True)],
+                hovertemplate="Up to %{customdata[0]}: %{customdata[1]}<extra></extra>",
+            ),
+        ],
+        height=320,
+        bargap=0.3,
+        xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + len(numbers) // 15},
+        yaxis={"title": {"text": label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, 1.04]},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )

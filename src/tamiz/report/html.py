@@ -1,0 +1,117 @@
+"""One HTML file that holds everything: text, charts, the library that draws them, and the numbers."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from tamiz.report import charts, registry, text
+from tamiz.report.files import write_whole
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def render(result: Mapping[str, Any]) -> str:
+    """Return a result as one HTML page that asks nothing of the network.
+
+    The page depends on the result alone, so the same result gives the same bytes.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from tamiz.report import Result, render
+    >>> page = render(Result.from_json("penguins.json").to_dict())  # doctest: +SKIP
+    """
+    collected = ((entry, entry.load()(result)) for entry in registry.of_kind("section"))
+    sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
+    style, script = _asset("report.css"), _asset("report.js")
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            result=result,
+            sections=sections,
+            glance=_glance(sections),
+            themes=charts.themes(),
+            style=Markup(style),  # our own files, without a word of the user's
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            plotly=_packed(get_plotlyjs()),
+            numbers=_packed(text.script_json(result)),
+        )
+    )
+
+
+def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write a result as one HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+    path : str or path
+        The file; its folder must exist.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    return write_whole(path, render(result))
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tamiz.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": text.number,
+        "count": text.count,
+        "counted": text.counted,
+        "named": text.named,
+        "shortened": text.shortened,
+        "script_json": text.script_json,
+        "breakable": text.breakable,
+    }
+    return environment
+
+
+def _asset(name: str) -> str:
+    return (files("tamiz.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _packed(source: str) -> str:
+    """Return text as base64 of gzip, which a browser unpacks; without the time, which is never the same twice."""
+    return base64.b64encode(gzip.compress(source.encode("utf-8", errors="replace"), mtime=0)).decode("ascii")
+
+
+def _glance(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return the first sentence of each section: what a reader with one minute takes away."""
+    told = []
+    for section in sections:
+        parts = section["shown"].get("maps", [section["shown"]])
+        told += [(section["id"], section["label"], part["lead"]) for part in parts]
+    return told

@@ -1,0 +1,161 @@
+"""What a study found: names and numbers, to read, to keep and to draw."""
+
+from __future__ import annotations
+
+import copy
+import json
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tamiz.exceptions import DataError
+from tamiz.report.files import write_whole
+from tamiz.report.shape import FORMAT, wanting
+from tamiz.report.text import counted, listed, number, shortened
+
+if TYPE_CHECKING:
+    import os
+
+
+class Result:
+    """What a study found.
+
+    Parameters
+    ----------
+    data : dict
+        The names and numbers, as `to_dict` gives them back. It holds no row of the table but the points drawn.
+
+    Examples
+    --------
+    >>> from tamiz import study
+    >>> result = study("penguins.csv", target="species")  # doctest: +SKIP
+    >>> result.to_html("penguins.html")  # doctest: +SKIP
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Result:
+        """Return the result that `to_json` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Result
+            The result, equal to the one written.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        DataError
+            If it holds something else; the sentence says what is missing or where the JSON ends.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise type(error)(f"{path} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path} is not a tamiz result: it is not text in UTF-8.") from error
+        try:
+            data = json.loads(text, parse_constant=_refuse)
+        except json.JSONDecodeError as error:
+            where = f"line {error.lineno}, column {error.colno}"
+            raise DataError(f"{path} is not a tamiz result: it is not JSON ({where}: {error.msg}).") from error
+        except _NotFiniteError as error:
+            raise DataError(f"{path} is not a tamiz result: it holds {error}, which JSON has no number for.") from error
+        if not isinstance(data, dict) or "format" not in data:
+            raise DataError(f"{path} is not a tamiz result; `tamiz study --json` writes one.")
+        if data["format"] != FORMAT:
+            raise DataError(f"{path} is a {data['format']!r}; this version reads {FORMAT!r}, so run the study again.")
+        absent = wanting(data)
+        if absent:
+            raise DataError(f"{path} is not a whole tamiz result: {absent}; run the study again.")
+        return cls(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the names and numbers, a copy to do with as you like."""
+        return copy.deepcopy(self.data)
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write the names and numbers as JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        return write_whole(path, json.dumps(self.data, allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n")
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report, one HTML file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        # Numbers are kept and printed without plotly and jinja2.
+        from tamiz.report.html import write
+
+        return write(self.data, path)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return the answer in a few words and lines: a term and what is told of it."""
+        table, ranking, subset = self.data["table"], self.data["ranking"], self.data["subset"]
+        told = f"{counted(table['n_rows_used'], 'row')}, {counted(len(table['columns']), 'column')}"
+        if table["target"] is not None:
+            kind = counted(len(table["classes"]), "class", "classes") if table["classes"] else "numeric"
+            told += f", target {shortened(table['target'], 60)} ({kind})"
+        lines = [("Table", told)]
+        for criterion in ranking["criteria"] if ranking is not None else []:
+            scores = zip(ranking["columns"], ranking["scores"][criterion["id"]], strict=True)
+            best = sorted((pair for pair in scores if pair[1] is not None), key=lambda pair: -pair[1])[:3]
+            lines.append((criterion["label"], ", ".join(f"{shortened(name, 30)} {number(s)}" for name, s in best)))
+        if subset is not None:
+            kept = listed(subset["columns"], limit=10) or "no column"
+            lines.append(
+                (
+                    "Subset",
+                    f"{kept} ({subset['merit']['label']} {number(subset['value'])} by {subset['search']['label']},"
+                    f" {counted(subset['n_evaluations'], 'evaluation')})",
+                )
+            )
+        if self.data["maps"]:
+            lines.append(("Maps", listed([reduced["label"] for reduced in self.data["maps"]])))
+        lines += [("Interrupted", self.data["interrupted"])] if self.data["interrupted"] else []
+        return lines + [("Warning", warning) for warning in self.data["warnings"]]
+
+    def __repr__(self) -> str:
+        lines = [f"  {term}: {told}" for term, told in self._lines()]
+        return "\n".join([f"Result of {self.data['title']}", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(told)}</td></tr>'
+            for term, told in self._lines()
+        )
+        return f"<table><caption>Result of {escape(str(self.data['title']))}</caption><tbody>{rows}</tbody></table>"
+
+
+class _NotFiniteError(ValueError):
+    """NaN or an infinity stands where JSON has a number."""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise _NotFiniteError(constant)

@@ -1,0 +1,97 @@
+"""The names and kinds of value that a result must have before anything is made of it.
+
+A dictionary names what must be there, a list of one holds the shape of every member, a tuple of one is a shape that
+may be null instead, and a type is a value of that type; float takes whole numbers too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMAT = "tamiz result 1"
+
+_CHOSEN = {"id": str, "label": str}
+_SHAPE: dict[str, Any] = {
+    "tamiz": str,
+    "versions": {},
+    "title": str,
+    "timings": [{"step": str, "seconds": float}],
+    "warnings": [str],
+    "interrupted": (str,),
+    "table": {
+        "n_rows": float,
+        "n_rows_used": float,
+        "target": (str,),
+        "target_kind": (str,),
+        "classes": [{"name": str, "weight": float}],
+        "target_summary": ({"mean": (float,), "sd": (float,), "min": (float,), "max": (float,)},),
+        "weight_column": (str,),
+        "columns": [
+            {
+                "name": str,
+                "kind": str,
+                "n_missing": float,
+                "n_levels": (float,),
+                "levels": ([str],),
+                "constant": bool,
+                "left_out": (str,),
+                "mean": (float,),
+                "sd": (float,),
+                "min": (float,),
+                "max": (float,),
+            }
+        ],
+    },
+    "ranking": (
+        {
+            "criteria": [{**_CHOSEN, "unit": str, "summary": str}],
+            "columns": [str],
+            "scores": {},
+            "cuts": {},
+        },
+    ),
+    "subset": (
+        {
+            "merit": _CHOSEN,
+            "search": _CHOSEN,
+            "columns": [str],
+            "value": float,
+            "n_evaluations": float,
+            "stopped": (str,),
+            "course": [{"evaluation": float, "merit": float, "columns": [str]}],
+            "trace": {"evaluation": [float], "merit": [float], "size": [float]},
+        },
+    ),
+    "maps": [
+        {
+            **_CHOSEN,
+            "axes": [str],
+            "notes": [str],
+            "points": ([[float]],),
+            "rows": [float],
+            "spectrum": ({"label": str, "values": [float], "cumulative": [float]},),
+            "loadings": ({"columns": [str], "values": [[float]]},),
+        }
+    ],
+    "colors": [{"name": str, "kind": str, "values": [(float,)], "levels": [str]}],
+}
+_WORDS = {float: "a number", str: "text", bool: "true or false", list: "a list", dict: "a set of names and values"}
+
+
+def wanting(data: Any, shape: Any = _SHAPE, where: str = "") -> str | None:
+    """Return in words the first thing that is missing from `data` or of another kind than `shape` has, or None."""
+    if isinstance(shape, tuple):
+        return None if data is None else wanting(data, shape[0], where)
+    kind = shape if isinstance(shape, type) else type(shape)
+    whole = isinstance(data, int) and not isinstance(data, bool)
+    if not isinstance(data, kind) and not (kind is float and whole):
+        return f"{where} is not {_WORDS[kind]}"
+    if isinstance(shape, list):
+        return next(filter(None, (wanting(member, shape[0], f"{where}[{i}]") for i, member in enumerate(data))), None)
+    if isinstance(shape, dict):
+        for name, part in shape.items():
+            inside = f"{where}.{name}" if where else name
+            found = wanting(data[name], part, inside) if name in data else f"{inside} is missing"
+            if found:
+                return found
+    return None

@@ -1,0 +1,127 @@
+"""The table: how many rows, what the target is, and what each column holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import charts
+from tamiz.report.text import counted, listed, number, percent, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_CLASSES_SHOWN = 12
+
+
+def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: facts in words, the balance of the classes, one row a column.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict
+        The template's names.
+    """
+    table = result["table"]
+    columns = table["columns"]
+    return {
+        "lead": _lead(table),
+        "facts": list(_facts(table)),
+        "balance": _balance(table),
+        "target_summary": _target_summary(table),
+        "left_out": [column for column in columns if column["left_out"]],
+        "columns": [_row(column, table["n_rows_used"]) for column in columns],
+        "has_levels": any(column["n_levels"] is not None for column in columns),
+    }
+
+
+def _lead(table: Mapping[str, Any]) -> str:
+    n_rows, n_used, n_columns = table["n_rows"], table["n_rows_used"], len(table["columns"])
+    words = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}"
+    if table["target"] is None:
+        return f"{words}; no target was given."
+    words += f" beside the target {shortened(table['target'], 60)}"
+    if n_used < n_rows:
+        verb = "is" if n_rows - n_used == 1 else "are"
+        words += f"; {counted(n_rows - n_used, 'row')} without a target {verb} not used"
+    return f"{words}."
+
+
+def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    columns = table["columns"]
+    kinds: dict[str, int] = {}
+    for column in columns:
+        kinds[column["kind"]] = kinds.get(column["kind"], 0) + 1
+    facts = [("Kinds", listed([f"{n} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]))]
+    gaps = [column for column in columns if column["n_missing"]]
+    missing = "no column has gaps"
+    if gaps:
+        worst = max(gaps, key=lambda column: column["n_missing"])
+        most = f"{counted(worst['n_missing'], 'gap')} in {shortened(worst['name'], 40)}"
+        missing = f"in {counted(len(gaps), 'column')}, {'' if len(gaps) == 1 else 'most '}{most}"
+    facts.append(("Missing values", missing))
+    constant = [column["name"] for column in columns if column["constant"]]
+    facts.append(("Constant columns", listed(constant) if constant else "none"))
+    if table["weight_column"] is not None:
+        facts.append(("Row weights", f"from the column {shortened(table['weight_column'], 40)}"))
+    return [fact for fact in facts if fact[1]]
+
+
+def _balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
+    classes = table["classes"]
+    if not classes:
+        return None
+    total = sum(c["weight"] for c in classes) or 1.0
+    ordered = sorted(classes, key=lambda c: -c["weight"])
+    shown = ordered if len(ordered) <= _CLASSES_SHOWN else ordered[: _CLASSES_SHOWN - 1]
+    names, weights = [c["name"] for c in shown], [float(c["weight"]) for c in shown]
+    if len(shown) < len(ordered):
+        names.append(f"{len(ordered) - len(shown):,} more classes together")
+        weights.append(float(sum(c["weight"] for c in ordered[len(shown) :])))
+    first, last = ordered[0], ordered[-1]
+    share = percent(first["weight"] / total)
+    title = f"{shortened(first['name'], 40)} is the largest of {len(classes):,} classes: {share} of the rows"
+    if first["weight"] == last["weight"]:
+        title = f"The {counted(len(classes), 'class', 'classes')} hold {share} of the rows each"
+    return {
+        "title": title,
+        "note": "Guessing the largest class every time is right this often; a useful column does better.",
+        "chart": charts.shares(names, weights, noun="row"),
+        "rows": list(zip(names, weights, strict=True)),
+    }
+
+
+def _target_summary(table: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+    summary = table["target_summary"]
+    if summary is None:
+        return None
+    words = [("mean", "Mean"), ("sd", "Standard deviation"), ("min", "Smallest"), ("max", "Largest")]
+    return [(word, number(summary[key])) for key, word in words]
+
+
+def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    n_missing = column["n_missing"]
+    return {
+        "name": column["name"],
+        "kind": column["kind"],
+        "n_missing": n_missing,
+        "missing": f"{n_missing:,} ({percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
+        "n_levels": column["n_levels"],
+        "holds": _holds(column["levels"], column["n_levels"]),
+        "numbers": [(column[key], number(column[key])) for key in ("min", "mean", "max", "sd")],
+        "note": "left out" if column["left_out"] else "constant" if column["constant"] else "",
+        "is_left_out": bool(column["left_out"]),
+    }
+
+
+def _holds(levels: Sequence[str] | None, n_levels: int | None) -> str:
+    """Return the first levels, then how many more there are: the result itself keeps only the first twenty."""
+    if not levels:
+        return ""
+    shown = [shortened(level, 24) for level in levels[:4]]
+    more = (n_levels or len(levels)) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")

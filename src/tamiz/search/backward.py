@@ -1,0 +1,70 @@
+"""Backward elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamiz.candidates import Candidates
+from tamiz.search.base import Columns, Problem, Search, Walk
+
+
+class Backward(Search):
+    """Start with every column; drop the least useful one again and again, until each drop lowers the merit.
+
+    With a size asked for it goes on until that size is reached. It may drop nothing.
+
+    Parameters
+    ----------
+    start, fixed, excluded : list of column names or numbers, default=None
+        Columns to start with, to keep in every set, and to keep out.
+    groups : list of lists of column names or numbers, default=None
+        Columns that go out together.
+
+    Notes
+    -----
+    At most p (p + 1) / 2 + 1 evaluations for p columns. A drop that leaves the merit equal is made; among equal ones the last
+    column goes.
+
+    References
+    ----------
+    Marill and Green (1963), On the effectiveness of receptors in recognition systems, IEEE Transactions on Information Theory 9.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Backward
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Backward()).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    def __init__(
+        self,
+        *,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        groups: Sequence[Columns] | None = None,
+    ) -> None:
+        self.start = start
+        self.fixed = fixed
+        self.excluded = excluded
+        self.groups = groups
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
+        """Yield the candidates step by step."""
+        mask = ~problem.excluded if problem.start is None else problem.start.copy()
+        merit = (yield Candidates.of(mask))[0]
+        while units := problem.removals(mask):
+            merits = yield Candidates.flips(mask, units)
+            best = len(merits) - 1 - int(np.argmax(merits[::-1]))
+            wanted = problem.sized and mask.sum() > problem.most
+            if not (wanted or merits[best] >= merit):
+                return "every further drop lowers the merit"
+            mask[units[best]] = False
+            merit = merits[best]
+        return "the size asked for is reached" if problem.sized else "every column is out"

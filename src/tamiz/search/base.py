@@ -1,0 +1,151 @@
+"""The two ideas of this package: a search is a generator, and a problem is a value.
+
+`walk(problem, rng)` yields `Candidates` and is sent their merits. Forward selection, for instance, yields every set of one
+column more than the present one, takes the best of the merits it is sent, and goes on from there. Everything else stands
+once in `run`: the cache of merits, the archive, the journal, the rules for stopping. Whatever is written as a walk can be
+stopped, resumed and looked into.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.registry import suggestion
+
+# A walk ends with the sentence that says why.
+Walk: TypeAlias = "Generator[Candidates, NDArray[np.float64], str]"
+Columns: TypeAlias = "Iterable[str | int]"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a search may choose from.
+
+    Attributes
+    ----------
+    n_columns : int
+    least, most : int
+        Sizes that a chosen set may have.
+    sized : bool
+        Whether the sizes were asked for: a greedy search then goes on where the merit falls, until `least`.
+    fixed, excluded : ndarray of shape (n_columns,), bool
+        Columns in every set, and in none.
+    start : ndarray of shape (n_columns,), bool, or None
+        Where to begin; None leaves it to the search.
+    units : list of ndarray
+        Columns that move together, in column order; most units are one column.
+    """
+
+    n_columns: int
+    least: int
+    most: int
+    sized: bool
+    fixed: Masks
+    excluded: Masks
+    start: Masks | None = None
+    units: list[NDArray[np.intp]] = field(default_factory=list)
+
+    def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
+        """Return the units that can still come in."""
+        room = self.most - int(mask.sum())
+        return [unit for unit in self.units if len(unit) <= room and not mask[unit[0]]]
+
+    def removals(self, mask: Masks) -> list[NDArray[np.intp]]:
+        """Return the units that can still go out."""
+        spare = int(mask.sum()) - self.least
+        return [unit for unit in self.units if len(unit) <= spare and mask[unit[0]]]
+
+
+class Search(BaseEstimator, ABC):
+    """A way to walk through sets of columns.
+
+    Attributes
+    ----------
+    min_gain : float
+        A merit counts as better than the best so far when it exceeds it by more than this.
+    """
+
+    min_gain: float = 0.0
+    start: Columns | None
+    fixed: Columns | None
+    excluded: Columns | None
+    groups: Sequence[Columns] | None
+
+    @abstractmethod
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
+        """Yield candidates, receive their merits."""
+
+    def problem(
+        self, names: Sequence[str], used: NDArray[np.intp], n_features: int | tuple[int, int] | None
+    ) -> Problem:
+        """Return the problem of choosing among the used columns of a table."""
+        n = len(names)
+        fixed = _mask(self.fixed, names, "fixed")
+        excluded = _mask(self.excluded, names, "excluded")
+        if (both := np.flatnonzero(fixed & excluded)).size:
+            raise ValueError(f"Column {names[both[0]]!r} is both fixed and excluded.")
+        unused = np.ones(n, dtype=bool)
+        unused[used] = False
+        if (left_out := np.flatnonzero(fixed & unused)).size:
+            raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but takes no part in this table.")
+        excluded |= unused
+        least, most = _sizes(n_features, int((~excluded).sum()), n)
+        least, most = max(least, int(fixed.sum())), max(most, int(fixed.sum()))
+        start = None
+        if self.start is not None:
+            start = (_mask(self.start, names, "start") | fixed) & ~excluded
+        units = self._units(names, fixed, excluded)
+        return Problem(n, least, most, n_features is not None, fixed, excluded, start, units)
+
+    def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[NDArray[np.intp]]:
+        units: list[NDArray[np.intp]] = []
+        grouped = np.zeros(len(names), dtype=bool)
+        for group in self.groups or ():
+            mask = _mask(group, names, "groups")
+            if (twice := np.flatnonzero(mask & grouped)).size:
+                raise ValueError(f"Column {names[twice[0]]!r} is in two groups.")
+            if (mask & (fixed | excluded)).any() and not (mask <= (fixed | excluded)).all():
+                raise ValueError(f"The group of {names[np.flatnonzero(mask)[0]]!r} is fixed or left out only in part.")
+            grouped |= mask
+            if not (mask & (fixed | excluded)).any():
+                units.append(np.flatnonzero(mask))
+        units += [np.array([j]) for j in np.flatnonzero(~grouped & ~fixed & ~excluded)]
+        return sorted(units, key=lambda unit: int(unit[0]))
+
+
+def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
+    mask = np.zeros(len(names), dtype=bool)
+    if isinstance(columns, str):
+        raise TypeError(f"{role} must be a list of columns, got the text {columns!r}.")
+    for column in () if columns is None else columns:
+        if isinstance(column, str):
+            if column not in names:
+                raise ValueError(f"{role} names {column!r}, which is no column{suggestion(column, names)}.")
+            mask[list(names).index(column)] = True
+        elif not 0 <= column < len(names):
+            raise ValueError(f"{role} has column {column}; columns are numbered from 0 to {len(names) - 1}.")
+        else:
+            mask[column] = True
+    return mask
+
+
+def _sizes(n_features: int | tuple[int, int] | None, n_free: int, n_columns: int) -> tuple[int, int]:
+    if n_features is None:
+        return 0, n_free
+    low, high = (n_features, n_features) if isinstance(n_features, int | np.integer) else n_features
+    if not 1 <= low <= high:
+        raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
+    if high > n_free:
+        usable = "" if n_free == n_columns else f", of which {n_free} can be chosen"
+        raise ValueError(
+            f"n_features={n_features} exceeds the {n_columns} columns of the table{usable}; ask for at most {n_free}."
+        )
+    return int(low), int(high)

@@ -1,0 +1,131 @@
+"""Every evaluated set written down as it comes, so that a search that was cut off goes on where it was.
+
+A journal is text: a first line of JSON that says which search it belongs to, then for every step its parent sets and the
+candidates made of them, each with its merit as an exact hexadecimal number:
+
+    = 0 4 7             columns of a parent
+    12 0x1.3fp-3        the parent with column 12 flipped has this merit
+    - 0x1.2p-3          the parent itself
+
+No clock is written: two runs of one search write the same bytes. To resume is to run the search again, with the merits
+that are in the journal in place of evaluations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.exceptions import DataError
+from tamiz.search.archive import Archive
+
+_FORMAT = "tamiz journal 1"
+
+
+class Journal:
+    """A journal on disk, for one search of one table.
+
+    Parameters
+    ----------
+    path : path
+        Continued where it exists.
+    facts : mapping
+        What the merits depend on (columns, merit, data); a journal of other facts is refused.
+    archive : Archive
+        Gives sets the keys they are known by.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], facts: Mapping[str, Any], archive: Archive) -> None:
+        self._path = Path(path)
+        self._archive = archive
+        self._merit: dict[bytes, float] = {}
+        head = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
+        if self._path.exists() and self._path.stat().st_size:
+            self._read(head)
+            self._file: IO[str] = self._path.open("r+", encoding="utf-8", newline="\n")
+            self._file.truncate(self._end)
+            self._file.seek(self._end)
+        else:
+            self._file = self._path.open("w", encoding="utf-8", newline="\n")
+            self._file.write(head + "\n")
+            self._file.flush()
+
+    def _read(self, head: str) -> None:
+        """Take in all whole lines; the end of the last one is where writing goes on."""
+        text = self._path.read_bytes()
+        self._end = text.rfind(b"\n") + 1
+        lines = text[: self._end].decode("utf-8", errors="replace").splitlines()
+        if not lines and head.encode().startswith(text):
+            # The first line itself was cut off.
+            self._end = 0
+            self._path.write_text(head + "\n", encoding="utf-8", newline="\n")
+            self._end = self._path.stat().st_size
+            return
+        if not lines or lines[0] != head:
+            raise DataError(
+                f"{self._path} is the journal of another search, table or merit{_difference(lines[:1], head)}. "
+                "Name another file, or delete this one."
+            )
+        parent = np.zeros(self._archive.n_columns, dtype=bool)
+        parents: list[Masks] = []
+        owners: list[int] = []
+        units: list[list[int]] = []
+        merits: list[float] = []
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                if line.startswith("="):
+                    parent = np.zeros(self._archive.n_columns, dtype=bool)
+                    parent[[int(word) for word in line[1:].split()]] = True
+                    parents.append(parent)
+                else:
+                    *flips, merit = line.split()
+                    units.append([] if flips == ["-"] else [int(word) for word in flips])
+                    merits.append(float.fromhex(merit))
+                    owners.append(len(parents) - 1)
+            except (ValueError, IndexError):
+                raise DataError(
+                    f"{self._path}, line {number}: {line!r} is no line of a journal. Delete the file."
+                ) from None
+        if merits:
+            starts = np.concatenate([[0], np.cumsum([len(unit) for unit in units])]).astype(np.intp)
+            flipped = np.array([column for unit in units for column in unit], dtype=np.intp)
+            read = Candidates(np.array(parents), np.array(owners, dtype=np.intp), starts, flipped)
+            self._merit = dict(zip(self._archive.keys(read), merits, strict=True))
+
+    def recall(self, keys: Sequence[bytes]) -> list[float | None]:
+        """Return the merits that are written down already, None for the others."""
+        return [self._merit.get(key) for key in keys]
+
+    def append(self, candidates: Candidates, merits: NDArray[np.float64]) -> None:
+        """Write new merits down, and hand them to the system before the search goes on."""
+        lines: list[str] = []
+        flipped, starts = candidates.flipped.tolist(), candidates.starts.tolist()
+        parent = -1
+        for c, (owner, merit) in enumerate(zip(candidates.parent.tolist(), merits.tolist(), strict=True)):
+            if owner != parent:
+                parent = owner
+                lines.append(" ".join(["=", *map(str, np.flatnonzero(candidates.parents[owner]).tolist())]))
+            flips = " ".join(map(str, flipped[starts[c] : starts[c + 1]])) or "-"
+            lines.append(f"{flips} {merit.hex()}")
+        self._file.write("\n".join(lines) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _difference(lines: list[str], head: str) -> str:
+    try:
+        old, new = json.loads(lines[0]), json.loads(head)
+        names = [name for name in new if old.get(name) != new[name]]
+    except (IndexError, ValueError, AttributeError):
+        return ""
+    return f" (it differs in {', '.join(names)})" if names else ""

@@ -1,0 +1,119 @@
+"""When to stop: rules that look at the archive only, so that any rule goes with any search."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from sklearn.base import BaseEstimator
+
+from tamiz.search.archive import Archive
+from tamiz.validation import check_integer, check_real
+
+
+class Stopping(BaseEstimator, ABC):
+    """A rule for stopping; `a | b` stops when either does."""
+
+    def begin(self) -> None:
+        """Take note that the search begins."""
+
+    @abstractmethod
+    def reason(self, archive: Archive) -> str | None:
+        """Return why to stop now, or None to go on."""
+
+    def room(self, archive: Archive) -> int | None:  # noqa: ARG002 - a rule with a limit reads the archive
+        """Return how many evaluations may still be made, None without a limit: the last batch is cut to it."""
+        return None
+
+    def __or__(self, other: Stopping) -> Stopping:
+        return AnyOf(self, other)
+
+
+class AnyOf(Stopping):
+    """Stop when either of two rules does."""
+
+    def __init__(self, first: Stopping, second: Stopping) -> None:
+        self.first = first
+        self.second = second
+
+    def begin(self) -> None:
+        """Start both."""
+        self.first.begin()
+        self.second.begin()
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return the first reason there is."""
+        return self.first.reason(archive) or self.second.reason(archive)
+
+    def room(self, archive: Archive) -> int | None:
+        """Return the smaller room."""
+        rooms = [room for room in (self.first.room(archive), self.second.room(archive)) if room is not None]
+        return min(rooms, default=None)
+
+
+class Evaluations(Stopping):
+    """Stop after `most` evaluated sets; the last batch is cut."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def room(self, archive: Archive) -> int:
+        """Return what is left."""
+        return check_integer("most", self.most, low=1) - len(archive)
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return a reason when the number is reached."""
+        return f"{self.most} evaluations made" if len(archive) >= self.most else None
+
+
+class Seconds(Stopping):
+    """Stop after the batch during which `most` seconds have passed. The one rule whose result depends on the machine."""
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+
+    def begin(self) -> None:
+        """Start the clock."""
+        check_real("most", self.most, low=0)
+        self._begun = time.monotonic()
+
+    def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
+        """Return a reason when the time is over."""
+        return f"{self.most:g} seconds have passed" if time.monotonic() - self._begun >= self.most else None
+
+
+class Stale(Stopping):
+    """Stop after `most` steps (batches) in a row without a better set."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return a reason when nothing better came for so long."""
+        check_integer("most", self.most, low=1)
+        return f"{self.most} steps in a row without a better set" if archive.stale_steps >= self.most else None
+
+
+class MinGain(Stopping):
+    """Stop at the first step whose best set improves on the best so far by less than `least`."""
+
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return a reason when the last step gained too little."""
+        check_real("least", self.least, low=0)
+        gain = archive.last_gain
+        return f"a step gained less than {self.least:g}" if gain is not None and gain < self.least else None
+
+
+class Target(Stopping):
+    """Stop when a set reaches a merit of at least `merit`."""
+
+    def __init__(self, merit: float) -> None:
+        self.merit = merit
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return a reason when the merit is reached."""
+        check_real("merit", self.merit)
+        return f"a merit of {self.merit:g} is reached" if archive.best_merit >= self.merit else None

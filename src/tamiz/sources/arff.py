@@ -1,0 +1,111 @@
+"""Weka's attribute relation file format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.registry import suggestion
+from tamiz.sources.arff_header import Attribute, read_date, read_header
+from tamiz.sources.arff_rows import Rows, read_rows
+from tamiz.sources.base import Source
+from tamiz.sources.kinds import to_numbers
+from tamiz.sources.raw import RawColumn
+from tamiz.sources.table import Roles, build
+from tamiz.sources.text_encoding import find_encoding
+
+
+def open_arff(path: Path, roles: Roles) -> Source:
+    """Open an ARFF file: dense or sparse rows, nominal, numeric, string and date attributes, weights of rows.
+
+    Weights in the file count where no others are given. An attribute that a sparse row leaves out is 0, or the
+    first level declared; a string left out is missing. A file has no target of its own: Weka's last attribute is
+    one among the others.
+    """
+    with path.open(encoding=find_encoding(path)) as file:
+        lines = file.read().split("\n")
+    attributes, n_header = read_header(lines, path)
+    rows = read_rows(lines[n_header:], n_header + 1, len(attributes))
+    if not len(rows):
+        raise DataError(f"{path} has no rows after its @data line (line {n_header}).")
+    by_name = {attribute.name: j for j, attribute in enumerate(attributes)}
+
+    def word_row(at: int) -> str:
+        return f"line {rows.lines[at]}"
+
+    def load(name: str) -> RawColumn:
+        j = by_name[name]
+        return _column(attributes[j], rows, j)
+
+    def frame_of(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
+        table = pa.table({name: load(name).values for name in names})
+        return table if len(kept) == len(rows) else table.take(pa.array(kept))
+
+    in_file = bool(rows.weights) and roles.weight is None
+    if in_file:
+        roles = replace(roles, weight=_weights(rows))
+    source = build(list(by_name), load, roles, frame_of, word_row=word_row)
+    if in_file:
+        note = f"The file gives {len(rows.weights):,} of {len(rows):,} rows a weight; the others weigh 1."
+        source.schema = replace(source.schema, notes=(*source.schema.notes, note))
+    return source
+
+
+def _column(attribute: Attribute, rows: Rows, j: int) -> RawColumn:
+    if attribute.type == "nominal":
+        return RawColumn(attribute.name, _nominal(attribute, rows, j), "categorical")
+    if attribute.type == "string":
+        return RawColumn(attribute.name, rows.column(j, None))
+    if attribute.type == "date":
+        return RawColumn(attribute.name, _dates(attribute, rows, j), "date")
+    text = RawColumn(attribute.name, rows.column(j, "0"))
+    numbers, _ = to_numbers(text, lambda at: f"line {rows.lines[at]}")
+    return RawColumn(attribute.name, numbers)
+
+
+def _nominal(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
+    text = rows.column(j, attribute.levels[0])
+    levels = pa.array(attribute.levels, pa.string())
+    codes = pc.index_in(text, value_set=levels)
+    if codes.null_count != text.null_count:
+        at = int(np.flatnonzero(np.asarray(pc.and_(codes.is_null(), text.is_valid())))[0])
+        value = text[at].as_py()
+        raise DataError(
+            f"line {rows.lines[at]}, column {attribute.name}: {value!r} is not among the {len(levels)} levels "
+            f"declared in line {attribute.line}{suggestion(value, attribute.levels)}."
+        )
+    return pa.DictionaryArray.from_arrays(codes, levels)
+
+
+def _dates(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
+    # Left out of a sparse row is the number 0: the first moment of 1970.
+    text = rows.column(j, "").dictionary_encode()
+    dates = []
+    for code, word in enumerate(text.dictionary.to_pylist()):
+        try:
+            dates.append(read_date(word, attribute.date_format) if word else np.datetime64(0, "us").item())
+        except ValueError:
+            at = int(np.flatnonzero(np.asarray(pc.equal(text.indices, code).fill_null(False)))[0])
+            raise DataError(
+                f"line {rows.lines[at]}, column {attribute.name}: {word!r} is not a date of the format declared in "
+                f"line {attribute.line}."
+            ) from None
+    return pa.array(dates, pa.timestamp("us")).take(text.indices)
+
+
+def _weights(rows: Rows) -> RawColumn:
+    weights = np.ones(len(rows))
+    for at, text in rows.weights.items():
+        try:
+            weights[at] = float(text)
+        except ValueError:
+            raise DataError(f"line {rows.lines[at]}: the weight {text!r} is not a number.") from None
+    return RawColumn("weight", weights)

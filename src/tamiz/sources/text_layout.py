@@ -1,0 +1,168 @@
+"""How a file of separated values is laid out: encoding, delimiter, quote and header, found in its first rows."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from tamiz.exceptions import DataError
+from tamiz.sources.text_encoding import find_encoding
+from tamiz.sources.text_values import MISSING, looks_typed
+
+# In the order in which one is preferred to another that cuts the rows as evenly. Blanks come last and alone, since
+# they also stand within values.
+_DELIMITERS = "\t;|,"
+_SAMPLE_CHARACTERS = 2**20
+# DuckDB would fetch an extension for most others.
+_UTF8 = ("utf-8", "utf-8-sig")
+_SAMPLE_RECORDS = 1000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is needed to read a file of separated values.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns' names: the header's, or x0, x1, ... where the file has none.
+    is_plain : bool
+        Whether DuckDB can read the file as it is: in UTF-8, the header in the first line, one sign between fields.
+    """
+
+    path: Path
+    encoding: str
+    delimiter: str
+    quote: str
+    has_header: bool
+    names: tuple[str, ...]
+    is_plain: bool
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below the header, each with the line that it begins in."""
+        with self.path.open(encoding=self.encoding, newline="") as file:
+            reader = csv.reader(
+                file, delimiter=self.delimiter, quotechar=self.quote, skipinitialspace=True, strict=True
+            )
+            line = 1
+            header = self.has_header
+            try:
+                for fields in reader:
+                    if _is_row(fields, 2 if header else len(self.names)):
+                        if not header:
+                            yield line, _trimmed(fields, self.delimiter) or [""]
+                        header = False
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                raise DataError(_quote_trouble(line, str(error), self.quote)) from None
+
+
+def _is_row(fields: Sequence[str], n_columns: int) -> bool:
+    """Whether a record is more than a blank line; in a table of one column that is a missing value."""
+    return n_columns == 1 or len(fields) > 1 or bool(fields and fields[0].strip())
+
+
+def _trimmed(fields: list[str], delimiter: str) -> list[str]:
+    # Blanks at the end of a line are no value.
+    return fields[:-1] if delimiter == " " and fields and not fields[-1] else fields
+
+
+def _quote_trouble(line: int, error: str, quote: str) -> str:
+    if "expected after" in error:
+        return f"line {line}: text follows a closing quote; write a quote within a value twice ({2 * quote})."
+    return f"line {line}: a quote is opened and not closed; write a quote within a value twice ({2 * quote})."
+
+
+def find_layout(path: Path) -> Layout:
+    """Find out how a file is laid out."""
+    encoding = find_encoding(path)
+    with path.open(encoding=encoding, newline="") as file:
+        sample = file.read(_SAMPLE_CHARACTERS)
+        whole = not file.read(1)
+    if not sample.strip():
+        raise DataError(f"{path} is empty.")
+    lines = sample.splitlines(keepends=True)
+    if not whole and len(lines) > 1:
+        lines.pop()
+    quote = _find_quote(sample)
+    delimiter = _find_delimiter(lines, quote)
+    records = _records(lines, delimiter, quote)
+    first, beneath = records[0], records[1:]
+    has_header = _is_header(first, beneath, decimal_comma=delimiter == ";")
+    names = _header_names(first) if has_header else [f"x{j}" for j in range(len(first))]
+    if has_header:
+        _check_twice(names)
+    is_plain = encoding in _UTF8 and delimiter != " " and not sample[0].isspace()
+    return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain)
+
+
+def _records(lines: Sequence[str], delimiter: str, quote: str) -> list[list[str]]:
+    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True)
+    records: list[list[str]] = []
+    try:
+        # Not a comprehension: what came before a field longer than the csv module takes tells enough.
+        for fields in islice(reader, _SAMPLE_RECORDS):
+            records += [_trimmed(fields, delimiter)] if _is_row(fields, 2) else []
+    except csv.Error:
+        pass
+    return records or [[""]]
+
+
+def _find_quote(sample: str) -> str:
+    if '"' in sample:
+        return '"'
+    quoted = re.findall(r"(?:^|[,;\t|])[ ]?'[^'\n]*'(?=[,;\t|\r\n]|$)", sample, re.MULTILINE)
+    return "'" if 2 * len(quoted) > sample.count("\n") else '"'
+
+
+def _find_delimiter(lines: Sequence[str], quote: str) -> str:
+    best, best_share = ",", 0.0
+    for delimiter in (*_DELIMITERS, " "):
+        if delimiter == " " and best_share >= 0.5:
+            break
+        widths = Counter(map(len, _records(lines, delimiter, quote)))
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
+        share = count / widths.total()
+        if width > 1 and share > best_share + 0.05:
+            best, best_share = delimiter, share
+    return best
+
+
+def _is_header(first: Sequence[str], beneath: Sequence[Sequence[str]], *, decimal_comma: bool) -> bool:
+    """Whether the first row names the columns: its fields are unlike the values beneath them."""
+    for_header = against = 0
+    repeated = False
+    for j, field in enumerate(map(str.strip, first)):
+        column = [row[j].strip() for row in beneath if j < len(row)]
+        present = {value for value in column if value not in MISSING}
+        typed = looks_typed([field], decimal_comma=decimal_comma)
+        if present and looks_typed(present, decimal_comma=decimal_comma):
+            for_header += not typed and field not in MISSING
+            against += typed
+        else:
+            against += typed
+            repeated = repeated or field in present
+    if for_header:
+        return True
+    # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
+    return not against and not repeated and any(field.strip() not in MISSING for field in first)
+
+
+def _header_names(fields: Sequence[str]) -> list[str]:
+    return [field.strip() or f"Unnamed: {j}" for j, field in enumerate(fields)]
+
+
+def _check_twice(names: Sequence[str]) -> None:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, 1):
+        if name in seen:
+            raise DataError(
+                f"Column {name!r} occurs twice in the header, at positions {seen[name]} and {position}; "
+                "give every column a name of its own."
+            )
+        seen[name] = position

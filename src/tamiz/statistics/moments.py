@@ -1,0 +1,82 @@
+"""Weight, mean, variance and extremes of numeric columns, in all rows or by class."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Self
+
+import numpy as np
+
+from tamiz.kernels.moments import class_moments
+from tamiz.statistics.base import Block, Statistic
+
+
+class ClassMoments(Statistic):
+    """Moments of each column within each class of the target.
+
+    Attributes
+    ----------
+    weight, mean, squares, least, largest : ndarray of shape (n_classes, n_columns)
+        Weight of the present values, their mean, the weighted sum of squares about it, and their extremes.
+    """
+
+    def __init__(self, columns: tuple[int, ...], n_classes: int) -> None:
+        self.columns = columns
+        self.n_classes = n_classes
+        shape = (n_classes, len(columns))
+        self.weight = np.zeros(shape)
+        self.mean = np.zeros(shape)
+        self.squares = np.zeros(shape)
+        self.least = np.full(shape, np.inf)
+        self.largest = np.full(shape, -np.inf)
+
+    @property
+    def key(self) -> Hashable:
+        """Columns and classes."""
+        return type(self), self.columns, self.n_classes
+
+    def empty(self) -> Self:
+        """Return a new one that has seen nothing."""
+        return type(self)(self.columns, self.n_classes)
+
+    def _labels(self, block: Block) -> np.ndarray:
+        assert block.y is not None
+        return np.ascontiguousarray(block.y, dtype=np.int32)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        seen = self.empty() if self.n_samples else self
+        labels, weight = self._labels(block), block.weights
+        out = np.empty((self.n_classes, 5))
+        for k, column in enumerate(self.columns):
+            class_moments(block.column(column), labels, weight, out)
+            seen.weight[:, k], seen.mean[:, k], seen.squares[:, k], seen.least[:, k], seen.largest[:, k] = out.T
+        if seen is self:
+            self.n_samples = len(block.rows)
+            return self
+        seen.n_samples = len(block.rows)
+        return self.merge(seen)
+
+    def merge(self, other: Self) -> Self:
+        """Add all that another one has seen (Chan, Golub and LeVeque 1983)."""
+        total = self.weight + other.weight
+        share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
+        gap = other.mean - self.mean
+        self.squares += other.squares + gap**2 * self.weight * share
+        # A class that had no value yet takes the other's mean as it is, to the last bit.
+        self.mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
+        self.weight = total
+        self.least = np.minimum(self.least, other.least)
+        self.largest = np.maximum(self.largest, other.largest)
+        self.n_samples += other.n_samples
+        return self
+
+
+class Moments(ClassMoments):
+    """Moments of each column in all rows: those of a single class that every row is of."""
+
+    def __init__(self, columns: tuple[int, ...], n_classes: int = 1) -> None:
+        super().__init__(columns, n_classes)
+
+    def _labels(self, block: Block) -> np.ndarray:
+        return np.zeros(len(block.rows), dtype=np.int32)
