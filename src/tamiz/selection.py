@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.criteria.base import Merit, Relevance, complete
@@ -23,7 +23,7 @@ from tamiz.search.journal import Journal
 from tamiz.search.run import run
 from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
-from tamiz.sources.features import remember
+from tamiz.sources.features import compare, remember
 from tamiz.sources.memory import is_frame
 from tamiz.sources.open import as_source
 from tamiz.validation import check_integer, check_real
@@ -56,7 +56,7 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             return X.frame(np.flatnonzero(self._support).tolist())
         if not is_frame(X):
             return super().transform(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        compare(self, X)
         frame = nw.from_native(X)
         return frame.select([frame.columns[j] for j in np.flatnonzero(self._support)]).to_native()
 

@@ -76,41 +76,46 @@ pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
 def share_missing(table, distribute):
     """Share the counts of missing values out in place, and return the weight that is left to count.
 
-    Half-missing pairs go to the present values in proportion to the margins of the present cells, both-missing ones in
-    proportion to the present cells. Where no cell is present nothing is known, and the table is emptied.
+    A row with one value missing goes to the values of that column in proportion to their counts in all rows where the
+    column is present, a row with both missing to the cells in proportion to theirs. Where no row has both present,
+    nothing is known of the pair, and the table is emptied.
     """
     m, k = table.shape[0] - 1, table.shape[1] - 1
     total = 0.0
+    for i in range(m + 1):
+        for j in range(k + 1):
+            total += table[i, j]
     if not distribute:
-        for i in range(m + 1):
-            for j in range(k + 1):
-                total += table[i, j]
         return total
     present = 0.0
-    missing = table[m, k]
+    rows = np.zeros(m)
+    columns = np.zeros(k)
     for i in range(m):
-        missing += table[i, k]
         for j in range(k):
             present += table[i, j]
-    for j in range(k):
-        missing += table[m, j]
-    if missing > 0.0 and present > 0.0:
-        rows = np.zeros(m)
-        columns = np.zeros(k)
+            rows[i] += table[i, j]
+            columns[j] += table[i, j]
+    if present == total:
+        return total
+    if present > 0.0:
         for i in range(m):
-            for j in range(k):
-                rows[i] += table[i, j]
-                columns[j] += table[i, j]
+            rows[i] += table[i, k]
+        for j in range(k):
+            columns[j] += table[m, j]
+        all_rows, all_columns = rows.sum(), columns.sum()
         both = 1.0 + table[m, k] / present
         for i in range(m):
             for j in range(k):
-                table[i, j] = table[i, j] * both + rows[i] / present * table[m, j] + columns[j] / present * table[i, k]
-        present += missing
+                table[i, j] = (
+                    table[i, j] * both
+                    + rows[i] / all_rows * table[m, j]
+                    + columns[j] / all_columns * table[i, k]
+                )
     for i in range(m + 1):
         table[i, k] = 0.0
     for j in range(k + 1):
         table[m, j] = 0.0
-    return present
+    return total if present > 0.0 else 0.0
 
 
 @jit(void(ro(float64, 2), float64, rw(float64)))

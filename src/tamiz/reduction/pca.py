@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
@@ -15,7 +15,7 @@ from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.reduction.encoding import Encoding
 from tamiz.sources.base import PIECE_ROWS, Source
 from tamiz.sources.conform import conform
-from tamiz.sources.features import remember
+from tamiz.sources.features import compare, remember
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -170,8 +170,7 @@ class PCA(Reducer):
         A level that was not there in fit counts as missing, and missing values as the mean.
         """
         check_is_fitted(self)
-        if not isinstance(X, Source):
-            validate_data(self, X, reset=False, skip_check_array=True)
+        compare(self, X)
         with parallel.session():
             return self._project(conform(X, self._schema))
 

@@ -180,15 +180,18 @@ def scatter(points: Sequence[Sequence[float]], axes: Sequence[str], shares: Sequ
     """Return the points of a map in one colour; the page splits and colours them by the column chosen."""
     x, y = ([rounded(point[axis]) for point in points] for axis in (0, 1))
     titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
+    # Many points are drawn smaller and fainter, so that a crowd is told from a few.
+    marker = {"size": 7, "opacity": 0.8} if len(points) <= 1000 else {"size": 5, "opacity": 0.6}
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if equal_scales(points):
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
     return _spec(
-        [go.Scatter(x=x, y=y, mode="markers", marker={"size": 7, "opacity": 0.8})],
+        [go.Scatter(x=x, y=y, mode="markers", marker=marker)],
         buttons=True,
         height=580,
         # The buttons stand above the points and their legend, not on them.
         margin={"t": 36},
+        legend={"itemsizing": "constant"},
         xaxis={"title": {"text": titles[0]}},
         yaxis=y_axis,
     )
@@ -205,6 +208,8 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     numbers = list(range(1, len(names) + 1))
     values, cumulative = ([rounded(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative"))
     labels = [label(name) for name in names]
+    # Up to the whole where the line gets near it; a line that stays low would be flat on that scale.
+    top = 1.04 if cumulative[-1] > 0.5 else 1.1 * max(cumulative[-1], 1e-6)
     return _spec(
         [
             go.Bar(
@@ -226,6 +231,6 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
         height=320,
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + len(numbers) // 15},
-        yaxis={"title": {"text": label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, 1.04]},
+        yaxis={"title": {"text": label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, top]},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )

@@ -53,7 +53,7 @@ def _map(reduced: Mapping[str, Any], index: int, n_rows: int) -> dict[str, Any]:
         "notes": reduced["notes"],
         "lead": f"{held}." if held else f"The rows by {reduced['label']}.",
         "title": _points_title(len(points), n_rows) if points is not None else None,
-        "scale": "One unit is as long on both axes." if points and charts.equal_scales(points) else None,
+        "near": _near(spectrum, points or []),
         "chart": charts.scatter(points, axes[:2], shares) if points is not None else None,
         "scree": _scree(spectrum),
         "loadings": _loadings(reduced["loadings"], axes[:2]) if reduced["loadings"] is not None else [],
@@ -62,8 +62,17 @@ def _map(reduced: Mapping[str, Any], index: int, n_rows: int) -> dict[str, Any]:
 
 def _points_title(n_points: int, n_rows: int) -> str:
     if n_points < n_rows:
-        return f"Each point is a row: {n_points:,} of the {n_rows:,}. Near points are rows with like values"
-    return f"Each point is one of the {counted(n_points, 'row')}. Near points are rows with like values"
+        return f"Each point is a row: {n_points:,} of the {n_rows:,} are drawn"
+    return f"Each point is one of the {counted(n_points, 'row')}"
+
+
+def _near(spectrum: Mapping[str, Any] | None, points: Sequence[Sequence[float]]) -> str:
+    """Return what nearness on the map means; two axes that hold little of the whole must not be read as the whole."""
+    words = "Points near each other are rows with like values."
+    if spectrum is not None and len(spectrum["values"]) >= 2 and spectrum["cumulative"][1] < 0.5:
+        held = percent(spectrum["cumulative"][1])
+        words = f"Both axes together hold only {held} of {_whole(spectrum)}: rows that look near may be far apart."
+    return f"{words} One unit is as long on both axes." if points and charts.equal_scales(points) else words
 
 
 def _whole(spectrum: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ _SHAPE: dict[str, Any] = {
     "tamiz": str,
     "versions": {},
     "title": str,
+    "seed": (float,),
     "timings": [{"step": str, "seconds": float}],
     "warnings": [str],
     "interrupted": (str,),

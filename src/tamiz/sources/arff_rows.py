@@ -100,13 +100,14 @@ def _split_weight(text: str) -> tuple[str, str | None]:
 def _read_row(text: str, number: int, n_attributes: int) -> list[Cell] | dict[int, Cell]:
     if text.startswith("{"):
         return _read_sparse(text, number, n_attributes)
-    cells = split_values(text, number)
-    if len(cells) != n_attributes:
+    if n_attributes > 1 and "," not in (re.sub(_QUOTED, "", text) if "'" in text or '"' in text else text):
+        _check_quotes(text, number)
         # Weka lets blanks and tabs part values as well.
-        words = [_cell(word) for word in _WORD.findall(text.replace(",", " "))]
-        if "," in text or len(words) != n_attributes:
-            raise DataError(f"line {number}: {_count(len(cells), 'value')}, {_count(n_attributes, 'attribute')}.")
-        return words
+        cells = [_cell(word) for word in _WORD.findall(text)]
+    else:
+        cells = split_values(text, number)
+    if len(cells) != n_attributes:
+        raise DataError(f"line {number}: {_count(len(cells), 'value')}, {_count(n_attributes, 'attribute')}.")
     return cells
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -26,19 +27,13 @@ def conform(X: Any, schema: Schema) -> Source:
     names, load = raw_columns(X)
     if len(names) != schema.n_columns:
         raise DataError(f"X has {len(names)} features, but {schema.n_columns} were there in fit.")
-    numbers, codes = [], []
+    values: dict[int, NDArray[Any]] = {}
     for j in schema.used.tolist():
         column, raw = schema.columns[j], load(names[j])
         if column.is_number:
-            values, _ = to_numbers(raw, lambda at: f"row {at}")
-            refuse_infinite(values, column.name, lambda at: f"row {at}")
-            numbers.append(values)
+            values[j], _ = to_numbers(raw, lambda at: f"row {at}")
+            refuse_infinite(values[j], column.name, lambda at: f"row {at}")
         else:
-            codes.append(level_codes(raw, column.levels))
+            values[j] = level_codes(raw, column.levels)
     n = len(load(names[0]))
-    return TableSource(
-        Schema(schema.columns, n),
-        np.array(numbers, dtype=np.float64).reshape(-1, n).T,
-        np.array(codes, dtype=np.int32).reshape(-1, n).T,
-        None, None, np.arange(n), lambda *_: X,
-    )  # fmt: skip
+    return TableSource(Schema(schema.columns, n), values, None, None, np.arange(n), lambda *_: X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ MOST_INTEGER_CLASSES = 20
 FEWEST_ID_ROWS = 10
 # Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
 FEWEST_TEXT_LEVELS = 20
+
+# Looking for each word in turn is faster than counting, for so few.
+_FEW_WORDS = 32
 
 _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
 
@@ -122,6 +125,8 @@ def _id_reason(name: str, numbers: NDArray[np.float64]) -> str | None:
 def to_numbers(raw: RawColumn, row: Callable[[int], str]) -> tuple[NDArray[np.float64], bool]:
     """Return the values as float64 with NaN for missing, and whether they are dates (seconds since 1970)."""
     values = raw.values
+    if raw.words is not None:
+        values = pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), pa.array(raw.words, pa.string()))
     if isinstance(values, np.ndarray):
         return values, False
     if pa.types.is_dictionary(values.type):
@@ -173,11 +178,9 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
         return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
-    order = {level: code for code, level in enumerate(levels)}
-    table = np.array([order[level] for level in present] + [-1], dtype=np.int32)
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return Encoded(column, table.take(codes, mode="wrap"))
+    return Encoded(column, _recode(codes, present, levels))
 
 
 def _text_reason(name: str, levels: list[str], n_present: int) -> tuple[Kind, str] | None:
@@ -191,6 +194,8 @@ def _text_reason(name: str, levels: list[str], n_present: int) -> tuple[Kind, st
 
 def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     """Return codes into the values that occur (-1 where missing), and those values as text."""
+    if raw.words is not None:
+        return _occurring(raw.values, list(raw.words))
     values = raw.values
     if isinstance(values, np.ndarray):
         distinct, codes = np.unique(values, return_inverse=True)
@@ -202,26 +207,41 @@ def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     indices = encoded.indices
     if indices.null_count:
-        indices = indices.fill_null(-1) if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int32()).fill_null(-1)
-    codes = indices.to_numpy(zero_copy_only=False)
-    words = [_level_text(value) for value in encoded.dictionary.to_pylist()]
-    counts = np.bincount(np.asarray(codes, dtype=np.int64) + 1, minlength=len(words) + 1)[1:]
-    if len(set(words)) == len(words) and counts.all() and None not in words:
-        return codes, words  # type: ignore[return-value]
-    seen = {word: code for code, word in enumerate(dict.fromkeys(w for w, c in zip(words, counts, strict=True) if c and w is not None))}
-    table = np.array([seen.get(word, -1) if word is not None else -1 for word in words] + [-1], dtype=np.int32)
-    return table[codes], list(seen)
+        indices = (indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int32())).fill_null(-1)
+    return _occurring(indices.to_numpy(zero_copy_only=False), list(map(level_text, encoded.dictionary.to_pylist())))
 
 
-def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[np.int32]:
+def _occurring(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
+    """Drop the words that no code stands for, and make one of equal ones."""
+    if len(words) <= _FEW_WORDS:
+        found = [code for code in range(len(words)) if (codes == code).any()]
+    else:
+        found = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
+    present = [word for word in dict.fromkeys(words[code] for code in found) if word is not None]
+    if present == words:
+        return codes, present
+    order = {word: code for code, word in enumerate(present)}
+    table = np.array([-1 if word is None else order.get(word, -1) for word in words] + [-1], dtype=np.int32)
+    return table.take(codes, mode="wrap") if codes.dtype.kind == "i" else table[codes], present
+
+
+def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
     """Return codes into given levels; a value that is not among them is missing."""
-    codes, present = _observed(raw)
+    return _recode(*_observed(raw), levels)
+
+
+def _recode(codes: NDArray[Any], present: list[str], levels: Sequence[str]) -> NDArray[Any]:
+    """Return codes into `levels` for codes into `present`, -1 for what is missing in either, as narrow as can be."""
+    width = next(width for width in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(width).max)
+    if present == list(levels) and codes.dtype == width:
+        return codes
     order = {level: code for code, level in enumerate(levels)}
-    table = np.array([order.get(level, -1) for level in present] + [-1], dtype=np.int32)
+    table = np.array([order.get(level, -1) for level in present] + [-1], dtype=width)
     return table.take(codes, mode="wrap")
 
 
-def _level_text(value: Any) -> str | None:
+def level_text(value: Any) -> str | None:
+    """Return the text that a value has as a level, None for a missing one."""
     if value is None:
         return None
     if isinstance(value, bool):

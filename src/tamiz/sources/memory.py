@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.sources.kinds import number_column, refuse_infinite
+from tamiz.sources.kinds import level_text, number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.table import Roles, TableSource, build
@@ -46,8 +46,21 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         opened = nw.from_native(data, allow_series=False)
         frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
         _check_shape(len(frame), len(frame.columns))
-        raw = {str(name): name for name in frame.columns}
-        return [str(name) for name in frame.columns], lambda name: _from_series(name, frame[raw[name]])
+        names = [str(name) for name in frame.columns]
+        place = {name: j for j, name in enumerate(names)}
+        if not frame.implementation.is_pandas():
+            return names, lambda name: _from_series(name, frame[:, place[name]])
+        # pandas hands out its codes as they are; the way through Arrow copies and costs ten times as much.
+        native = [series for _, series in frame.to_native().items()]
+        dtypes = list(frame.schema.values())
+
+        def load(name: str) -> RawColumn:
+            if isinstance(dtypes[place[name]], nw.Categorical | nw.Enum) and hasattr(native[place[name]].array, "codes"):
+                values = native[place[name]].array
+                return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))
+            return _from_series(name, nw.from_native(native[place[name]], series_only=True))
+
+        return names, load
     array = check_matrix(data)
     return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
 
@@ -109,11 +122,10 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
         columns.append(number_column(name, "numeric", column, n_missing, guessed=False))
     told = frame.schema
     schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
-    if len(schema.numeric) < len(columns):
-        numbers = numbers[:, list(schema.numeric)]
+    values = {j: numbers[:, j] for j in schema.numeric}
     (block,) = frame.blocks()
-    codes = np.empty((len(numbers), 0), dtype=np.int32)
-    return TableSource(schema, numbers, codes, block.y, block.weight, frame.row_numbers, frame_of)
+    whole = numbers if len(values) == len(columns) else None
+    return TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:

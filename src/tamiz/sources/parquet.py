@@ -36,6 +36,8 @@ def _open(path: Path, roles: Roles, file_format: str, label: str) -> Source:
     except PermissionError:
         raise PermissionError(f"{path} cannot be read: permission denied.") from None
     except (pa.ArrowInvalid, OSError) as error:
+        if "duplicate field names" in str(error):
+            raise DataError(f"{path} has two columns of one name; give every column a name of its own.") from None
         raise DataError(f"{path} cannot be read as {label}: {str(error).splitlines()[0]}") from error
     if n_rows == 0:
         raise DataError(f"{path} has no rows.")
@@ -48,6 +50,6 @@ def _open(path: Path, roles: Roles, file_format: str, label: str) -> Source:
         return table if len(rows) == n_rows else table.take(pa.array(rows))
 
     with temporary_room() as room:
-        source = build(data.schema.names, load, roles, frame_of, allocate=room.allocate)
+        source = build(data.schema.names, load, roles, frame_of, keep=room.keep)
         room.keep_for(source)
     return source

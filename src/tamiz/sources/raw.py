@@ -22,13 +22,16 @@ class RawColumn:
     values : ndarray or pyarrow.Array
         float64 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
         integer or floating point, null for missing.
+    words : tuple of str or None
+        What codes stand for, where `values` are codes (whole numbers, -1 for missing) and not numbers.
     kind : Kind or None
         The kind that the source declares (a data frame's category, ARFF's nominal), None where it is to be guessed.
     """
 
     name: str
-    values: NDArray[np.float64] | pa.Array
+    values: NDArray[Any] | pa.Array
     kind: Kind | None = None
+    words: tuple[str | None, ...] | None = None
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Return the column with some of its rows; `rows` are numbers, or booleans as long as the column."""

@@ -26,13 +26,17 @@ class Room:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._left = MEMORY_SHARE * free_memory()
         self._numbers = count()
 
-    def allocate(self, shape: tuple[int, int], dtype: type) -> NDArray[Any]:
-        """Return room for columns: in memory, or mapped from a file of the folder where it is much."""
-        if np.dtype(dtype).itemsize * shape[0] * shape[1] <= MEMORY_SHARE * free_memory():
-            return np.empty(shape, dtype)
-        return np.memmap(self.folder / f"columns-{next(self._numbers)}", dtype, "w+", shape=shape)
+    def keep(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return a column in the place where it stays: memory while there is some left for it, a file after that."""
+        self._left -= values.nbytes
+        if self._left >= 0:
+            return values
+        mapped = np.memmap(self.folder / f"column-{next(self._numbers)}", values.dtype, "w+", shape=values.shape)
+        mapped[:] = values
+        return mapped
 
     def keep_for(self, source: Source) -> None:
         """Keep the folder until the source is gone."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.base import Source
@@ -18,42 +19,36 @@ from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_choice
 
-Allocate = Callable[[tuple[int, int], type], NDArray[Any]]
+Keep = Callable[[NDArray[Any]], NDArray[Any]]
 FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
 
 class TableSource(Source):
-    """Encoded columns, one block.
-
-    The matrices hold a column at a time (Fortran order), since most statistics read columns; they may be
-    mapped from disk.
-    """
+    """Encoded columns, one block. Where it can be, a column is the user's own memory; it may be mapped from disk."""
 
     def __init__(
         self,
         schema: Schema,
-        numeric: Floats,
-        codes: NDArray[np.int32],
+        values: Mapping[int, NDArray[Any]],
         y: NDArray[Any] | None,
         weight: Floats | None,
         rows: NDArray[np.intp],
         frame_of: FrameOf,
+        whole: Floats | None = None,
     ) -> None:
         self.schema = schema
-        self._numeric = numeric
-        self._codes = codes
-        self._y = y
-        self._weight = weight
+        self._block = Block(range(schema.n_rows), values, y, weight, whole)
         self._rows = rows
         self._frame_of = frame_of
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the table as one block."""
-        wanted = set(self.schema.used.tolist() if columns is None else columns)
-        numeric, numeric_columns = _part(self._numeric, self.schema.numeric, wanted)
-        codes, code_columns = _part(self._codes, self.schema.categorical, wanted)
-        rows = range(self.schema.n_rows)
-        yield Block(rows, numeric, codes, numeric_columns, code_columns, self._y, self._weight)
+        block = self._block
+        if columns is not None:
+            kept = {j: values for j, values in block.values.items() if j in set(columns)}
+            whole = block.whole if len(kept) == len(block.values) else None
+            block = Block(block.rows, kept, block.y, block.weight, whole)
+        yield block
 
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it."""
@@ -61,22 +56,9 @@ class TableSource(Source):
         return self._frame_of(names, self._rows if rows is None else self._rows[rows])
 
     @property
-    def y(self) -> NDArray[Any] | None:
-        """The target of every row that counts."""
-        return self._y
-
-    @property
     def row_numbers(self) -> NDArray[np.intp]:
         """The number that every row that counts has in the user's table."""
         return self._rows
-
-
-def _part(matrix: NDArray[Any], columns: tuple[int, ...], wanted: set[int]) -> tuple[NDArray[Any], tuple[int, ...]]:
-    kept = [k for k, j in enumerate(columns) if j in wanted]
-    if len(kept) == len(columns):
-        return matrix, columns
-    # The transpose of a row selection keeps each column contiguous; a selection of columns would not.
-    return matrix.T[kept].T, tuple(columns[k] for k in kept)
 
 
 @dataclass(frozen=True)
@@ -102,12 +84,12 @@ def build(
     frame_of: FrameOf,
     *,
     word_row: Callable[[int], str] = lambda at: f"row {at}",
-    allocate: Allocate = lambda shape, dtype: np.empty(shape, dtype),
+    keep: Keep = lambda values: values,
 ) -> TableSource:
     """Encode a table column by column.
 
     `load(name)` gives a column whole; it is asked once a column, so that a file larger than memory can be read so.
-    `word_row` words a row of the user's table in messages; `allocate(shape, dtype)` gives room for the encoded columns.
+    `word_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
     """
     check_names(names, roles)
     kinds = _kinds(names, roles)
@@ -120,40 +102,24 @@ def build(
     features = [name for name in names if name not in (roles.target, roles.weight)]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    columns: list[Column] = []
-    numbers = codes = None
-    n = n_numbers = n_codes = 0
-    for name in features:
+    n = len(rows) if rows is not None else len(load(features[0]))
+
+    def encoded(name: str) -> Encoded:
         raw = load(name)
-        n = len(raw) if rows is None else len(rows)
-        encoded = encode(raw if rows is None else raw.take(rows), kinds.get(name), word)
-        columns.append(encoded.column)
-        if encoded.column.left_out is not None:
-            continue
-        values = encoded.values
-        assert values is not None
-        # Room for every column, of which the system hands out only the pages that are written.
-        if encoded.column.is_number:
-            numbers = allocate((len(features), len(values)), np.float64) if numbers is None else numbers
-            numbers[n_numbers] = values
-            n_numbers += 1
-        else:
-            codes = allocate((len(features), len(values)), np.int32) if codes is None else codes
-            codes[n_codes] = values
-            n_codes += 1
-    empty = np.empty((0, n))
+        return encode(raw if rows is None else raw.take(rows), kinds.get(name), word)
+
+    columns: list[Column] = []
+    values: dict[int, NDArray[Any]] = {}
+    with parallel.session():
+        for j, one in enumerate(parallel.map_blocks(encoded, features)):
+            columns.append(one.column)
+            if one.values is not None and one.column.left_out is None:
+                values[j] = keep(one.values)
     schema = Schema(
         tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, _notes(n_dropped, target)
     )
-    return TableSource(
-        schema,
-        (empty if numbers is None else numbers[:n_numbers]).T,
-        (empty.astype(np.int32) if codes is None else codes[:n_codes]).T,
-        target.values if target else None,
-        weight,
-        np.arange(n) if rows is None else rows,
-        frame_of,
-    )
+    row_numbers = np.arange(n) if rows is None else rows
+    return TableSource(schema, values, target.values if target else None, weight, row_numbers, frame_of)
 
 
 def check_names(names: Sequence[str], roles: Roles) -> None:
@@ -224,7 +190,7 @@ def _weight(
         at = int(np.flatnonzero(bad)[0])
         raise DataError(f"{word(at)}: the weight {values[at]} is not a number of at least 0.")
     if not values.any():
-        raise DataError("Every weight is 0; at least one row must count.")
+        raise DataError("Every weight is zero; at least one row must count.")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 

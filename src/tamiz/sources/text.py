@@ -28,12 +28,6 @@ from tamiz.validation import free_memory
 _LONGEST_LINE = 2**28
 # Rows of one piece of the file beneath.
 _FEWEST_ROWS, _MOST_ROWS, _BATCH_CELLS = 2048, 2**16, 2**21
-# Room for lines as long as these makes DuckDB slow, so it is asked for only where reading fails without.
-_LONGEST_LINE = 2**28
-# Looking for words worth a dictionary is most of the time of writing: small groups of rows, and few words, halve it.
-_GROUP_ROWS = 2048
-_GROUP_CELLS = 2**20
-_MOST_WORDS = 1000
 
 
 def open_text(path: Path, roles: Roles) -> Source:
@@ -70,7 +64,7 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
         frame = pa.table({name: _plain(load(name).values) for name in names})
         return frame if len(rows) == n_rows else frame.take(pa.array(rows))
 
-    return build(list(layout.names), load, roles, frame_of, word_row=word_row, allocate=room.allocate)
+    return build(list(layout.names), load, roles, frame_of, word_row=word_row, keep=room.keep)
 
 
 def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
@@ -89,22 +83,29 @@ def _plain(values: Any) -> pa.Array:
 def _parse(layout: Layout, folder: Path) -> pa.Table:
     """Parse the file into a columnar one, and return that, mapped into memory."""
     parsed = folder / "table.arrow"
-    failed: duckdb.Error | None = None
+    failed: Exception | None = None
     if layout.is_plain:
         try:
             return _convert(_read_csv(layout.path, layout), layout, parsed)
-        except duckdb.Error as error:
-            failed = error
+        except (duckdb.Error, OSError) as error:
+            failed = _of_reading(error)
     # Either the file is not as DuckDB takes it, or a row is not like the others: then this says which.
     plain = _rewrite(layout, folder)
     commas = replace(layout, delimiter=",", quote='"', has_header=False)
     try:
         return _convert(_read_csv(plain, commas, f", max_line_size={_LONGEST_LINE}"), layout, parsed)
-    except duckdb.Error as error:
-        reason = str(failed or error).splitlines()[0]
+    except (duckdb.Error, OSError) as error:
+        reason = str(failed or _of_reading(error)).splitlines()[0]
         raise DataError(f"{layout.path} cannot be read as separated values: {reason}") from error
     finally:
         plain.unlink()
+
+
+def _of_reading(error: Exception) -> Exception:
+    """Return an error of DuckDB's, which Arrow hands on as an OSError; one of the system's, a full disk, is raised."""
+    if isinstance(error, OSError) and error.errno is not None:
+        raise error
+    return error
 
 
 def _read_csv(path: Path, layout: Layout, options: str = "") -> str:

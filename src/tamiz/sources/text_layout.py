@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -86,7 +87,8 @@ def find_layout(path: Path) -> Layout:
         whole = not file.read(1)
     if not sample.strip():
         raise DataError(f"{path} is empty.")
-    lines = sample.splitlines(keepends=True)
+    # Not splitlines, which also cuts at signs that end no line in a file, such as the line separator U+2028.
+    lines = list(io.StringIO(sample, newline=""))
     if not whole and len(lines) > 1:
         lines.pop()
     quote = _find_quote(sample)
@@ -125,9 +127,10 @@ def _find_delimiter(lines: Sequence[str], quote: str) -> str:
     for delimiter in (*_DELIMITERS, " "):
         if delimiter == " " and best_share >= 0.5:
             break
-        widths = Counter(map(len, _records(lines, delimiter, quote)))
-        width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
-        share = count / widths.total()
+        widths = [len(record) for record in _records(lines, delimiter, quote)]
+        width, count = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))
+        # The header counts for half: a sign that stands in values alone is none between columns.
+        share = (count / len(widths) + (widths[0] == width)) / 2
         if width > 1 and share > best_share + 0.05:
             best, best_share = delimiter, share
     return best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -17,76 +17,92 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive rows of a table.
+    """Consecutive rows of a table, column by column.
 
     Attributes
     ----------
     rows : range
         The rows' numbers in the table, counted from 0.
-    columns : tuple of int
-        The source columns that the block holds, ascending; `n_columns` of the schema stands for the target.
-    numeric : ndarray of shape (n_rows, n_numeric), float64
-        NaN is a missing number.
-    codes : ndarray of shape (n_rows, n_categorical), int32
-        Positions in the levels of the schema; -1 is a missing value.
-    numeric_columns, code_columns : tuple of int
-        The source column of each column of `numeric` and of `codes`.
+    values : mapping of source column to ndarray of shape (n_rows,)
+        float64 with NaN for a missing number; for a categorical column the positions in the levels of the schema, -1 for
+        a missing value, in the narrowest of int8, int16 and int32.
     y : ndarray of shape (n_rows,) or None
         The target: int32 codes of its classes, or float64.
     weight : ndarray of shape (n_rows,) or None
+    whole : ndarray of shape (n_rows, n_numeric) or None
+        The matrix that the numeric columns are parts of, where they came as one.
     """
 
     rows: range
-    numeric: Floats
-    codes: Codes
-    numeric_columns: tuple[int, ...]
-    code_columns: tuple[int, ...]
+    values: Mapping[int, NDArray[Any]]
     y: NDArray[Any] | None
     weight: Floats | None
+    whole: Floats | None = None
 
     @cached_property
-    def _place(self) -> dict[int, tuple[NDArray[Any], int]]:
-        place: dict[int, tuple[NDArray[Any], int]] = {c: (self.numeric, k) for k, c in enumerate(self.numeric_columns)}
-        place.update({c: (self.codes, k) for k, c in enumerate(self.code_columns)})
-        return place
+    def numeric_columns(self) -> tuple[int, ...]:
+        """The source columns that are numbers."""
+        return tuple(j for j, values in self.values.items() if values.dtype == np.float64)
+
+    @cached_property
+    def code_columns(self) -> tuple[int, ...]:
+        """The source columns that are codes."""
+        return tuple(j for j, values in self.values.items() if values.dtype != np.float64)
+
+    @property
+    def numeric(self) -> Floats:
+        """The numeric columns side by side, of shape (n_rows, n_numeric)."""
+        return self.matrix(self.numeric_columns)
+
+    @property
+    def codes(self) -> Codes:
+        """The codes side by side, of shape (n_rows, n_categorical)."""
+        return _beside([self.column(j) for j in self.code_columns], len(self.rows), np.int32)
 
     def column(self, column: int) -> NDArray[Any]:
         """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise.
 
         A number beyond the columns is the target's.
         """
-        if column not in self._place and self.y is not None:
-            return np.ascontiguousarray(self.y)
-        matrix, place = self._place[column]
-        return np.ascontiguousarray(matrix[:, place])
+        values = self.y if column not in self.values and self.y is not None else self.values[column]
+        return np.ascontiguousarray(values, dtype=np.float64 if values.dtype == np.float64 else np.int32)
 
     def matrix(self, columns: tuple[int, ...]) -> Floats:
-        """Return numeric source columns side by side; a view where they are all there is."""
-        if columns == self.numeric_columns:
-            return self.numeric
-        return self.numeric[:, [self._place[c][1] for c in columns]]
+        """Return numeric columns side by side, the target among them when asked; a view where they came as one matrix."""
+        if self.whole is not None and columns == self.numeric_columns:
+            return self.whole
+        return _beside([self.values.get(j, self.y) for j in columns], len(self.rows), np.float64)
 
     @property
     def weights(self) -> Floats:
         """The weight of every row, 1 where the table has none."""
         return np.ones(len(self.rows)) if self.weight is None else self.weight
 
+    def part(self, start: int, stop: int) -> Block:
+        """Return the rows start .. stop of the table."""
+        here = slice(start - self.rows.start, stop - self.rows.start)
+        return Block(
+            range(start, stop),
+            {j: values[here] for j, values in self.values.items()},
+            None if self.y is None else self.y[here],
+            None if self.weight is None else self.weight[here],
+            None if self.whole is None else self.whole[here],
+        )
+
     def pieces(self, size: int) -> Iterator[Block]:
         """Cut the block where the row number is a multiple of `size`: the same cuts however the rows came."""
         start = self.rows.start
         while start < self.rows.stop:
             stop = min(self.rows.stop, (start // size + 1) * size)
-            part = slice(start - self.rows.start, stop - self.rows.start)
-            yield Block(
-                range(start, stop),
-                self.numeric[part],
-                self.codes[part],
-                self.numeric_columns,
-                self.code_columns,
-                None if self.y is None else self.y[part],
-                None if self.weight is None else self.weight[part],
-            )
+            yield self.part(start, stop)
             start = stop
+
+
+def _beside(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:
+    matrix = np.empty((n_rows, len(columns)), dtype=dtype)
+    for k, column in enumerate(columns):
+        matrix[:, k] = column
+    return matrix
 
 
 class Statistic(ABC):

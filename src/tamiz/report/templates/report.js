@@ -49,12 +49,12 @@
     const trace = (indices, name, marker, text) => ({
       type: "scatter", mode: "markers", name, x: pick(x, indices), y: pick(y, indices),
       text: indices.map((i) => `Row ${(rows[i] + 1).toLocaleString("en")}<br>${color.title}: ${text(i)}`),
-      hovertemplate: "%{text}<extra></extra>", marker: { size: 7, opacity: 0.8, ...marker },
+      hovertemplate: "%{text}<extra></extra>", marker: { ...base.data[0].marker, ...marker },
     });
     const present = [], gaps = [];
     color.values.forEach((value, i) => (value === null ? gaps : present).push(i));
     const missing = gaps.length
-      ? [trace(gaps, `missing (${gaps.length})`, { color: theme.missing, symbol: "circle-open" }, () => "missing")] : [];
+      ? [trace(gaps, `missing (${plain.format(gaps.length)})`, { color: theme.missing, symbol: "circle-open" }, () => "missing")] : [];
     if (color.kind === "numeric") {
       const shades = trace(present, color.title, {
         color: pick(color.values, present), showscale: true, colorbar: { title: { text: color.title } },
@@ -64,7 +64,7 @@
     }
     const groups = color.groups.map(() => []);
     present.forEach((i) => groups[color.group[color.values[i]]].push(i));
-    return [...missing, ...groups.map((indices, g) => trace(indices, `${color.groups[g]} (${indices.length})`, {
+    return [...missing, ...groups.map((indices, g) => trace(indices, `${color.groups[g]} (${plain.format(indices.length)})`, {
       color: theme.levels[g], symbol: themes.shapes[g],
     }, (i) => color.levels[color.values[i]]))];
   }

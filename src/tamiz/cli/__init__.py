@@ -1,0 +1,41 @@
+"""The `tamiz` command. A module here imports numpy and what stands on it only inside a command that runs."""
+
+from __future__ import annotations
+
+import click
+
+from tamiz import __version__
+from tamiz.cli.command import Tamiz
+from tamiz.cli.methods import methods
+from tamiz.cli.rank import rank
+from tamiz.cli.select import select
+from tamiz.cli.study import demo, report, study
+
+__all__ = ["main"]
+
+
+@click.group(
+    cls=Tamiz,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="tamiz", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """\b
+    tamiz demo
+    tamiz study data.csv --target class -o report.html
+    tamiz rank data.csv --target class --top 10
+    tamiz select data.csv --target class -o selected.csv
+
+    Find the columns of a table that matter, and see its rows in few dimensions. Tables are CSV, TSV, Parquet, Arrow
+    or ARFF files. Answers go to standard output, messages to standard error.
+
+    Exit status: 0 done, 1 the data or the run failed, 2 the command line is wrong, 130 interrupted.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for command in (study, rank, select, report, methods, demo):
+    main.add_command(command)

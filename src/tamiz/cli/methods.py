@@ -1,0 +1,46 @@
+"""`tamiz methods`: everything that is registered."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import click
+
+from tamiz.cli.command import Work
+from tamiz.cli.options import command_name, json_flag
+from tamiz.cli.terminal import show_table
+from tamiz.criteria import registry as criteria
+from tamiz.reduction import registry as reduction
+from tamiz.search import registry as searches
+from tamiz.sources import registry as sources
+
+# A person chooses among methods; functions and base classes are for those who write Python.
+_NO_METHODS = ("function", "base")
+
+
+@click.command(cls=Work, short_help="List every method, with its name and what it is.")
+@json_flag
+def methods(as_json: bool) -> None:
+    """\b
+    tamiz methods
+    tamiz methods --json | jq '.[] | select(.kind == "search")'
+
+    List every criterion, search, map and file format: its kind, its name on the command line and what it is.
+    """
+    entries = [
+        e for registry in (criteria, searches, reduction, sources) for e in registry if e.kind not in _NO_METHODS
+    ]
+    listed = [
+        {
+            "kind": entry.kind,
+            "name": command_name(entry),
+            "label": entry.label,
+            "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0],
+        }
+        for entry in entries
+    ]
+    if as_json:
+        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+    else:
+        show_table(tuple(listed[0]), [tuple(method.values()) for method in listed])

@@ -1,0 +1,192 @@
+"""Options that commands share. The methods come from the registries, which are text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tamiz.registry import Entry, Registry, suggestion
+
+if TYPE_CHECKING:
+    from tamiz.search.stopping import Stopping
+    from tamiz.sources.schema import Kind
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Method(click.ParamType):  # type: ignore[type-arg] - click 8.1 takes no type there
+    """A method by its registered name, with dashes or underscores."""
+
+    name = "method"
+
+    def __init__(self, registry: Registry, kind: str) -> None:
+        self.kind = kind
+        self._entries = {command_name(entry): entry for entry in registry.of_kind(kind)}
+
+    @property
+    def names(self) -> str:
+        """Every name, for a help text."""
+        return ", ".join(self._entries)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Entry:
+        """Return the registry's line."""
+        if isinstance(value, Entry):
+            return value
+        asked = str(value).lower().replace("_", "-")
+        if asked not in self._entries:
+            self.fail(
+                f"{value!r} is no {self.kind}{suggestion(asked, self._entries)}; there are: {self.names}.", param, ctx
+            )
+        return self._entries[asked]
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of columns, "3", or the least and the most of them, "3-8"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
+        """Return the number or the pair."""
+        if not isinstance(value, str):
+            return value
+        low, dash, high = value.partition("-")
+        if not (low.isdecimal() and (high.isdecimal() or not dash)) or int(low) < 1 or (dash and int(high) < int(low)):
+            self.fail(f"{value!r} is neither a number of columns such as 3 nor a range such as 3-8.", param, ctx)
+        return (int(low), int(high)) if dash else int(low)
+
+
+def command_name(entry: Entry) -> str:
+    """Return the name of a method on the command line."""
+    return entry.name.replace("_", "-")
+
+
+def read_kinds(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Kind] | None:
+    """Return `column=kind` pairs as a dictionary."""
+    if not given:
+        return None
+    from tamiz.sources.schema import KINDS
+
+    kinds: dict[str, Any] = {}
+    for pair in given:
+        # The last sign of equality: a column's name may hold others.
+        column, _, kind = pair.rpartition("=")
+        if not column or kind not in KINDS:
+            told = f"{pair!r} is not of the form column=kind{suggestion(kind, KINDS)}; kinds: {', '.join(KINDS)}."
+            raise click.BadParameter(told, context, param)
+        kinds[column] = kind
+    return kinds
+
+
+def stop_after(max_evaluations: int | None, max_seconds: float | None) -> Stopping | None:
+    """Return the rule for stopping that two options make."""
+    from tamiz.search import Evaluations, Seconds
+
+    rules: list[Stopping] = [Evaluations(max_evaluations)] if max_evaluations is not None else []
+    rules += [Seconds(max_seconds)] if max_seconds is not None else []
+    if not rules:
+        return None
+    return rules[0] if len(rules) == 1 else rules[0] | rules[1]
+
+
+def need_target(entries: tuple[Entry, ...], target: str | None) -> None:
+    """Refuse a command line without a target where a method of it needs one."""
+    for entry in entries:
+        if target is None and entry.load().needs_target:
+            raise click.UsageError(f"{entry.label} needs a target: name its column with --target.")
+
+
+def table_options(command: Command) -> Command:
+    """Add the table and what is said of its columns."""
+    for decorate in reversed(
+        [
+            click.argument("table", type=click.Path(path_type=Path)),
+            click.option("-t", "--target", metavar="COLUMN", help="The column to learn about."),
+            click.option(
+                "--kinds",
+                metavar="COLUMN=KIND",
+                multiple=True,
+                callback=read_kinds,
+                help="What a column is, in place of what is guessed: numeric, categorical, boolean, date, text or id; "
+                "text and id are left out. Repeatable.",
+            ),
+            click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+def search_options(command: Command) -> Command:
+    """Add how a subset is searched for."""
+    from tamiz.criteria import registry as criteria
+    from tamiz.search import registry as searches
+
+    merits, ways = Method(criteria, "merit"), Method(searches, "search")
+    for decorate in reversed(
+        [
+            click.option(
+                "--merit",
+                type=merits,
+                metavar="NAME",
+                default="cfs",
+                show_default=True,
+                help=f"Worth of a set of columns: {merits.names}.",
+            ),
+            click.option(
+                "--search",
+                type=ways,
+                metavar="NAME",
+                default="best-first",
+                show_default=True,
+                help=f"How the sets are walked through: {ways.names}.",
+            ),
+            click.option(
+                "-k",
+                "--n-features",
+                type=Size(),
+                metavar="K",
+                help="Number of columns to choose, or a range such as 3-8; by default the merit decides.",
+            ),
+            click.option(
+                "--journal",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Write every evaluated set down; run again with the same file, the search goes on from it.",
+            ),
+            click.option(
+                "--max-evaluations",
+                type=click.IntRange(min=1),
+                metavar="N",
+                help="Stop the search after N evaluated sets.",
+            ),
+            click.option(
+                "--max-seconds",
+                type=click.FloatRange(min=0, min_open=True),
+                metavar="S",
+                help="Stop the search after S seconds.",
+            ),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="The same seed gives the same result.",
+)
+jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads, by default the cores that may be used; the result does not depend on it.",
+)
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,103 @@
+"""Where a command writes: looked at before the work, written beside and renamed into place after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamiz.registry import suggestion
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# As an output it stands for standard output.
+STDOUT = Path("-")
+
+
+def check_places(outputs: Sequence[Path | None], table: Path | None = None) -> None:
+    """Refuse files that could not be written after the work, or that would overwrite the table or each other."""
+    taken = {} if table is None else {table.resolve(): "the table itself"}
+    for output in outputs:
+        if output is None or output == STDOUT:
+            continue
+        _check_place(output)
+        if (place := output.resolve()) in taken:
+            raise ValueError(f"{output} is {taken[place]}; write to a file of another name.")
+        taken[place] = "already the name of another output"
+
+
+def _check_place(output: Path) -> None:
+    folder = output.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"There is no folder {folder}; make it, or write {output.name} elsewhere.")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, not a folder; write {output.name} elsewhere.")
+    if output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder; give the name of a file in it.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"The folder {folder} cannot be written to; write {output.name} elsewhere.")
+
+
+def check_table_ending(output: Path) -> None:
+    """Refuse a file whose ending says nothing of how to write a table."""
+    ending = _ending(output)
+    if ending not in _WRITERS:
+        raise ValueError(
+            f"{output.name}: a table is written as {', '.join(_WRITERS)} by the ending of its name"
+            f"{suggestion(ending, _WRITERS)}."
+        )
+
+
+def write_table(table: pa.Table, output: Path) -> None:
+    """Write a table, whole or not at all, in the format that the name's ending says."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        _WRITERS[_ending(output)](table, str(beside))
+        beside.replace(output)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _ending(output: Path) -> str:
+    return output.suffix.lstrip(".").lower()
+
+
+def _write_csv(table: pa.Table, path: str) -> None:
+    _write_text(table, path, ",")
+
+
+def _write_tsv(table: pa.Table, path: str) -> None:
+    _write_text(table, path, "\t")
+
+
+def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # pyarrow writes no dictionaries as text.
+    fields = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
+    csv.write_csv(table.cast(pa.schema(fields)), path, csv.WriteOptions(delimiter=delimiter))
+
+
+def _write_parquet(table: pa.Table, path: str) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(table, path)
+
+
+def _write_arrow(table: pa.Table, path: str) -> None:
+    from pyarrow import feather
+
+    feather.write_feather(table, path)
+
+
+_WRITERS: dict[str, Callable[[pa.Table, str], None]] = {
+    "csv": _write_csv,
+    "tsv": _write_tsv,
+    "txt": _write_tsv,
+    "parquet": _write_parquet,
+    "arrow": _write_arrow,
+    "feather": _write_arrow,
+}

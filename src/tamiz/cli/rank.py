@@ -1,0 +1,111 @@
+"""`tamiz rank`: columns by their own score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tamiz.cli.command import Work
+from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options
+from tamiz.cli.terminal import Voice, show_table
+from tamiz.criteria import registry as criteria
+from tamiz.registry import Entry
+
+if TYPE_CHECKING:
+    from tamiz.criteria.base import Relevance
+    from tamiz.sources.schema import Kind, Schema
+
+_relevances = Method(criteria, "relevance")
+
+
+@click.command(cls=Work, short_help="Rank the columns of a table one by one.")
+@table_options
+@click.option(
+    "-r",
+    "--relevance",
+    type=_relevances,
+    metavar="NAME",
+    help=f"The score: {_relevances.names}. By default the first that has a meaning on the table.",
+)
+@click.option(
+    "-k",
+    "--top",
+    "--n-features",
+    "n_features",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Print the best K columns only.",
+)
+@json_flag
+@jobs_option
+@click.pass_obj
+def rank(
+    voice: Voice,
+    table: Path,
+    target: str | None,
+    kinds: dict[str, Kind] | None,
+    weight: str | None,
+    relevance: Entry | None,
+    n_features: int | None,
+    as_json: bool,
+    jobs: int | None,
+) -> None:
+    """\b
+    tamiz rank data.csv --target class
+    tamiz rank data.csv --target class --relevance gain-ratio --top 10
+    tamiz rank data.csv --target class --json | jq .columns
+
+    Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
+    """
+    need_target((relevance,) if relevance else (), target)
+    from tamiz import RankSelector, open_source, parallel
+
+    with voice.at_work(), parallel.session(jobs):
+        source = open_source(table, target, kinds=kinds, weight=weight)
+        entry, criterion = _criterion(relevance, source.schema)
+        selector = RankSelector(criterion, n_features=n_features).fit(source)
+    kept = selector.get_support()
+    columns = source.schema.columns
+    ranked = [
+        (columns[j].name, float(selector.scores_[j]))
+        for j in selector.ranking_.tolist()
+        if kept[j] and columns[j].left_out is None
+    ]
+    tell_columns(voice, source.schema)
+    if as_json:
+        shown: dict[str, Any] = {
+            "table": table.name,
+            "target": target,
+            "relevance": {"name": command_name(entry), "label": entry.label, "unit": criterion.unit},
+            "columns": [{"column": name, "score": score} for name, score in ranked],
+        }
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    voice.say(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
+    show_table(("column", "score"), ranked)
+
+
+def tell_columns(voice: Voice, schema: Schema) -> None:
+    """Note how the target was taken and which columns take no part."""
+    from tamiz.report.text import counted, listed
+
+    for sentence in schema.notes:
+        voice.note(sentence)
+    left_out = [f"{column.name} ({column.left_out})" for column in schema.columns if column.left_out is not None]
+    if left_out:
+        voice.note(f"{counted(len(left_out), 'column')} left out: {listed(left_out, width=80)}.")
+
+
+def _criterion(asked: Entry | None, schema: Schema) -> tuple[Entry, Relevance]:
+    """Return the relevance as the table needs it: the one asked for, or the first that has a meaning there."""
+    for entry in criteria.of_kind("relevance") if asked is None else [asked]:
+        relevance = entry.load()()
+        suited = relevance.suited(schema)
+        if suited is not None:
+            return entry, suited
+        if asked is not None:
+            relevance.check(schema)
+    raise ValueError(f"No relevance has a meaning on this table; there are: {_relevances.names}.")

@@ -1,0 +1,192 @@
+"""`tamiz study`, `tamiz demo` and `tamiz report`: the commands that draw a report."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tamiz.cli.command import INTERRUPTED, Work
+from tamiz.cli.options import (
+    Method,
+    jobs_option,
+    need_target,
+    search_options,
+    seed_option,
+    stop_after,
+    table_options,
+)
+from tamiz.cli.places import STDOUT, check_places
+from tamiz.cli.terminal import Voice
+from tamiz.criteria import registry as criteria
+from tamiz.registry import Entry
+
+if TYPE_CHECKING:
+    from tamiz.report import Result
+
+_relevances = Method(criteria, "relevance")
+
+_output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The report; - is standard output.  [default: NAME-report.html in this folder]",
+)
+_json_option = click.option(
+    "--json",
+    "json_output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the numbers as JSON too, for `tamiz report`; - is standard output.",
+)
+
+
+@click.command(cls=Work, short_help="Study a table and write a report of it.")
+@table_options
+@click.option(
+    "-r",
+    "--relevance",
+    "relevances",
+    type=_relevances,
+    metavar="NAME",
+    multiple=True,
+    help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning.",
+)
+@search_options
+@_output_option
+@_json_option
+@click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
+@seed_option
+@jobs_option
+@click.pass_context
+def study(
+    context: click.Context,
+    /,
+    table: Path,
+    target: str | None,
+    relevances: tuple[Entry, ...],
+    merit: Entry,
+    search: Entry,
+    max_evaluations: int | None,
+    max_seconds: float | None,
+    output: Path | None,
+    json_output: Path | None,
+    no_points: bool,
+    seed: int,
+    jobs: int | None,
+    **same: Any,
+) -> None:
+    """\b
+    tamiz study data.csv --target class -o report.html
+    tamiz study data.csv --target price --kinds zip=categorical
+    tamiz study data.parquet --target class --search forward --n-features 8 --journal search.journal
+
+    Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, and a
+    map of the rows. Prints the name of the file. Ctrl-C writes the report of what was found so far.
+    """
+    output = output or _report_name(table)
+    need_target(relevances, target)
+    _check_streams(output, json_output)
+    check_places([output, json_output, same["journal"]], table)
+    from tamiz import study as run
+
+    voice: Voice = context.obj
+    with voice.at_work():
+        result = run(
+            table,
+            target,
+            relevances=[entry.load()() for entry in relevances] or None,
+            merit=merit.load()(),
+            search=search.load()(),
+            stop=stop_after(max_evaluations, max_seconds),
+            points=not no_points,
+            random_state=seed,
+            n_jobs=jobs,
+            **same,
+        )
+    _deliver(context, result, output, json_output)
+
+
+@click.command(cls=Work, short_help="Study an embedded table of penguins.")
+@_output_option
+@_json_option
+@seed_option
+@jobs_option
+@click.pass_context
+def demo(context: click.Context, output: Path | None, json_output: Path | None, seed: int, jobs: int | None) -> None:
+    """\b
+    tamiz demo
+    tamiz demo -o penguins.html
+
+    Study an embedded table, 344 penguins of three species, and write the report.
+    """
+    with as_file(files("tamiz.datasets") / "penguins.csv") as table:
+        output = output or _report_name(table)
+        _check_streams(output, json_output)
+        check_places([output, json_output], table)
+        from tamiz import study as run
+
+        voice: Voice = context.obj
+        with voice.at_work():
+            result = run(table, "species", random_state=seed, n_jobs=jobs)
+    _deliver(context, result, output, json_output)
+
+
+@click.command(cls=Work, short_help="Draw the report of a result again.")
+@click.argument("result", type=click.Path(path_type=Path))
+@_output_option
+def report(result: Path, output: Path | None) -> None:
+    """\b
+    tamiz study data.csv --target class --json result.json
+    tamiz report result.json -o report.html
+
+    Draw the report of RESULT, a file that `tamiz study --json` wrote. Nothing is computed again.
+    """
+    output = output or _report_name(result)
+    check_places([output], result)
+    from tamiz.report import Result
+
+    _write_page(Result.from_json(result), output)
+
+
+def _report_name(table: Path) -> Path:
+    return Path(f"{table.stem}-report.html")
+
+
+def _check_streams(output: Path, json_output: Path | None) -> None:
+    if output == json_output == STDOUT:
+        raise click.UsageError("Only one of --output and --json can go to standard output.")
+
+
+def _deliver(context: click.Context, result: Result, output: Path, json_output: Path | None) -> None:
+    """Write what was found, sum it up, and leave with the right status."""
+    voice: Voice = context.obj
+    numbers = result.to_dict()
+    if json_output == STDOUT:
+        click.echo(json.dumps(numbers, ensure_ascii=False, sort_keys=True))
+        voice.say(f"Written: {result.to_html(output)}")
+    else:
+        if json_output is not None:
+            voice.say(f"Written: {result.to_json(json_output)}")
+        _write_page(result, output)
+    for line in repr(result).splitlines():
+        # They are told as notes, and most of them were while the study ran.
+        if not line.startswith("  Warning: "):
+            voice.say(line)
+    for warning in numbers["warnings"]:
+        voice.note(warning)
+    if numbers["interrupted"]:
+        context.exit(INTERRUPTED)
+
+
+def _write_page(result: Result, output: Path) -> None:
+    if output != STDOUT:
+        click.echo(str(result.to_html(output)))
+        return
+    from tamiz.report import render
+
+    click.echo(render(result.to_dict()), nl=False)

@@ -1,0 +1,122 @@
+"""What a person or a pipe is shown: tables and lines on stdout; notes, summaries and progress on stderr."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeAlias
+
+import click
+
+from tamiz import progress
+from tamiz.exceptions import TamizWarning
+
+Cell: TypeAlias = "str | float"
+
+
+class Voice:
+    """What a command says on stderr.
+
+    Parameters
+    ----------
+    quiet : bool
+        Say nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._noted: set[str] = set()
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        if not self._quiet:
+            sys.stderr.write(printable(line) + "\n")
+
+    def note(self, sentence: str) -> None:
+        """Write what a reader of the numbers must know, once."""
+        if sentence not in self._noted:
+            self._noted.add(sentence)
+            self.say(f"note: {sentence}")
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Turn tamiz's warnings into notes and, where stderr is a terminal, show how far the work inside has come."""
+        with ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("always", TamizWarning)
+            others = warnings.showwarning
+
+            def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+                if issubclass(category, TamizWarning):
+                    self.note(str(message))
+                else:
+                    others(message, category, *where, **more)
+
+            warnings.showwarning = show
+            if not self._quiet and sys.stderr.isatty():
+                stack.enter_context(_bar())
+            yield
+
+
+@contextmanager
+def _bar() -> Iterator[None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}"),
+        TimeElapsedColumn(),
+    )
+    # Standard output holds the answer and is not rich's to redirect.
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("Starting", total=None)
+
+        def listen(label: str, done: int, total: int | None) -> None:
+            bar.update(task, description=label, completed=done, total=total)
+
+        with progress.listening(listen):
+            yield
+
+
+def printable(text: str) -> str:
+    """Return text without signs that move a terminal's cursor or end the line: those are shown as escapes."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Write a table to stdout: aligned on a terminal, tab separated with full numbers in a pipe."""
+    if sys.stdout.isatty():
+        click.echo(_aligned(header, rows))
+    else:
+        click.echo(_separated([header, *rows]), nl=False)
+
+
+def show_lines(lines: Sequence[str]) -> None:
+    """Write one value a line to stdout; one that holds tabs, quotes or line ends is quoted as in a table."""
+    click.echo(_separated([[line] for line in lines]), nl=False)
+
+
+def _separated(rows: Sequence[Sequence[Cell]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    shown = [[printable(cell) if isinstance(cell, str) else f"{cell:.4g}" for cell in row] for row in [header, *rows]]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    numbers = [bool(rows) and not isinstance(cell, str) for cell in (rows[0] if rows else header)]
+    limit = shutil.get_terminal_size().columns
+    lines = []
+    for row in shown:
+        cells = [f"{c:>{w}}" if right else f"{c:<{w}}" for c, w, right in zip(row, widths, numbers, strict=True)]
+        line = "  ".join(cells).rstrip()
+        lines.append(line if len(line) <= limit else line[: limit - 1] + "…")
+    return "\n".join(lines)
