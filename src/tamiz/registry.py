@@ -70,7 +70,8 @@ class Registry:
     def stub(self) -> str:
         """Return the type stub of the package: the same members, imported where a type checker sees them."""
         lines = [f"from {e.package}.{e.module} import {e.attribute} as {e.attribute}" for e in self]
-        return "\n".join(["from tamiz.registry import Registry", *sorted(lines), "", "registry: Registry", ""])
+        own = ["registry: Registry"] if "." in self.package else ["__version__: str", "registry: Registry"]
+        return "\n".join(["from tamiz.registry import Registry", *sorted(lines), "", *own, ""])
 
 
 def suggestion(name: str, known: Any) -> str:

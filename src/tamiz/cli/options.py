@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Method(click.ParamType):  # type: ignore[type-arg] - click 8.1 takes no type there
+class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
     """A method by its registered name, with dashes or underscores."""
 
     name = "method"

@@ -45,7 +45,8 @@ class TableSource(Source):
         """Yield the table as one block."""
         block = self._block
         if columns is not None:
-            kept = {j: values for j, values in block.values.items() if j in set(columns)}
+            wanted = set(columns)
+            kept = {j: values for j, values in block.values.items() if j in wanted}
             whole = block.whole if len(kept) == len(block.values) else None
             block = Block(block.rows, kept, block.y, block.weight, whole)
         yield block
@@ -175,6 +176,7 @@ def _target(
         value = encoded.column.levels[int(values[0])] if encoded.column.levels else values[0]
         raise DataError(f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Nothing can be learned of it.")
     column = replace(encoded.column, n_missing=0)
+    values = np.ascontiguousarray(values, dtype=np.float64 if column.is_number else np.int32)
     return Encoded(column, values), np.flatnonzero(present) if n_dropped else None, n_dropped
 
 

@@ -99,8 +99,19 @@ def find_layout(path: Path) -> Layout:
     names = _header_names(first) if has_header else [f"x{j}" for j in range(len(first))]
     if has_header:
         _check_twice(names)
-    is_plain = encoding in _UTF8 and delimiter != " " and not sample[0].isspace()
+    is_plain = encoding in _UTF8 and delimiter != " " and _is_sound(lines, delimiter, quote)
     return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain)
+
+
+def _is_sound(lines: Sequence[str], delimiter: str, quote: str) -> bool:
+    """Whether the file begins as DuckDB takes it: it skips a header with a loose quote, and rows after it, silently."""
+    if lines[0].isspace() or any(f"{delimiter}  " in line and quote in line for line in lines):
+        return False
+    try:
+        next(csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True, strict=True))
+    except csv.Error:
+        return False
+    return True
 
 
 def _records(lines: Sequence[str], delimiter: str, quote: str) -> list[list[str]]:

@@ -99,7 +99,7 @@ class Block:
 
 
 def _beside(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:
-    matrix = np.empty((n_rows, len(columns)), dtype=dtype)
+    matrix: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=dtype)
     for k, column in enumerate(columns):
         matrix[:, k] = column
     return matrix

@@ -1,0 +1,47 @@
+# `make report` shows what tamiz does; `make test` is what CI runs; `make slow` is run before a step is called done.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+REPORT := report.html
+
+.PHONY: report test slow bench stubs format clean
+
+report: $(VENV)/run
+	$(BIN)/tamiz demo -o $(REPORT)
+	@echo "The report is $(CURDIR)/$(REPORT): open it in a browser."
+
+# Two stamps: what a user needs, and what a developer needs.
+$(VENV)/run: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/dev: $(VENV)/run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+# Kernels are compiled once, before anything is timed or run in parallel.
+test: $(VENV)/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tamiz.kernels
+	$(BIN)/pytest -m "not slow"
+
+slow: test
+	$(BIN)/pytest -m slow
+
+bench: $(VENV)/dev
+	$(BIN)/pytest benchmarks --benchmark-only --benchmark-json=.benchmarks/last.json
+	$(BIN)/python benchmarks/table.py .benchmarks/last.json
+
+stubs: $(VENV)/dev
+	$(BIN)/python tools/stubs.py
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) $(REPORT) .benchmarks .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,8 @@
+from tamiz.registry import Registry
+from tamiz._study import study as study
+from tamiz.selection import RankSelector as RankSelector
+from tamiz.selection import SubsetSelector as SubsetSelector
+from tamiz.sources import open_source as open_source
+
+__version__: str
+registry: Registry

@@ -1,0 +1,13 @@
+from tamiz.registry import Registry
+from tamiz.sources.arff import open_arff as open_arff
+from tamiz.sources.base import Source as Source
+from tamiz.sources.open import as_source as as_source
+from tamiz.sources.open import open_source as open_source
+from tamiz.sources.parquet import open_arrow as open_arrow
+from tamiz.sources.parquet import open_arrow as open_arrow
+from tamiz.sources.parquet import open_parquet as open_parquet
+from tamiz.sources.text import open_text as open_text
+from tamiz.sources.text import open_text as open_text
+from tamiz.sources.text import open_text as open_text
+
+registry: Registry

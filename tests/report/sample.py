@@ -1,0 +1,292 @@
+"""Result dictionaries to draw: a real one, a hostile one, one with hardly anything in it, one with many columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_wine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '<img src="https://evil.example/x.png" onerror="alert(2)">',
+    "<b>bold</b> & <a href='https://evil.example/'>link</a>",
+    "{{ 7 * 7 }} %{x} ${y} $x^2$",
+    "\"quoted\" 'name' `tick` \\back",
+    "",
+    "line\u2028end\u2029and\nmore",
+    "\u202eright to left",
+    "x" * 300,
+    "&lt;i&gt;entity&lt;/i&gt;",
+    "<!-- <script>",
+]
+
+
+def _entropy(codes: NDArray[np.int64]) -> float:
+    share = np.bincount(codes) / len(codes)
+    share = share[share > 0]
+    return float(-(share * np.log2(share)).sum())
+
+
+def _symmetric_uncertainty(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
+    h_a, h_b = _entropy(a), _entropy(b)
+    return 2 * (h_a + h_b - _entropy(a * (b.max() + 1) + b)) / (h_a + h_b) if h_a + h_b else 0.0
+
+
+def _cfs(columns: list[int], with_class: NDArray[np.float64], between: NDArray[np.float64]) -> float:
+    if not columns:
+        return 0.0
+    return float(with_class[columns].sum() / np.sqrt(between[np.ix_(columns, columns)].sum()))
+
+
+def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
+    """Greedy forward search, written out: what a search leaves behind."""
+    kept: list[int] = []
+    best = 0.0
+    trace: dict[str, list[Any]] = {"evaluation": [1], "merit": [0.0], "size": [0]}
+    course: list[dict[str, Any]] = [{"evaluation": 1, "merit": 0.0, "columns": []}]
+    while True:
+        step: tuple[float, int] | None = None
+        for column in (j for j in range(len(names)) if j not in kept):
+            merit = _cfs([*kept, column], with_class, between)
+            trace["evaluation"].append(len(trace["evaluation"]) + 1)
+            trace["merit"].append(merit)
+            trace["size"].append(len(kept) + 1)
+            if merit > best:
+                best, step = merit, (merit, column)
+                found = sorted([*kept, column])
+                course.append(
+                    {"evaluation": trace["evaluation"][-1], "merit": merit, "columns": [names[j] for j in found]}
+                )
+        if step is None:
+            break
+        kept.append(step[1])
+    return {
+        "merit": {"id": "cfs", "label": "CFS"},
+        "search": {"id": "forward", "label": "Forward selection"},
+        "columns": [names[j] for j in sorted(kept)],
+        "value": best,
+        "n_evaluations": len(trace["evaluation"]),
+        "stopped": "no column left to add brings a gain",
+        "course": course,
+        "trace": trace,
+    }
+
+
+def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
+    z = (x - x.mean(0)) / x.std(0, ddof=1)
+    u, s, vt = np.linalg.svd(z, full_matrices=False)
+    share = s**2 / (s**2).sum()
+    return {
+        "id": "pca",
+        "label": "PCA",
+        "axes": ["PC 1", "PC 2"],
+        "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
+        "points": (u[:, :2] * s[:2]).tolist(),
+        "rows": list(range(len(x))),
+        "spectrum": {
+            "label": "Share of the total variance",
+            "values": share.tolist(),
+            "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
+        },
+        "loadings": {"columns": names, "values": vt[:5].T.tolist()},
+    }
+
+
+def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, Any]:
+    moments = {"mean": values.mean(), "sd": values.std(ddof=1), "min": values.min(), "max": values.max()}
+    column = {"name": name, "kind": "numeric", "n_missing": 0, "n_levels": None, "levels": [], "constant": False}
+    return {**column, "left_out": None, **{k: float(v) for k, v in moments.items()}, **more}
+
+
+def _words(name: str, kind: str, levels: list[str], **more: Any) -> dict[str, Any]:
+    column = {"name": name, "kind": kind, "n_missing": 0, "n_levels": len(levels), "levels": levels}
+    return {**column, "constant": False, "left_out": None, **more}
+
+
+def _build(
+    title: str, x: NDArray[np.float64], y: NDArray[np.int64], names: list[str], classes: list[str]
+) -> dict[str, Any]:
+    edges = [np.quantile(x[:, j], [0.25, 0.5, 0.75]) for j in range(x.shape[1])]
+    codes = [np.searchsorted(e, x[:, j]) for j, e in enumerate(edges)]
+    with_class = np.array([_symmetric_uncertainty(c, y) for c in codes])
+    between = np.array(
+        [[_symmetric_uncertainty(a, b) if i != j else 1.0 for j, b in enumerate(codes)] for i, a in enumerate(codes)]
+    )
+    gain = [_entropy(c) + _entropy(y) - _entropy(c * (y.max() + 1) + y) for c in codes]
+    grand = x.mean(0)
+    groups = [x[y == k] for k in range(y.max() + 1)]
+    fisher = sum(len(g) * (g.mean(0) - grand) ** 2 for g in groups) / sum(len(g) * g.var(0) for g in groups)
+    counts = np.bincount(y)
+    return {
+        "format": "tamiz result 1",
+        "tamiz": "0.1.0",
+        "versions": {"python": "3.11.7", "numpy": "2.4.6", "plotly": "7.1.0"},
+        "title": title,
+        "seed": 0,
+        "timings": [
+            {"step": "read", "seconds": 0.1234},
+            {"step": "ranking", "seconds": 0.0312},
+            {"step": "subset", "seconds": 0.00214},
+            {"step": "maps", "seconds": 0.041},
+        ],
+        "warnings": [],
+        "interrupted": None,
+        "table": {
+            "n_rows": len(x),
+            "n_rows_used": len(x),
+            "target": "class",
+            "target_kind": "classes",
+            "classes": [{"name": name, "weight": float(n)} for name, n in zip(classes, counts, strict=True)],
+            "target_summary": None,
+            "weight_column": None,
+            "columns": [_column(name, x[:, j]) for j, name in enumerate(names)],
+        },
+        "ranking": {
+            "criteria": [
+                {
+                    "id": "information_gain",
+                    "label": "Information gain",
+                    "unit": "bits",
+                    "summary": "How many bits the column tells of the target.",
+                },
+                {
+                    "id": "symmetric_uncertainty",
+                    "label": "Symmetric uncertainty",
+                    "unit": "",
+                    "summary": "Twice the information shared, over the information in both.",
+                },
+                {
+                    "id": "fisher_score",
+                    "label": "Fisher score",
+                    "unit": "",
+                    "summary": "The spread between the classes over the spread within them and between them.",
+                },
+            ],
+            "columns": names,
+            "scores": {
+                "information_gain": [float(g) for g in gain],
+                "symmetric_uncertainty": with_class.tolist(),
+                "fisher_score": (fisher / (1 + fisher)).tolist(),
+            },
+            "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
+        },
+        "subset": _forward(with_class, between, names),
+        "maps": [_pca(x, names)],
+        "colors": [
+            {"name": "class", "kind": "categorical", "values": y.tolist(), "levels": classes},
+            *(
+                {"name": name, "kind": "numeric", "values": x[:, j].tolist(), "levels": []}
+                for j, name in enumerate(names)
+            ),
+        ],
+    }
+
+
+def wine() -> dict[str, Any]:
+    """Return a result of real numbers, with a column of levels, gaps, a constant and a column left out beside them."""
+    data = load_wine()
+    result = _build("wine.csv", data.data, data.target, list(data.feature_names), ["Barolo", "Grignolino", "Barbera"])
+    table = result["table"]
+    table["n_rows"] = 180
+    table["columns"][3]["n_missing"] = 4
+    empty = dict.fromkeys(("mean", "sd", "min", "max"))
+    table["columns"] += [
+        {**empty, **_words("cellar", "categorical", [f"cellar {i}" for i in range(14)], n_missing=12)},
+        {
+            **empty,
+            **_words("country", "categorical", ["Italy"], constant=True),
+            "left_out": "It has one value only, so it can tell nothing.",
+        },
+        {
+            **empty,
+            **_words("bottle", "id", ["B-0001", "B-0002"], n_levels=178),
+            "left_out": "Every row has its own value: it names the rows instead of describing them.",
+        },
+    ]
+    ranking = result["ranking"]
+    ranking["columns"] = [*ranking["columns"], "cellar", "country", "bottle"]
+    for scores, told in zip(ranking["scores"].values(), (0.0, 0.0, None), strict=True):
+        scores += [told, None, None]
+    ranking["cuts"]["ash"] = []
+    cellars = (np.arange(178) ** 2 % 17 % 14).tolist()
+    result["colors"].append(
+        {
+            "name": "cellar",
+            "kind": "categorical",
+            "values": [None if i % 15 == 7 else code for i, code in enumerate(cellars)],
+            "levels": [f"cellar {i}" for i in range(14)],
+        }
+    )
+    result["colors"][4]["values"][10:14] = [None] * 4
+    result["warnings"] = [
+        "2 rows without a target were left out.",
+        "4 gaps in alcalinity_of_ash were filled with the column's mean for the map.",
+    ]
+    return result
+
+
+def cancer() -> dict[str, Any]:
+    """Return a result of 569 rows and 30 columns."""
+    data = load_breast_cancer()
+    names = [str(name) for name in data.feature_names]
+    return _build("breast_cancer", data.data, data.target, names, ["malignant", "benign"])
+
+
+def hostile() -> dict[str, Any]:
+    """Return a result where every name, level, title and sentence tries to be HTML, script, template or format."""
+    data = load_wine()
+    result = _build(HOSTILE[0], data.data[:, :11], data.target, HOSTILE, [HOSTILE[0], HOSTILE[1], HOSTILE[2]])
+    result["table"]["target"] = HOSTILE[2]
+    result["table"]["weight_column"] = HOSTILE[1]
+    result["table"]["columns"][1] |= {"kind": "categorical", "levels": HOSTILE, "n_levels": 11}
+    result["table"]["columns"][2] |= {"left_out": HOSTILE[0]}
+    result["warnings"] = [*HOSTILE]
+    result["interrupted"] = HOSTILE[0]
+    result["subset"]["stopped"] = HOSTILE[1]
+    result["subset"]["merit"]["label"] = HOSTILE[2]
+    result["subset"]["search"]["label"] = HOSTILE[0]
+    result["maps"][0] |= {"label": HOSTILE[0], "axes": [HOSTILE[0], HOSTILE[2]], "notes": [*HOSTILE]}
+    result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
+    result["ranking"]["criteria"][0] |= {"label": HOSTILE[0], "unit": HOSTILE[1], "summary": HOSTILE[2]}
+    result["versions"] = {name: name for name in HOSTILE}
+    result["colors"][0]["name"] = HOSTILE[2]
+    result["colors"].append(
+        {"name": HOSTILE[0], "kind": "categorical", "values": (np.arange(178) % 11).tolist(), "levels": HOSTILE}
+    )
+    return result
+
+
+def bare() -> dict[str, Any]:
+    """Return a result without a target, a subset or points: what the least of studies leaves."""
+    result = wine()
+    result["table"] |= {"target": None, "target_kind": None, "classes": [], "n_rows": 178}
+    variance = [None if column["sd"] is None else column["sd"] ** 2 for column in result["table"]["columns"]]
+    result["ranking"] |= {
+        "criteria": [
+            {"id": "variance", "label": "Variance", "unit": "", "summary": "The mean squared distance from the mean."}
+        ],
+        "scores": {"variance": variance},
+        "cuts": {},
+    }
+    result["subset"] = None
+    result["maps"][0] |= {"points": None, "rows": []}
+    result["colors"] = []
+    result["warnings"] = []
+    return result
+
+
+def wide(n_columns: int = 500, n_rows: int = 2000) -> dict[str, Any]:
+    """Return a result of many columns, few of which say anything, and of a numeric target."""
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 2, n_rows)
+    x = rng.normal(size=(n_rows, n_columns)) * rng.uniform(1, 1e4, n_columns)
+    x[:, :8] += y[:, None] * np.linspace(3, 1, 8) * x[:, :8].std(0)
+    names = [f"probe_{j:04d}_channel_{j % 7}" for j in range(n_columns)]
+    result = _build("wide.parquet", x, y, names, ["healthy", "ill"])
+    result["colors"] = result["colors"][:40]
+    result["table"] |= {"n_rows": 50_000, "n_rows_used": 50_000}
+    return result

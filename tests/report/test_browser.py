@@ -1,0 +1,286 @@
+"""The report in Chromium, opened from disk as a reader opens it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+]
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SECTIONS = ("table", "ranking", "subset", "maps", "about")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    made = {"wine": sample.wine(), "hostile": sample.hostile(), "bare": sample.bare(), "wide": sample.wide(120, 200)}
+    return {name: Result(result).to_html(folder / f"{name}.html") for name, result in made.items()}
+
+
+class Reader:
+    """A page, and everything it did that a report must not do."""
+
+    def __init__(self, page: Any, path: Path) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        own = path.resolve().as_uri()
+        page.on("console", lambda message: self.complaints.append(f"console {message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+        page.on("request", lambda request: self._asked(request.url, own))
+        page.goto(own)
+
+    def _asked(self, url: str, own: str) -> None:
+        if url.split("#")[0] != own and not url.startswith(("data:", "blob:")):
+            self.complaints.append(f"request: {url}")
+
+    def visit_all(self) -> None:
+        for section in SECTIONS:
+            link = self.page.locator(f'nav.bar a[href="#{section}"]')
+            if link.count():
+                link.click()
+        for plot in self.page.locator(".plot").all():
+            plot.scroll_into_view_if_needed()
+            plot.locator(".main-svg").first.wait_for(timeout=30_000)
+
+    def names(self, table: str) -> list[str]:
+        return [
+            str(text).replace("\xa0●", "")
+            for text in self.page.locator(f"#{table} tbody tr:visible th").all_text_contents()
+        ]
+
+
+@pytest.fixture
+def read(browser: Any, reports: dict[str, Path]) -> Iterator[Any]:
+    readers: list[Reader] = []
+
+    def opened(name: str, *, width: int = 1400, scheme: str = "light", **more: Any) -> Reader:
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
+        readers.append(Reader(page, reports[name]))
+        return readers[-1]
+
+    yield opened
+    for reader in readers:
+        reader.page.close()
+        assert reader.complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize("name", ["wine", "hostile", "bare", "wide"])
+def test_every_section_is_drawn_without_a_complaint_and_without_scrolling_sideways(
+    read: Any, name: str, width: int, scheme: str
+) -> None:
+    reader = read(name, width=width, scheme=scheme)
+    reader.visit_all()
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert reader.page.locator("#no-charts").is_hidden()
+
+
+def test_a_heading_sorts_by_mouse_and_by_keyboard_and_tells_so(read: Any) -> None:
+    reader = read("wine")
+    header = reader.page.locator("#scores th", has_text="Fisher score")
+    first = reader.names("scores")
+    scores = sample.wine()["ranking"]
+    by_fisher = sorted(
+        (pair for pair in zip(scores["columns"], scores["scores"]["fisher_score"], strict=True) if pair[1] is not None),
+        key=lambda pair: -pair[1],
+    )
+    header.locator("button").click()
+    assert header.get_attribute("aria-sort") == "descending"
+    assert reader.names("scores")[: len(by_fisher)] == [name for name, _ in by_fisher]
+    header.locator("button").press("Enter")
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert reader.names("scores")[: len(by_fisher)] == [name for name, _ in reversed(by_fisher)]
+    assert reader.names("scores")[-2:] == ["country", "bottle"]
+    reader.page.locator("#scores th", has_text="Information gain").locator("button").click()
+    assert reader.names("scores") == first
+
+
+def test_ranks_follow_the_sorting(read: Any) -> None:
+    reader = read("wine")
+    reader.page.locator("#scores th", has_text="Fisher score").locator("button").click()
+    ranks = reader.page.locator("#scores tbody td.rank").all_text_contents()
+    assert ranks == [str(i) if i <= 13 else "" for i in range(1, 17)]
+
+
+def test_a_search_finds_columns_by_a_part_of_their_name(read: Any) -> None:
+    reader = read("wine")
+    reader.page.locator('.tools[data-table="scores"] input').fill("PHENOL")
+    assert sorted(reader.names("scores")) == ["nonflavanoid_phenols", "total_phenols"]
+
+
+def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
+    reader = read("wide")
+    assert len(reader.names("scores")) == 25
+    button = reader.page.locator('.more[data-table="scores"] button')
+    assert button.inner_text() == "Show all 120 columns"
+    button.click()
+    assert len(reader.names("scores")) == 120
+    assert button.get_attribute("aria-expanded") == "true"
+    button.click()
+    assert len(reader.names("scores")) == 25
+
+
+def test_a_search_reaches_folded_columns(read: Any) -> None:
+    reader = read("wide")
+    assert "probe_0119_channel_0" not in reader.names("columns")
+    reader.page.locator('.tools[data-table="columns"] input').fill("0119")
+    assert reader.names("columns") == ["probe_0119_channel_0"]
+
+
+def recoloured(reader: Reader, option: str) -> list[dict[str, Any]]:
+    select = reader.page.locator("select[data-map]")
+    select.scroll_into_view_if_needed()
+    reader.page.locator("#map-1-points .main-svg").first.wait_for()
+    select.select_option(label=option)
+    script = """() => document.getElementById("map-1-points").data.map((trace) => ({
+        name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol }))"""
+    reader.page.wait_for_timeout(300)
+    traces: list[dict[str, Any]] = reader.page.evaluate(script)
+    return traces
+
+
+def test_the_map_opens_coloured_by_the_target(read: Any) -> None:
+    reader = read("wine")
+    traces = recoloured(reader, "class (target)")
+    assert [trace["name"] for trace in traces] == ["Barolo (59)", "Grignolino (71)", "Barbera (48)"]
+    assert len({trace["color"] for trace in traces}) == len({trace["symbol"] for trace in traces}) == 3
+
+
+def test_a_numeric_column_colours_by_its_values_and_leaves_the_missing_grey(read: Any) -> None:
+    reader = read("wine")
+    missing, shades = recoloured(reader, "alcalinity_of_ash")
+    assert (missing["name"], missing["n"], shades["n"]) == ("missing (4)", 4, 174)
+    values = [value for value in sample.wine()["colors"][4]["values"] if value is not None]
+    assert shades["color"] == pytest.approx(values, rel=1e-5)
+    assert reader.page.locator("#map-1-points .colorbar").count() == 1
+
+
+def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
+    reader = read("wine", scheme="light")
+    light = recoloured(reader, "class (target)")
+    reader.page.emulate_media(color_scheme="dark")
+    reader.page.wait_for_timeout(300)
+    dark = recoloured(reader, "class (target)")
+    assert {trace["color"] for trace in light}.isdisjoint({trace["color"] for trace in dark})
+    ink = "getComputedStyle(document.querySelector('#map-1-points .xtick text')).fill"
+    assert reader.page.evaluate(ink) == "rgb(227, 232, 234)"
+
+
+def test_hovering_tells_the_row_and_its_value(read: Any) -> None:
+    reader = read("wine")
+    recoloured(reader, "alcohol")
+    point = reader.page.locator("#map-1-points .scatterlayer .point").nth(3)
+    point.scroll_into_view_if_needed()
+    point.hover(force=True)
+    hover = reader.page.locator("#map-1-points .hovertext")
+    hover.wait_for()
+    assert hover.text_content() == "Row 4alcohol: 14.37"
+
+
+def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
+    reader = read("hostile")
+    reader.visit_all()
+    assert reader.page.locator("h1").inner_text() == sample.HOSTILE[0]
+    assert sample.HOSTILE[2] in reader.page.locator("#maps select option").all_text_contents()[0]
+    assert reader.page.locator(".plot a, main img, main b").count() == 0
+    assert reader.page.locator("#map-1-points .xtitle").text_content() == f"{sample.HOSTILE[0]} (34%)"
+    bars = reader.page.locator("#balance .ytick").all_text_contents()
+    assert "</script><scrip…/script>" in bars
+
+
+def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:
+    reader = read("wine")
+    reader.visit_all()
+    titles = reader.page.evaluate("[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title)")
+    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Reset axes"]
+
+
+def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
+    reader = read("wine")
+    for _ in range(300):
+        if reader.page.evaluate("window.Plotly !== undefined"):
+            break
+        reader.page.wait_for_timeout(100)
+    reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    plots = reader.page.locator(".plot")
+    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 4
+    assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") <= 640
+    reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    reader.page.wait_for_timeout(500)
+    assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") > 900
+
+
+def test_the_numbers_can_be_saved_and_drawn_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:
+    reader = read("wine")
+    with reader.page.expect_download() as download:
+        reader.page.locator("#save").click()
+    saved = tmp_path / "saved.json"
+    download.value.save_as(saved)
+    assert json.loads(saved.read_text()) == sample.wine()
+    again = Result.from_json(saved).to_html(tmp_path / "again.html")
+    assert again.read_bytes() == reports["wine"].read_bytes()
+
+
+def test_a_reader_without_scripts_is_told_and_still_sees_every_number(read: Any) -> None:
+    reader = read("wine", java_script_enabled=False)
+    assert reader.page.locator("noscript p").is_visible()
+    assert reader.page.locator("#scores tbody tr").count() == 16
+    assert reader.page.locator("#scores tbody tr").last.is_visible()
+
+
+def test_a_browser_that_cannot_unpack_is_told_and_still_sorts(browser: Any, reports: dict[str, Path]) -> None:
+    page = browser.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    reader = Reader(page, reports["wine"])
+    assert page.locator("#no-charts").is_visible()
+    page.locator("#scores th", has_text="Column").locator("button").click()
+    assert reader.names("scores")[0] == "alcalinity_of_ash"
+    assert reader.complaints == []
+    page.close()
+
+
+def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(read: Any) -> None:
+    reader = read("wine")
+    reader.page.evaluate(
+        """window.longest = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
+            window.longest = Math.max(window.longest, entry.duration);
+        })).observe({ type: "longtask", buffered: true })"""
+    )
+    reader.visit_all()
+    # The library itself is one script of 5 MB to parse; a slow machine must not fail this for being slow.
+    assert reader.page.evaluate("window.longest") < 2000

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result, registry, render
+
+from . import sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Elements(HTMLParser):
+    """Which elements a page has, what is in its scripts, and every address in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.data: dict[str, str] = {}
+        self._script = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        named = dict(attrs)
+        self.ids += [named["id"] or ""] if "id" in named else []
+        self.addresses += [named[name] or "" for name in ("href", "src", "action") if name in named]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        self._script = (named.get("id") or "") if tag == "script" else ""
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.data[self._script] = self.data.get(self._script, "") + data
+
+
+def section(page: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    return found[0] if found else ""
+
+
+def words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)).split())
+
+
+def test_the_same_result_gives_the_same_bytes(wine: dict[str, Any]) -> None:
+    assert render(wine) == render(sample.wine())
+
+
+def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
+    render(wine)
+    assert wine == sample.wine()
+
+
+def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
+    shown = re.findall(r'<section id="(\w+)"', render(wine))
+    assert shown == [entry.name for entry in registry.of_kind("section")] == ["table", "ranking", "subset", "maps"]
+
+
+@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
+def test_a_page_asks_for_nothing_outside_itself(made: Any) -> None:
+    page = Elements(render(made()))
+    assert all(address.startswith("#") or address == "data:," for address in page.addresses)
+    assert not {"img", "iframe", "object", "embed", "base", "form"} & set(page.tags)
+    assert page.tags.count("link") == 1
+
+
+@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
+def test_every_id_is_there_once(made: Any) -> None:
+    ids = Elements(render(made())).ids
+    assert len(ids) == len(set(ids))
+
+
+def test_hostile_names_add_no_element_and_no_handler(wine: dict[str, Any], hostile: dict[str, Any]) -> None:
+    plain, page = Elements(render(wine)), Elements(render(hostile))
+    assert set(page.tags) == set(plain.tags)
+    assert page.handlers == []
+    # A map, a curve, a course and a balance; themes, rows, the page's own script, and what is packed.
+    colors = len(hostile["colors"])
+    assert page.tags.count("script") == 4 + 2 + 1 + 2 + colors
+
+
+def test_hostile_names_are_whole_in_the_text(hostile: dict[str, Any]) -> None:
+    page = render(hostile)
+    assert "<h1>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</h1>" in page
+    assert "{{ 7 * 7 }}" in page
+    assert "alert(1)</script>" not in page
+
+
+def test_every_script_of_data_is_json_or_packed_json(hostile: dict[str, Any]) -> None:
+    page = Elements(render(hostile))
+    packed = {name: page.data.pop(name) for name in ("numbers", "plotly")}
+    for text in page.data.values():
+        json.loads(text)
+    assert json.loads(gzip.decompress(base64.b64decode(packed["numbers"]))) == hostile
+    assert gzip.decompress(base64.b64decode(packed["plotly"])).decode().lstrip().startswith("/**\n* plotly.js")
+
+
+def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', render(wine))
+    assert policy is not None
+    assert re.search(r"default-src 'none'; script-src 'sha256-[\w+/=]{44}' blob:;", policy[1])
+
+
+def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> None:
+    bare |= {"ranking": None, "maps": []}
+    page = render(bare)
+    assert re.findall(r'<section id="(\w+)"', page) == ["table"]
+    assert 'href="#ranking"' not in page
+    assert 'href="#maps"' not in page
+
+
+def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
+    page = render(bare)
+    assert "this file holds no row of the table" in words(section(page, "maps"))
+    assert 'id="rows"' not in page
+    assert 'id="map-1-scree"' in page
+
+
+def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:
+    wine["interrupted"] = "Interrupted after 12 evaluations."
+    above = words(render(wine).split("<main")[0])
+    assert "Interrupted after 12 evaluations." in above
+    assert "2 rows without a target were left out." in above
+
+
+def test_a_result_with_nothing_to_warn_of_has_no_box(bare: dict[str, Any]) -> None:
+    assert 'role="note"' not in render(bare)
+
+
+def test_the_foot_tells_versions_seed_and_times(wine: dict[str, Any]) -> None:
+    foot = words(render(wine).split("<footer")[1])
+    assert "tamiz 0.1.0 with the seed 0" in foot
+    assert "read 0.12 s, ranking 0.031 s, subset 0.0021 s, maps 0.041 s" in foot
+    assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7" in foot
+
+
+def test_a_run_without_a_seed_says_so(wine: dict[str, Any]) -> None:
+    wine["seed"] = None
+    assert "tamiz 0.1.0 without a seed" in words(render(wine).split("<footer")[1])
+
+
+def test_a_numeric_target_is_summed_up(wine: dict[str, Any]) -> None:
+    wine["table"] |= {
+        "target_kind": "numeric",
+        "classes": [],
+        "target_summary": {"mean": 2.5, "sd": 1.0, "min": 0, "max": 9},
+    }
+    shown = words(section(render(wine), "table"))
+    assert "Mean of the target 2.5" in shown
+    assert "Largest of the target 9" in shown
+
+
+def test_a_report_that_cannot_be_made_leaves_no_file(wine: dict[str, Any], tmp_path: Path) -> None:
+    wine["maps"][0]["points"][0][0] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Result(wine).to_html(tmp_path / "a.html")
+    assert list(tmp_path.iterdir()) == []

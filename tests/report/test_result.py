@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_result_comes_back_from_json_as_it_went(wine: dict[str, Any], tmp_path: Path) -> None:
+    path = Result(wine).to_json(tmp_path / "wine.json")
+    assert Result.from_json(path).to_dict() == wine
+    assert Result.from_json(path).to_json(tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("made", [sample.hostile, sample.bare, sample.cancer])
+def test_every_sample_is_a_whole_result(made: Any, tmp_path: Path) -> None:
+    data = made()
+    assert Result.from_json(Result(data).to_json(tmp_path / "a.json")).to_dict() == data
+
+
+def test_the_dictionary_is_a_copy(wine: dict[str, Any]) -> None:
+    result = Result(wine)
+    result.to_dict()["table"]["columns"].clear()
+    assert len(result.to_dict()["table"]["columns"]) == 16
+
+
+def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path) -> None:
+    wine["subset"]["value"] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Result(wine).to_json(tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
+        ('{"format": NaN}', r"a.json is not a tamiz result: it holds NaN, which JSON has no number for\.$"),
+        ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
+        ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
+        ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 1', so run"),
+        (
+            '{"format": "tamiz result 1"}',
+            r"a.json is not a whole tamiz result: tamiz is missing; run the study again\.$",
+        ),
+    ],
+)
+def test_another_file_is_refused_in_one_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        Result.from_json(path)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="it is not text in UTF-8"):
+        Result.from_json(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"absent.json cannot be read: No such file or directory\.$"):
+        Result.from_json(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda d: d.pop("maps"), "maps is missing"),
+        (lambda d: d["table"]["columns"][2].pop("kind"), r"table.columns\[2\].kind is missing"),
+        (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),
+        (lambda d: d["subset"]["course"].append(3), r"subset.course\[\d+\] is not a set of names and values"),
+        (lambda d: d["ranking"].update(columns="all"), "ranking.columns is not a list"),
+        (lambda d: d["maps"][0]["points"][0].append(None), r"maps\[0\].points\[0\]\[2\] is not a number"),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_named(
+    spoil: Any, sentence: str, wine: dict[str, Any], tmp_path: Path
+) -> None:
+    spoil(wine)
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(wine))
+    with pytest.raises(ValueError, match=f"is not a whole tamiz result: {sentence}; run the study again"):
+        Result.from_json(path)
+
+
+def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) -> None:
+    lines = repr(Result(wine)).splitlines()
+    assert lines[0] == "Result of wine.csv"
+    assert lines[1] == "  Table: 178 rows, 16 columns, target class (3 classes)"
+    assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
+    assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
+    assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
+    assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
+
+
+def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]) -> None:
+    assert repr(Result(bare)).splitlines() == [
+        "Result of wine.csv",
+        "  Table: 178 rows, 16 columns",
+        "  Variance: proline 99,167, magnesium 204, alcalinity_of_ash 11.15",
+        "  Maps: PCA",
+    ]
+
+
+def test_the_html_form_escapes_names(hostile: dict[str, Any]) -> None:
+    page = Result(hostile)._repr_html_()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;/script&gt;" in page
+
+
+def test_a_result_is_read_and_told_without_plotly_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:
+    path = Result(wine).to_json(tmp_path / "wine.json")
+    code = (
+        "import sys; from tamiz.report import Result; repr(Result.from_json(sys.argv[1]));"
+        "print([m for m in ('plotly', 'jinja2', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

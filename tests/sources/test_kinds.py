@@ -1,0 +1,146 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import open_source
+
+N = 40
+RNG = np.random.default_rng(0)
+
+
+def column_of(values, name="a", **options):
+    values = list(values)
+    # A second column keeps the table usable where the first one is left out.
+    return open_source(
+        pd.DataFrame({name: values, "other": np.arange(len(values)) % 3 + 0.5}), **options
+    ).schema.columns[0]
+
+
+def target_of(values, **options):
+    return open_source(pd.DataFrame({"a": RNG.normal(size=len(values)), "y": values}), target="y", **options).schema
+
+
+def test_numbers_of_the_rows_are_ids_whatever_their_name():
+    for first in (0, 1):
+        column = column_of(range(first, first + N))
+        assert (column.kind, column.left_out) == ("id", "it numbers the rows")
+
+
+def test_few_rows_do_not_make_an_id():
+    assert column_of(range(9)).kind == "numeric"
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "customer_id", "customerId", "rownames", "Unnamed: 0", "index", "order.key"]
+)
+def test_whole_numbers_that_all_differ_are_ids_by_their_name(name):
+    column = column_of(RNG.permutation(10**6)[:N], name)
+    assert (column.kind, column.left_out[:27]) == ("id", "every value is another one,")
+
+
+@pytest.mark.parametrize("name", ["price", "paid", "humid", "grid", "monkey", "valid"])
+def test_whole_numbers_that_all_differ_are_numbers_under_other_names(name):
+    assert column_of(RNG.permutation(10**6)[:N], name).kind == "numeric"
+
+
+def test_an_id_by_name_with_values_that_repeat_is_a_number():
+    assert column_of([1, 2] * 20, "id").kind == "numeric"
+
+
+def test_text_that_all_differs_is_an_id():
+    column = column_of([f"n{i}" for i in range(N)])
+    assert (column.kind, column.left_out) == ("id", "every value is another one")
+
+
+def test_sentences_that_all_differ_are_text():
+    column = column_of([f"this is note {i}" for i in range(N)])
+    assert (column.kind, column.left_out) == ("text", "free text: every value is another one")
+
+
+def test_names_of_rows_with_blanks_are_ids_by_their_name():
+    assert column_of([f"player number {i}" for i in range(N)], "rownames").kind == "id"
+
+
+def test_text_of_many_values_is_text_and_says_how_many():
+    column = column_of([f"w{i}" for i in range(30)] + ["w0"] * 10)
+    assert (column.kind, column.left_out) == ("text", "30 different values in 40 rows")
+
+
+def test_text_of_few_values_is_categorical():
+    column = column_of(["b", "a", None, "a"] * 10)
+    assert (column.kind, column.levels, column.n_missing) == ("categorical", ("a", "b"), 10)
+
+
+def test_levels_that_are_numbers_are_sorted_as_numbers():
+    assert column_of(["10", "9", "2.5", "10"]).levels == ("2.5", "9", "10")
+
+
+def test_constants_take_part_and_say_so():
+    assert column_of([2.5] * N).constant
+    assert column_of(["x"] * N).constant
+    assert not column_of([2.5] * (N - 1) + [None]).constant
+
+
+def test_a_column_without_values_is_left_out():
+    column = column_of([None] * N)
+    assert (column.left_out, column.n_missing) == ("no value is present", N)
+
+
+def test_whole_numbers_of_up_to_20_values_are_classes_as_a_target():
+    schema = target_of(np.arange(N) % 20)
+    assert schema.target.levels == tuple(map(str, range(20)))
+    assert "The target y is taken as 20 classes (kinds overrides)." in schema.notes
+
+
+def test_whole_numbers_of_more_values_are_a_number_as_a_target():
+    schema = target_of(np.arange(42) % 21)
+    assert schema.target.kind == "numeric"
+    assert "The target y is taken as a number (kinds overrides)." in schema.notes
+
+
+def test_numbers_with_fractions_are_a_number_as_a_target():
+    assert target_of([0.5, 1, 2, 1] * 5).target.kind == "numeric"
+
+
+def test_a_declared_target_is_as_declared():
+    assert target_of([1, 2, 3, 1] * 5, kinds={"y": "numeric"}).target.kind == "numeric"
+    assert target_of([0.5, 1.5, 3] * 5, kinds={"y": "categorical"}).target.levels == ("0.5", "1.5", "3")
+
+
+def test_text_that_all_differs_is_classes_as_a_target():
+    assert target_of([f"n{i}" for i in range(N)]).n_classes == N
+
+
+def test_kinds_override_the_guess():
+    assert column_of(range(N), kinds={"a": "numeric"}).left_out is None
+    assert column_of([1, 2] * 5, kinds={"a": "categorical"}).levels == ("1", "2")
+    assert column_of([1.5, 2] * 5, kinds={"a": "id"}).left_out == "declared as id"
+    assert column_of(["1.5", " 2 ", None] * 5, kinds={"a": "numeric"}).n_missing == 5
+    assert column_of([f"n{i}" for i in range(N)], kinds="categorical").kind == "categorical"
+
+
+def test_an_unknown_kind_is_refused_with_the_closest():
+    with pytest.raises(
+        ValueError, match=r"'a'.*must be one of .*'numeric'.*got 'numerical' \(did you mean 'numeric'\?\)"
+    ):
+        column_of(range(N), kinds={"a": "numerical"})
+    with pytest.raises(ValueError, match=r"^kinds must be one of"):
+        column_of(range(N), kinds="number")
+
+
+def test_a_kind_for_no_column_is_refused_with_the_closest():
+    with pytest.raises(ValueError, match=r"^kinds names 'othr', which is no column \(did you mean 'other'\?\)\.$"):
+        column_of(range(N), kinds={"othr": "numeric"})
+
+
+@pytest.mark.parametrize("role", ["target", "weight"])
+def test_an_absent_column_is_refused_with_the_closest(role):
+    with pytest.raises(
+        ValueError, match=rf"^There is no column 'othr' for the {role} \(did you mean 'other'\?\); columns: a, other\.$"
+    ):
+        column_of(range(N), **{role: "othr"})
+
+
+def test_text_that_is_no_number_is_refused_as_a_number_with_its_row():
+    with pytest.raises(ValueError, match=r"^row 1, column a: 'x' is not a number\.$"):
+        column_of(["1", "x"], kinds={"a": "numeric"})

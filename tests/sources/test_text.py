@@ -1,0 +1,346 @@
+import csv
+import gc
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tamiz import open_source
+from tamiz.sources import room
+from tamiz.sources.text_values import MISSING
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+def kinds_of(source):
+    return {column.name: column.kind for column in source.schema.columns}
+
+
+def table_of(source):
+    return source.frame().to_pydict()
+
+
+PRICES = "".join(f"{i}.5,{i % 3}\n" for i in range(40))
+
+
+# The layout
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+def test_a_delimiter_is_found(write, delimiter):
+    rows = [["a", "b", "c"], ["1", "x", "2.5"], ["2", "y", "3.5"]]
+    source = open_source(write("".join(delimiter.join(row) + "\n" for row in rows)))
+    assert table_of(source) == {"a": [1, 2], "b": ["x", "y"], "c": [2.5, 3.5]}
+
+
+def test_runs_of_blanks_are_one_delimiter(write):
+    assert table_of(open_source(write("a  b\n 1   2 \n33  4\n"))) == {"a": [1, 33], "b": [2, 4]}
+
+
+def test_commas_within_text_do_not_hide_semicolons(write):
+    source = open_source(write("a;b\nfoo, bar;1\nbaz, qux;3\n"))
+    assert table_of(source) == {"a": ["foo, bar", "baz, qux"], "b": [1, 3]}
+
+
+def test_a_blank_within_values_is_no_delimiter(write):
+    source = open_source(write("when,b\n2020-01-01 10:00,5\n2020-01-01 11:00,6\n"))
+    assert kinds_of(source) == {"when": "date", "b": "numeric"}
+
+
+def test_semicolons_allow_a_decimal_comma(write):
+    assert table_of(open_source(write("a;b\n1,5;2\n-3;1e2\n"))) == {"a": [1.5, -3], "b": [2, 100]}
+
+
+def test_quotes_hold_delimiters_newlines_and_quotes(write):
+    source = open_source(write('a,b\n"x, y",1\n"p\nq",2\n"say ""hi""",3\n'))
+    assert table_of(source)["a"] == ["x, y", "p\nq", 'say "hi"']
+
+
+def test_blanks_before_a_quote_are_no_part_of_the_value(write):
+    assert table_of(open_source(write('a,b\n1,   "x, y"\n22, "z"\n')))["b"] == ["x, y", "z"]
+
+
+def test_single_quotes_are_found(write):
+    assert table_of(open_source(write("'a','b'\n'x, y','2'\n'z','3'\n"))) == {"a": ["x, y", "z"], "b": [2, 3]}
+
+
+def test_a_quote_within_a_bare_value_is_itself(write):
+    assert table_of(open_source(write('a,b\n1,5" pipe\n2,6" pipe\n')))["b"] == ['5" pipe', '6" pipe']
+
+
+def test_names_above_numbers_are_a_header(write):
+    assert open_source(write("a,b\n1,2\n3,4\n")).schema.names == ["a", "b"]
+
+
+def test_numbers_in_the_first_row_are_no_header(write):
+    source = open_source(write("1,2\n3,4\n"))
+    assert table_of(source) == {"x0": [1, 3], "x1": [2, 4]}
+
+
+def test_words_that_come_again_beneath_are_no_header(write):
+    source = open_source(write("red,round\nred,flat\nblue,round\n"))
+    assert table_of(source) == {"x0": ["red", "red", "blue"], "x1": ["round", "flat", "round"]}
+
+
+def test_words_that_do_not_come_again_are_a_header(write):
+    assert open_source(write("colour,shape\nred,flat\nblue,round\n")).schema.names == ["colour", "shape"]
+
+
+def test_an_empty_name_gets_its_position(write):
+    assert open_source(write(",a\nr1,2\nr2,3\n")).schema.names == ["Unnamed: 0", "a"]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le-with-mark", "utf-16-be-with-mark"]
+)
+def test_an_encoding_is_found(write, encoding):
+    text = "größe,b\n1,ü\n2,o\n"
+    mark = "\ufeff" if encoding.endswith("with-mark") else ""
+    content = (mark + text).encode(encoding.removesuffix("-with-mark"))
+    assert table_of(open_source(write(content))) == {"größe": [1, 2], "b": ["ü", "o"]}
+
+
+def test_the_euro_sign_of_windows_is_read(write):
+    assert table_of(open_source(write("a,b\n1,€\n2,o\n".encode("cp1252"))))["b"] == ["€", "o"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_end_is_read(write, end):
+    assert table_of(open_source(write(f"a,b{end}1,x{end}2,y{end}"))) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_blank_lines_are_skipped_and_mixed_line_ends_read(write):
+    assert table_of(open_source(write("\n\na,b\r\n1,2\n\n  \n3,4\r\n\n"))) == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_a_file_name_with_pattern_signs_is_one_file(write):
+    assert open_source(write("a,b\n1,2\n3,4\n", "x[1]*'?.csv")).schema.n_rows == 2
+
+
+# The values
+
+
+def test_whole_columns_decide_the_kinds(write):
+    source = open_source(
+        write("flag,day,zip,n\nTRUE,2020-01-02,01234,+3\nfalse,2020-01-03 10:00,00501,.5\nNA,,11111,NA\n")
+    )
+    assert kinds_of(source) == {"flag": "boolean", "day": "date", "zip": "categorical", "n": "numeric"}
+    assert [column.n_missing for column in source.schema.columns] == [1, 1, 0, 1]
+    assert table_of(source)["n"] == [3, 0.5, None]
+    assert source.schema.columns[2].levels == ("00501", "01234", "11111")
+
+
+def test_moments_with_an_offset_are_universal_time(write):
+    source = open_source(write("t,b\n1970-01-01T00:00:10Z,1\n1970-01-01T01:00:00+01:00,2\n"))
+    (block,) = source.blocks()
+    assert block.column(0).tolist() == [10, 0]
+
+
+@pytest.mark.parametrize("word", sorted(MISSING))
+def test_words_for_missing_are_missing(write, word):
+    source = open_source(write(f"a,b\n1,x\n{word},{word}\n3,y\n"))
+    assert [column.n_missing for column in source.schema.columns] == [1, 1]
+    assert kinds_of(source) == {"a": "numeric", "b": "categorical"}
+
+
+def test_a_late_word_makes_a_column_categorical(write):
+    source = open_source(write("size,n\n" + "".join(f"{i % 3},{i}.5\n" for i in range(3000)) + "3 or more,1\n"))
+    assert source.schema.columns[0].levels == ("0", "1", "2", "3 or more")
+
+
+def test_numbers_are_the_floats_that_python_reads(write):
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
+    numbers = np.append(numbers[np.isfinite(numbers)], [5e-324, 0.1, 1e22, 1e23, 123456789012345678.0, -0.0])
+    source = open_source(write("a,b\n" + "".join(f"{x!r},{x:.18g}\n" for x in numbers.tolist())))
+    (block,) = source.blocks()
+    for column in (0, 1):
+        assert block.column(column).tobytes() == numbers.tobytes()
+
+
+def test_columns_larger_than_memory_are_mapped(write, monkeypatch):
+    path = write("a,b,c\n" + PRICES.replace("\n", ",x\n") + "7,1,y\n")
+    (expected,) = open_source(path).blocks()
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    (block,) = open_source(path).blocks()
+    assert all(isinstance(values, np.memmap) for values in block.values.values())
+    assert np.array_equal(block.numeric, expected.numeric)
+    assert np.array_equal(block.codes, expected.codes)
+
+
+def test_the_frame_gives_chosen_rows_and_columns_back(write):
+    source = open_source(write("a,b,y\n1,x,p\n2,,\n3,z,q\n"), target="y")
+    assert source.frame([1], np.array([1])).to_pydict() == {"b": ["z"]}
+    assert source.frame([0]).to_pydict() == {"a": [1, 3]}
+
+
+def test_nothing_is_left_behind(write, tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    source = open_source(write("a,b\n1,2\n3,4\n"))
+    assert len(list(folder.iterdir())) == 1
+    del source
+    gc.collect()
+    with pytest.raises(ValueError, match="infinite"):
+        open_source(write("a,b\n1,2\n3,inf\n"))
+    assert list(folder.iterdir()) == []
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.sampled_from(
+    ['"', "''", ",", ";", "\t", "a\nb", "\r\n", ' "x', 'x" ', "|", " ", "1", "é"]
+)
+BLANKS = " \t\r\n\v\f\u00a0"
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=12))
+@example([('"', 'a"b'), ("\r", "\n")])
+@example([("'a'", "'b'"), ("'c'", "'d'")])
+@example([("", ";"), ("\x1e", ";")])
+@example([("\u2028", ";"), ("a;b", ";")])
+def test_what_the_csv_module_writes_is_read_back(rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+            writer.writerow(["number", "left", "right"])
+            writer.writerows([k + 0.5, *row] for k, row in enumerate(rows))
+        source = open_source(path, kinds={"left": "categorical", "right": "categorical"})
+        read = table_of(source)
+    assert read["number"] == [k + 0.5 for k in range(len(rows))]
+    for name, wanted in zip(("left", "right"), zip(*rows, strict=True), strict=True):
+        wanted = [None if (word := cell.strip(BLANKS)) in MISSING else word for cell in wanted]
+        if all(value is None or isinstance(value, str) for value in read[name]):
+            assert read[name] == wanted
+        elif all(isinstance(value, float | None) for value in read[name]):
+            assert read[name] == [None if word is None or math.isnan(float(word)) else float(word) for word in wanted]
+
+
+# What cannot be read
+
+
+def test_a_row_that_is_too_short_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 4 has 1 field, the header 2\.$"):
+        open_source(write('a,b\n"x\ny",1\n3\n'))
+
+
+def test_a_row_that_is_too_long_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 3 has 3 fields, the header 2\.$"):
+        open_source(write("a,b\n1,2\n3,4,5\n"))
+
+
+def test_a_ragged_row_far_down_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 50002 has 3 fields, the first row 2\.$"):
+        open_source(write("1.5,2\n" * 50001 + "1,2,3\n" + "1,2\n" * 10))
+
+
+def test_a_slip_among_numbers_is_named_with_its_line(write):
+    match = (
+        r"^line 42, column price: 'x' is not a number, and the other 40 values are\. "
+        r"Mend the line, or declare the column categorical with kinds\.$"
+    )
+    with pytest.raises(ValueError, match=match):
+        open_source(write("price,k\n" + PRICES + "x,1\n"))
+
+
+def test_the_line_of_a_slip_counts_newlines_in_quotes(write):
+    with pytest.raises(ValueError, match=r"^line 45, column price: 'x' is"):
+        open_source(write('"price","k\nk"\n"1\n",1\n' + PRICES + "x,3\n"))
+
+
+def test_several_slips_are_counted(write):
+    with pytest.raises(
+        ValueError, match=r"^line 42, .* 'x' is not a number; 2 values are not and 40 are\. Mend the lines"
+    ):
+        open_source(write("price,k\n" + PRICES + "x,1\ny,2\n"))
+
+
+def test_a_slip_in_a_column_declared_numeric_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 3, column a: 'x' is not a number\.$"):
+        open_source(write("a,b\n1,2\nx,3\n"), kinds={"a": "numeric"})
+
+
+def test_a_slip_in_a_column_declared_categorical_is_a_level(write):
+    source = open_source(write("price,k\n" + PRICES + "x,1\n"), kinds={"price": "categorical"})
+    assert len(source.schema.columns[0].levels) == 41
+
+
+def test_an_infinity_is_named_with_its_line(write):
+    with pytest.raises(ValueError, match=r"^line 2, column b: inf is infinite"):
+        open_source(write("a,b\n1,inf\n2,3\n"))
+
+
+def test_names_that_occur_twice_are_named_with_their_positions(write):
+    with pytest.raises(ValueError, match=r"^Column 'a' occurs twice in the header, at positions 1 and 3"):
+        open_source(write("a,b,a\n1,2,3\n"))
+
+
+def test_a_quote_left_open_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 2: a quote is opened and not closed"):
+        open_source(write('a,b\n1,"x\n2,y\n'))
+
+
+@pytest.mark.parametrize("content", ['"a"b,c\n1,2\n3,4\n', '"a,b\n1,2\n3,4\n'])
+def test_a_bad_quote_in_the_header_is_named(write, content):
+    with pytest.raises(ValueError, match=r"^line 1: .* write a quote within a value twice"):
+        open_source(write(content))
+
+
+def test_text_after_a_quote_is_named(write):
+    with pytest.raises(ValueError, match=r"^line 2: text follows a closing quote"):
+        open_source(write('a,b\n1,"x" y\n2,z\n'))
+
+
+@pytest.mark.parametrize("content", ["", "  \n\n", "\ufeff"])
+def test_an_empty_file_is_refused(write, content):
+    with pytest.raises(ValueError, match=r"table\.csv is empty\.$"):
+        open_source(write(content))
+
+
+def test_a_header_alone_is_refused(write):
+    with pytest.raises(ValueError, match=r"table\.csv has a header and no rows\.$"):
+        open_source(write("a,b\n"))
+
+
+def test_a_binary_file_is_refused(write):
+    with pytest.raises(ValueError, match=r"table\.csv is not a text file: it holds NUL bytes\."):
+        open_source(write(b"PK\x03\x04\0\0"))
+
+
+def test_a_file_without_permission_is_refused(write, monkeypatch):
+    path = write("a,b\n1,2\n")
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(PermissionError, match=r"table\.csv cannot be read: permission denied\.$"):
+        open_source(path)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*nowhere.csv"):
+        open_source(tmp_path / "nowhere.csv")
+
+
+def test_a_folder_without_parquet_files_is_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        open_source(tmp_path)
+
+
+def test_an_absent_target_is_refused_with_the_closest_name(write):
+    with pytest.raises(ValueError, match=r"no column 'prise' for the target \(did you mean 'price'\?\)"):
+        open_source(write("price,b\n1,2\n3,4\n"), target="prise")
