@@ -119,7 +119,9 @@ def study(
             "format": FORMAT,
             "tamiz": __version__,
             "versions": _versions(),
-            "title": os.path.basename(data) if isinstance(data, str | os.PathLike) else f"{type(data).__name__} in memory",
+            "title": os.path.basename(data)
+            if isinstance(data, str | os.PathLike)
+            else f"{type(data).__name__} in memory",
             "seed": random_state if isinstance(random_state, int) else None,
             "timings": run.timings,
             "warnings": list(dict.fromkeys([*schema.notes, *told])),

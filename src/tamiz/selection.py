@@ -190,7 +190,7 @@ class SubsetSelector(_Selector):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selector = SubsetSelector(CFS(), Forward(), n_features=3).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
-    ['worst concave points', 'worst perimeter', 'worst radius']
+    ['worst perimeter', 'worst area', 'worst concave points']
     """
 
     def __init__(

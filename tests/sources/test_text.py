@@ -125,6 +125,16 @@ def test_blank_lines_are_skipped_and_mixed_line_ends_read(write):
     assert table_of(open_source(write("\n\na,b\r\n1,2\n\n  \n3,4\r\n\n"))) == {"a": [1, 3], "b": [2, 4]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_delimiter_too_many_at_the_end_of_a_row_is_nothing(write, encoding):
+    assert table_of(open_source(write("a,b\r\n1,2,\r\n3,4\r\n".encode(encoding)))) == {"a": [1, 3], "b": [2, 4]}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_empty_line_in_a_table_of_one_column_is_a_missing_value(write, end):
+    assert table_of(open_source(write(f"a{end}1{end}{end}3{end}"))) == {"a": [1, None, 3]}
+
+
 def test_a_file_name_with_pattern_signs_is_one_file(write):
     assert open_source(write("a,b\n1,2\n3,4\n", "x[1]*'?.csv")).schema.n_rows == 2
 

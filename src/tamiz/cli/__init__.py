@@ -15,6 +15,7 @@ __all__ = ["main"]
 
 
 @click.group(
+    "tamiz",
     cls=Tamiz,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+# A file that cannot be read is bad data, told by the one who reads it, and no wrong command line.
+FILE = click.Path(readable=False, path_type=Path)
+
 
 class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
     """A method by its registered name, with dashes or underscores."""
@@ -102,7 +105,7 @@ def table_options(command: Command) -> Command:
     """Add the table and what is said of its columns."""
     for decorate in reversed(
         [
-            click.argument("table", type=click.Path(path_type=Path)),
+            click.argument("table", type=FILE),
             click.option("-t", "--target", metavar="COLUMN", help="The column to learn about."),
             click.option(
                 "--kinds",
@@ -152,7 +155,7 @@ def search_options(command: Command) -> Command:
             ),
             click.option(
                 "--journal",
-                type=click.Path(path_type=Path),
+                type=FILE,
                 metavar="FILE",
                 help="Write every evaluated set down; run again with the same file, the search goes on from it.",
             ),

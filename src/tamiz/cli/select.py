@@ -10,6 +10,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, Work
 from tamiz.cli.options import (
+    FILE,
     jobs_option,
     json_flag,
     need_target,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write every row with the chosen columns and the target, as CSV, TSV, Parquet or Arrow by the name's ending.",
 )

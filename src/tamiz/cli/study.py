@@ -11,6 +11,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, Work
 from tamiz.cli.options import (
+    FILE,
     Method,
     jobs_option,
     need_target,
@@ -32,14 +33,14 @@ _relevances = Method(criteria, "relevance")
 _output_option = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="The report; - is standard output.  [default: NAME-report.html in this folder]",
 )
 _json_option = click.option(
     "--json",
     "json_output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write the numbers as JSON too, for `tamiz report`; - is standard output.",
 )
@@ -137,7 +138,7 @@ def demo(context: click.Context, output: Path | None, json_output: Path | None, 
 
 
 @click.command(cls=Work, short_help="Draw the report of a result again.")
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=FILE)
 @_output_option
 def report(result: Path, output: Path | None) -> None:
     """\b

@@ -3,14 +3,14 @@ from tamiz.criteria.cfs import CFS as CFS
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
 from tamiz.criteria.discretization import MDL as MDL
-from tamiz.criteria.entropy import Entropy as Entropy
-from tamiz.criteria.entropy import entropy as entropy
-from tamiz.criteria.fisher_score import FisherScore as FisherScore
-from tamiz.criteria.fisher_score import fisher_score as fisher_score
+from tamiz.criteria.fisher import FisherScore as FisherScore
+from tamiz.criteria.fisher import fisher_score as fisher_score
 from tamiz.criteria.gain_ratio import GainRatio as GainRatio
 from tamiz.criteria.information_gain import InformationGain as InformationGain
-from tamiz.criteria.symmetric_uncertainty import SymmetricUncertainty as SymmetricUncertainty
-from tamiz.criteria.symmetric_uncertainty import symmetric_uncertainty as symmetric_uncertainty
+from tamiz.criteria.shannon import Entropy as Entropy
+from tamiz.criteria.shannon import entropy as entropy
+from tamiz.criteria.uncertainty import SymmetricUncertainty as SymmetricUncertainty
+from tamiz.criteria.uncertainty import symmetric_uncertainty as symmetric_uncertainty
 from tamiz.criteria.variance import Variance as Variance
 
 registry: Registry

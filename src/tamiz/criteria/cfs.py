@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates
 from tamiz.criteria.base import Association, Gather, Merit, Pairs
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.symmetric_uncertainty import SymmetricUncertainty
+from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka import WekaCorrelation, WekaUncertainty
 from tamiz.evaluator import Evaluator
 from tamiz.sources.schema import Schema

@@ -40,7 +40,7 @@ class GainRatio(TableRelevance):
     >>> from tamiz.criteria import GainRatio
     >>> iris = load_iris(as_frame=True)
     >>> RankSelector(GainRatio()).fit(iris.data, iris.target).scores_.round(3)
-    array([0.381, 0.242, 0.734, 0.871])
+    array([0.381, 0.247, 0.734, 0.871])
     """
 
     unit: ClassVar[str] = ""

@@ -39,7 +39,7 @@ class InformationGain(TableRelevance):
     >>> from tamiz.criteria import InformationGain
     >>> iris = load_iris(as_frame=True)
     >>> RankSelector(InformationGain()).fit(iris.data, iris.target).scores_.round(3)
-    array([0.698, 0.376, 1.418, 1.378])
+    array([0.698, 0.386, 1.418, 1.378])
     """
 
     def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:  # noqa: ARG002 - one signature for all

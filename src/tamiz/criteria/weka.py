@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.base import Association, Gather, Pairs
-from tamiz.criteria.symmetric_uncertainty import SymmetricUncertainty
+from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coding import Coding

@@ -107,9 +107,7 @@ def share_missing(table, distribute):
         for i in range(m):
             for j in range(k):
                 table[i, j] = (
-                    table[i, j] * both
-                    + rows[i] / all_rows * table[m, j]
-                    + columns[j] / all_columns * table[i, k]
+                    table[i, j] * both + rows[i] / all_rows * table[m, j] + columns[j] / all_columns * table[i, k]
                 )
     for i in range(m + 1):
         table[i, k] = 0.0

@@ -185,7 +185,9 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
 
 def _text_reason(name: str, levels: list[str], n_present: int) -> tuple[Kind, str] | None:
     if len(levels) == n_present and n_present >= FEWEST_ID_ROWS:
-        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2 and not _ID_NAME.search(name)
+        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2 and not _ID_NAME.search(
+            name
+        )
         return ("text", "free text: every value is another one") if prose else ("id", "every value is another one")
     if len(levels) > FEWEST_TEXT_LEVELS and 2 * len(levels) > n_present:
         return "text", f"{len(levels):,} different values in {n_present:,} rows"

@@ -55,7 +55,9 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         dtypes = list(frame.schema.values())
 
         def load(name: str) -> RawColumn:
-            if isinstance(dtypes[place[name]], nw.Categorical | nw.Enum) and hasattr(native[place[name]].array, "codes"):
+            if isinstance(dtypes[place[name]], nw.Categorical | nw.Enum) and hasattr(
+                native[place[name]].array, "codes"
+            ):
                 values = native[place[name]].array
                 return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))
             return _from_series(name, nw.from_native(native[place[name]], series_only=True))

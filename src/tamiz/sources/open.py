@@ -83,7 +83,9 @@ def _check_lengths(source: Source, roles: Roles) -> None:
     n = source.schema.n_rows + source.schema.n_dropped
     for role, column in (("target", roles.target), ("weight", roles.weight)):
         if column is not None and not isinstance(column, str) and len(column) != n:
-            raise DataError(f"The {role} has {len(column)} values and the table {n} rows: inconsistent numbers of samples.")
+            raise DataError(
+                f"The {role} has {len(column)} values and the table {n} rows: inconsistent numbers of samples."
+            )
 
 
 def _open_file(path: Path, roles: Roles) -> Source:

@@ -171,10 +171,14 @@ def _target(
         values = values[present]
     n = len(values)
     if n < 2:
-        raise DataError(f"The table has {n} sample(s) (rows with a target), 1 sample is too few; at least 2 are needed.")
+        raise DataError(
+            f"The table has {n} sample(s) (rows with a target), 1 sample is too few; at least 2 are needed."
+        )
     if (values[0] == values).all():
         value = encoded.column.levels[int(values[0])] if encoded.column.levels else values[0]
-        raise DataError(f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Nothing can be learned of it.")
+        raise DataError(
+            f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Nothing can be learned of it."
+        )
     column = replace(encoded.column, n_missing=0)
     values = np.ascontiguousarray(values, dtype=np.float64 if column.is_number else np.int32)
     return Encoded(column, values), np.flatnonzero(present) if n_dropped else None, n_dropped

@@ -86,7 +86,9 @@ def _parse(layout: Layout, folder: Path) -> pa.Table:
     failed: Exception | None = None
     if layout.is_plain:
         try:
-            return _convert(_read_csv(layout.path, layout), layout, parsed)
+            table = _convert(_read_csv(layout.path, layout), layout, parsed)
+            if table.num_rows:
+                return table
         except (duckdb.Error, OSError) as error:
             failed = _of_reading(error)
     # Either the file is not as DuckDB takes it, or a row is not like the others: then this says which.

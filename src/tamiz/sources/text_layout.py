@@ -56,11 +56,16 @@ class Layout:
                 for fields in reader:
                     if _is_row(fields, 2 if header else len(self.names)):
                         if not header:
-                            yield line, _trimmed(fields, self.delimiter) or [""]
+                            yield line, self._cut(fields)
                         header = False
                     line = reader.line_num + 1
             except csv.Error as error:
                 raise DataError(_quote_trouble(line, str(error), self.quote)) from None
+
+    def _cut(self, fields: list[str]) -> list[str]:
+        """Return the fields of a row without empty ones at its end that are too many, as DuckDB leaves them out."""
+        fields = _trimmed(fields, self.delimiter)
+        return (fields if any(fields[len(self.names) :]) else fields[: len(self.names)]) or [""]
 
 
 def _is_row(fields: Sequence[str], n_columns: int) -> bool:
@@ -99,7 +104,7 @@ def find_layout(path: Path) -> Layout:
     names = _header_names(first) if has_header else [f"x{j}" for j in range(len(first))]
     if has_header:
         _check_twice(names)
-    is_plain = encoding in _UTF8 and delimiter != " " and _is_sound(lines, delimiter, quote)
+    is_plain = encoding in _UTF8 and delimiter != " " and len(names) > 1 and _is_sound(lines, delimiter, quote)
     return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain)
 
 

@@ -59,7 +59,7 @@ class SymmetricUncertainty(TableRelevance, Association):
     >>> from tamiz.criteria import SymmetricUncertainty
     >>> iris = load_iris(as_frame=True)
     >>> RankSelector(SymmetricUncertainty()).fit(iris.data, iris.target).scores_.round(3)
-    array([0.409, 0.24 , 0.806, 0.871])
+    array([0.409, 0.245, 0.806, 0.871])
     """
 
     unit: ClassVar[str] = ""

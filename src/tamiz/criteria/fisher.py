@@ -126,7 +126,7 @@ def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None 
     >>> from tamiz.criteria import fisher_score
     >>> X, y = load_iris(return_X_y=True)
     >>> fisher_score(X, y).round(2)
-    array([ 1.63,  0.67, 16.06, 13.06])
+    array([ 1.62,  0.67, 16.06, 13.06])
     """
     source = as_source(X, y, sample_weight)
     score = FisherScore()

@@ -1,0 +1,28 @@
+import json
+from collections.abc import Callable
+
+from click.testing import Result
+
+from tamiz.criteria import registry as criteria
+from tamiz.reduction import registry as reduction
+from tamiz.search import registry as searches
+
+
+def test_every_method_is_listed_with_a_label_and_a_summary(tamiz: Callable[..., Result]) -> None:
+    listed = json.loads(tamiz("methods", "--json").stdout)
+    found = {(method["kind"], method["name"].replace("-", "_")) for method in listed}
+    kinds = ("relevance", "merit", "search", "map")
+    wanted = {(e.kind, e.name) for r in (criteria, searches, reduction) for e in r if e.kind in kinds}
+    assert len(wanted) >= 10
+    assert wanted <= found
+    assert all(method["label"] and method["summary"].endswith((".", "]")) for method in listed)
+
+
+def test_functions_are_no_methods(tamiz: Callable[..., Result]) -> None:
+    assert "function" not in {method["kind"] for method in json.loads(tamiz("methods", "--json").stdout)}
+
+
+def test_a_pipe_gets_tab_separated_lines(tamiz: Callable[..., Result]) -> None:
+    lines = tamiz("methods").stdout.splitlines()
+    assert lines[0] == "kind\tname\tlabel\tsummary"
+    assert {line.count("\t") for line in lines} == {3}

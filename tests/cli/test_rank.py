@@ -1,0 +1,96 @@
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from sklearn.datasets import load_iris
+
+from tamiz import RankSelector
+from tamiz.criteria import GainRatio, InformationGain
+
+ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
+
+
+def _iris_scores(relevance: object) -> dict[str, float]:
+    X, y = load_iris(return_X_y=True)
+    scores = RankSelector(relevance).fit(X, y).scores_
+    return dict(zip(["sepal_length", "sepal_width", "petal_length", "petal_width"], scores.tolist(), strict=True))
+
+
+def test_ranking_is_tab_separated_and_exact_in_a_pipe(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("rank", iris, "--target", "species")
+    assert done.exit_code == 0
+    header, *rows = csv.reader(done.stdout.splitlines(), delimiter="\t")
+    assert header == ["column", "score"]
+    expected = _iris_scores(InformationGain())
+    assert {name: float(score) for name, score in rows} == expected
+    assert [name for name, _ in rows] == sorted(expected, key=expected.__getitem__, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["gain-ratio", "gain_ratio", "Gain-Ratio"])
+def test_a_relevance_is_taken_with_dashes_and_underscores(tamiz: Callable[..., Result], iris: Path, name: str) -> None:
+    done = tamiz("rank", iris, "--target", "species", "--relevance", name, "--json")
+    shown = json.loads(done.stdout)
+    assert shown["relevance"] == {"name": "gain-ratio", "label": "Gain ratio", "unit": GainRatio.unit}
+    assert {column["column"]: column["score"] for column in shown["columns"]} == _iris_scores(GainRatio())
+
+
+def test_top_keeps_the_best(tamiz: Callable[..., Result], iris: Path) -> None:
+    lines = tamiz("rank", iris, "-t", "species", "--top", 2).stdout.splitlines()
+    assert {line.split("\t")[0] for line in lines[1:]} == {"petal_width", "petal_length"}
+    assert len(lines) == 3
+
+
+def test_without_a_target_a_relevance_that_needs_none_is_taken(tamiz: Callable[..., Result], iris: Path) -> None:
+    shown = json.loads(tamiz("rank", iris, "--json").stdout)
+    assert shown["relevance"]["name"] == "entropy"
+    assert len(shown["columns"]) == 5
+
+
+def test_a_numeric_target_is_ranked_too(tamiz: Callable[..., Result], iris: Path) -> None:
+    shown = json.loads(tamiz("rank", iris, "-t", "petal_length", "-r", "information-gain", "--json").stdout)
+    assert shown["columns"][0]["column"] in ("petal_width", "species")
+
+
+def test_a_relevance_without_meaning_on_the_table_says_why(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("rank", iris, "-t", "petal_length", "-r", "fisher-score")
+    assert done.exit_code == 1
+    assert "FisherScore needs classes; the target 'petal_length' is a number." in done.stderr
+
+
+def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rows = "".join(f"{i},{i % 2},{'ab'[i % 2]}\n" for i in range(20))
+    done = tamiz("rank", write(f"row_id,x,y\n{rows}"), "-t", "y")
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["column", "x"]
+    assert "note: 1 column left out: row_id (it numbers the rows)." in done.stderr
+
+
+def test_how_the_target_is_taken_is_told_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
+    arguments = ["rank", iris, "-t", "species"]
+    assert "note: The target species is taken as 3 classes" in tamiz(*arguments).stderr
+    quiet = tamiz(*arguments, "--quiet")
+    assert quiet.stderr == ""
+    assert quiet.stdout == tamiz(*arguments).stdout
+
+
+def test_kinds_and_weight_are_handed_on(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{rng.integers(3)},{rng.integers(9)},{w},{'ab'[rng.integers(2)]}\n" for w in rng.integers(1, 4, 50))
+    path = write(f"a=b,c,w,y\n{rows}")
+    shown = json.loads(
+        tamiz(
+            "rank", path, "-t", "y", "--weight", "w", "--kinds", "a=b=categorical", "--kinds", "c=id", "--json"
+        ).stdout
+    )
+    assert [column["column"] for column in shown["columns"]] == ["a=b"]
+
+
+def test_a_name_with_a_tab_and_a_line_end_stays_one_field(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    done = tamiz("rank", write('"a\tb\nc",d,y\n1,2,p\n2,2,q\n1,3,p\n'), "-t", "y")
+    rows = list(csv.reader(done.stdout.splitlines(keepends=True), delimiter="\t"))
+    assert {row[0] for row in rows} == {"column", "a\tb\nc", "d"}

@@ -1,0 +1,133 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory, iris: Path) -> tuple[Path, Result]:
+    """A study of the flowers: its folder, and what was said."""
+    from click.testing import CliRunner
+
+    from tamiz.cli import main
+
+    folder = tmp_path_factory.mktemp("studied")
+    done = CliRunner().invoke(
+        main, ["study", str(iris), "-t", "species", "-o", f"{folder}/r.html", "--json", f"{folder}/r.json"]
+    )
+    return folder, done
+
+
+def test_a_study_writes_the_report_and_prints_its_name_alone(studied: tuple[Path, Result]) -> None:
+    folder, done = studied
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == f"{folder}/r.html\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["r.html", "r.json"]
+
+
+def test_the_summary_on_stderr_names_the_subset(studied: tuple[Path, Result]) -> None:
+    assert "Subset: petal_length and petal_width" in studied[1].stderr
+
+
+def test_every_note_is_told_once(studied: tuple[Path, Result]) -> None:
+    lines = studied[1].stderr.splitlines()
+    notes = [line for line in lines if line.startswith("note: ")]
+    assert len(notes) == len(set(notes)) >= 1
+    assert not any("Warning" in line for line in lines)
+
+
+def test_a_report_drawn_again_is_the_same_to_the_byte(
+    tamiz: Callable[..., Result], folder: Path, studied: tuple[Path, Result]
+) -> None:
+    done = tamiz("report", studied[0] / "r.json", "-o", "again.html")
+    assert (done.exit_code, done.stdout) == (0, "again.html\n")
+    assert (folder / "again.html").read_bytes() == (studied[0] / "r.html").read_bytes()
+
+
+def test_a_report_on_standard_output_is_the_page(tamiz: Callable[..., Result], studied: tuple[Path, Result]) -> None:
+    assert tamiz("report", studied[0] / "r.json", "-o", "-").stdout == (studied[0] / "r.html").read_text()
+
+
+def test_the_report_has_the_tables_name_by_default(tamiz: Callable[..., Result], folder: Path, iris: Path) -> None:
+    done = tamiz("study", iris, "-t", "species", "--quiet")
+    assert done.stdout == "iris-report.html\n"
+    assert done.stderr == ""
+    assert [path.name for path in folder.iterdir()] == ["iris-report.html"]
+
+
+def test_options_reach_the_study(tamiz: Callable[..., Result], folder: Path, iris: Path) -> None:
+    done = tamiz(
+        "study", iris, "-t", "species", "--json", "-", "-r", "variance", "-r", "gain-ratio", "--search", "forward",
+        "-k", "3", "--no-points", "--kinds", "sepal_width=id", "--seed", "7", "--max-evaluations", "50", "--jobs", "1",
+    )  # fmt: skip
+    numbers = json.loads(done.stdout)
+    assert [criterion["id"] for criterion in numbers["ranking"]["criteria"]] == ["variance", "gain_ratio"]
+    assert numbers["subset"]["search"]["id"] == "forward"
+    assert sorted(numbers["subset"]["columns"]) == ["petal_length", "petal_width", "sepal_length"]
+    assert numbers["maps"][0]["points"] is None
+    assert numbers["seed"] == 7
+    assert {c["name"]: c["kind"] for c in numbers["table"]["columns"]}["sepal_width"] == "id"
+    assert (folder / "iris-report.html").exists()
+
+
+def test_a_table_without_a_target_is_studied_too(tamiz: Callable[..., Result], iris: Path) -> None:
+    numbers = json.loads(tamiz("study", iris, "--json", "-").stdout)
+    assert numbers["subset"] is None
+    assert len(numbers["maps"]) >= 1
+
+
+def test_only_one_thing_goes_to_standard_output(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("study", iris, "-o", "-", "--json", "-")
+    assert done.exit_code == 2
+    assert "Only one of --output and --json can go to standard output." in done.stderr
+
+
+def test_the_demo_studies_the_embedded_penguins(tamiz: Callable[..., Result], folder: Path) -> None:
+    done = tamiz("demo", "--json", "demo.json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == "penguins-report.html\n"
+    table = json.loads((folder / "demo.json").read_text())["table"]
+    assert (table["n_rows"], table["target"], len(table["columns"])) == (344, "species", 7)
+
+
+def test_names_and_values_with_markup_are_escaped_in_the_report(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path]
+) -> None:
+    hostile = "<script>alert(1)</script>"
+    rows = "".join(f'{i % 5},"<img src=x onerror=alert({i % 2})>","{"ab"[i % 2]}</script>"\n' for i in range(40))
+    path = write(f'"{hostile}","say ""hi""\n& \'bye\'","{hostile}\ty"\n{rows}')
+    done = tamiz("study", path, "-t", f"{hostile}\ty")
+    assert done.exit_code == 0, done.stderr
+    page = (folder / "data-report.html").read_text()
+    assert hostile not in page
+    assert "<img src=x" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_signs_that_move_the_cursor_do_not_reach_the_terminal(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    rows = "".join(f"{i % 5},{'ab'[i % 2]}\n" for i in range(40))
+    done = tamiz("study", write(f"x\x1b[2J,y\n{rows}"), "-t", "y")
+    assert done.exit_code == 0, done.stderr
+    assert "\x1b" not in done.stderr
+    assert "x\\x1b[2J" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "bad.json is not a tamiz result: it is not JSON"),
+        ("{}", "bad.json is not a tamiz result; `tamiz study --json` writes one."),
+        ('{"format": "tamiz result 1"}', "bad.json is not a whole tamiz result"),
+    ],
+)
+def test_a_file_that_is_no_result_is_refused(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path], text: str, sentence: str
+) -> None:
+    done = tamiz("report", write(text, "bad.json").name)
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"tamiz: {sentence}")
+    assert [path.name for path in folder.iterdir()] == ["bad.json"]

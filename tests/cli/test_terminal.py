@@ -1,0 +1,71 @@
+"""What differs between a terminal and a pipe."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tamiz.cli.terminal import printable
+
+
+def _on_a_terminal(*arguments: object, **settings: str) -> tuple[str, str, int]:
+    """Run the program with stderr and stdout on terminals of their own."""
+    terminals = [pty.openpty(), pty.openpty()]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "60"} | settings
+    with subprocess.Popen(
+        [sys.executable, "-m", "tamiz", *map(str, arguments)],
+        stdout=terminals[0][1], stderr=terminals[1][1], env=environment,
+    ) as program:  # fmt: skip
+        for _, inner in terminals:
+            os.close(inner)
+        shown = [_read(outer) for outer, _ in terminals]
+    return shown[0], shown[1], program.returncode
+
+
+def _read(terminal: int) -> str:
+    parts = []
+    try:
+        while part := os.read(terminal, 65536):
+            parts.append(part)
+    except OSError:
+        # Linux ends a terminal whose program has left with an error.
+        pass
+    finally:
+        os.close(terminal)
+    return b"".join(parts).decode()
+
+
+def test_a_terminal_gets_an_aligned_table_and_progress(iris: Path) -> None:
+    stdout, stderr, status = _on_a_terminal("rank", iris, "-t", "species")
+    assert status == 0
+    lines = stdout.splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert len(lines) == 5
+    assert "\t" not in stdout
+    assert "\x1b[" in stderr
+    assert "note: The target species is taken as 3 classes" in stderr
+
+
+def test_no_color_and_quiet_are_heeded_on_a_terminal(iris: Path) -> None:
+    _, stderr, _ = _on_a_terminal("rank", iris, "-t", "species", NO_COLOR="1")
+    # "Select graphic rendition" sequences end in m; those that move the cursor are no colours.
+    assert "\x1b[3" not in stderr
+    _, quiet, _ = _on_a_terminal("rank", iris, "-t", "species", "--quiet")
+    assert quiet == ""
+
+
+def test_a_pipe_gets_no_control_sequences(iris: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tamiz", "rank", str(iris), "-t", "species"], capture_output=True, text=True, check=True
+    )
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("plain é 表", "plain é 表"), ("a\nb\tc", "a\\nb\\tc"), ("\x1b[31m", "\\x1b[31m")]
+)
+def test_signs_that_cannot_be_printed_are_shown_as_escapes(text: str, shown: str) -> None:
+    assert printable(text) == shown
