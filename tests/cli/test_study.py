@@ -109,8 +109,8 @@ def test_names_and_values_with_markup_are_escaped_in_the_report(
 def test_signs_that_move_the_cursor_do_not_reach_the_terminal(
     tamiz: Callable[..., Result], write: Callable[..., Path]
 ) -> None:
-    rows = "".join(f"{i % 5},{'ab'[i % 2]}\n" for i in range(40))
-    done = tamiz("study", write(f"x\x1b[2J,y\n{rows}"), "-t", "y")
+    rows = "".join(f"{i % 5},{i % 3},{'ab'[i % 2]}\n" for i in range(40))
+    done = tamiz("study", write(f"x\x1b[2J,z,y\n{rows}"), "-t", "y")
     assert done.exit_code == 0, done.stderr
     assert "\x1b" not in done.stderr
     assert "x\\x1b[2J" in done.stderr

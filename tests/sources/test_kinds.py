@@ -141,6 +141,7 @@ def test_an_absent_column_is_refused_with_the_closest(role):
         column_of(range(N), **{role: "othr"})
 
 
-def test_text_that_is_no_number_is_refused_as_a_number_with_its_row():
-    with pytest.raises(ValueError, match=r"^row 1, column a: 'x' is not a number\.$"):
-        column_of(["1", "x"], kinds={"a": "numeric"})
+@pytest.mark.parametrize("word", ["x", "1_000", "1,5", ""])
+def test_text_that_is_no_number_is_refused_as_a_number_with_its_row(word):
+    with pytest.raises(ValueError, match=rf"^row 1, column a: '{word}' is not a number\.$"):
+        column_of(["1", word], kinds={"a": "numeric"})

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
@@ -62,6 +62,10 @@ class Criterion(BaseEstimator, ABC):
 
 class Relevance(Criterion):
     """A score for every column by itself; larger is better."""
+
+    def with_missing(self, missing: str) -> Relevance:
+        """Return the relevance with a rule for missing values, itself where it counts present ones only."""
+        return clone(self).set_params(missing=missing) if "missing" in self.get_params() else self
 
     def suited(self, schema: Schema) -> Relevance | None:
         """Return the relevance as a study of the table uses it, None where it has no meaning there."""

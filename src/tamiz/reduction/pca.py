@@ -125,7 +125,9 @@ class PCA(Reducer):
             self._decompose(source)
             self.embedding_ = self._project(source)
         if encoding.n_missing:
-            tell([f"{encoding.n_missing:,} missing values were given the mean of their column."])
+            tell([f"PCA: {encoding.n_missing:,} missing values were given the mean of their column."])
+        if not self.explained_variance_.any():
+            tell(["PCA: no column varies in what is present, so that every component is 0."])
         return self
 
     def _n_components(self, n_rows: int, n_coordinates: int) -> int:

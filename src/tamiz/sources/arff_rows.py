@@ -100,7 +100,7 @@ def _split_weight(text: str) -> tuple[str, str | None]:
 def _read_row(text: str, number: int, n_attributes: int) -> list[Cell] | dict[int, Cell]:
     if text.startswith("{"):
         return _read_sparse(text, number, n_attributes)
-    if n_attributes > 1 and "," not in (re.sub(_QUOTED, "", text) if "'" in text or '"' in text else text):
+    if text.count(",") < n_attributes - 1 and "," not in re.sub(_QUOTED, "", text):
         _check_quotes(text, number)
         # Weka lets blanks and tabs part values as well.
         cells = [_cell(word) for word in _WORD.findall(text)]
@@ -134,8 +134,21 @@ def _read_sparse(text: str, number: int, n_attributes: int) -> dict[int, Cell]:
 
 def split_values(text: str, number: int) -> list[Cell]:
     """Split values at the commas outside quotes; None for a bare question mark."""
-    if "'" not in text and '"' not in text:
-        return [None if (word := part.strip()) == "?" else word for part in text.split(",")]
+    cells: list[Cell] = []
+    for part in text.split(","):
+        word = part.strip()
+        if "'" in word or '"' in word:
+            inner = word[1:-1]
+            # A comma, a quote or an escape within quotes is left to the slower way.
+            if len(word) < 2 or word[0] != word[-1] or "'" in inner or '"' in inner or "\\" in inner:
+                return _split_carefully(text, number)
+            cells.append(inner)
+        else:
+            cells.append(None if word == "?" else word)
+    return cells
+
+
+def _split_carefully(text: str, number: int) -> list[Cell]:
     cells: list[Cell] = []
     at = 0
     while True:

@@ -162,7 +162,8 @@ def _reads_as_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    # Python's own digits in groups are no way to write a number in a table.
+    return "_" not in text
 
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encoded:
