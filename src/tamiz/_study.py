@@ -21,9 +21,7 @@ from tamiz._description import (
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_family import Missing
-from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.random import Seed, generator
 from tamiz.reduction import registry as reduction
 from tamiz.reduction.base import Reducer
@@ -112,7 +110,7 @@ def study(
         table = run.first("table", lambda: describe_table(source))
         tell(_sentences_on_gaps(schema, missing))
         scored = run.step("ranking", lambda: describe_ranking(source, _relevances(relevances, schema, missing)))
-        chosen = merit or _cfs(schema, missing)
+        chosen = merit or CFS(missing=missing)
         subset = None
         if schema.target is not None or not chosen.needs_target:
             selector = SubsetSelector(
@@ -179,16 +177,10 @@ def _relevances(
     """Return name, label and relevance; by default every registered one that has a meaning on the table."""
     if given is not None:
         labels = [_label(criteria, relevance) for relevance in given]
-        return [(label["id"], label["label"], part) for label, part in zip(labels, given, strict=True)]
+        parts = [relevance.suited(schema) or relevance for relevance in given]
+        return [(label["id"], label["label"], part) for label, part in zip(labels, parts, strict=True)]
     suited = [(e.name, e.label, e.load()().with_missing(missing).suited(schema)) for e in criteria.of_kind("relevance")]
     return [(name, label, relevance) for name, label, relevance in suited if relevance is not None]
-
-
-def _cfs(schema: Schema, missing: Missing) -> CFS:
-    if missing == "distribute":
-        return CFS()
-    rule = None if schema.has_classes else EqualFrequency(10)
-    return CFS(SymmetricUncertainty(missing=missing, discretization=rule))
 
 
 def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:

@@ -116,6 +116,13 @@ def table_options(command: Command) -> Command:
                 "text and id are left out. Repeatable.",
             ),
             click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
+            click.option(
+                "--missing",
+                type=click.Choice(["distribute", "category"]),
+                default="distribute",
+                show_default=True,
+                help="Share missing values out in proportion to the present ones, or take them as a value of its own.",
+            ),
         ]
     ):
         command = decorate(command)

@@ -48,6 +48,7 @@ def rank(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    missing: str,
     relevance: Entry | None,
     n_features: int | None,
     as_json: bool,
@@ -65,7 +66,7 @@ def rank(
 
     with voice.at_work(), parallel.session(jobs):
         source = open_source(table, target, kinds=kinds, weight=weight)
-        entry, criterion = _criterion(relevance, source.schema)
+        entry, criterion = _criterion(relevance, source.schema, missing)
         selector = RankSelector(criterion, n_features=n_features).fit(source)
     kept = selector.get_support()
     columns = source.schema.columns
@@ -99,10 +100,10 @@ def tell_columns(voice: Voice, schema: Schema) -> None:
         voice.note(f"{counted(len(left_out), 'column')} left out: {listed(left_out, width=80)}.")
 
 
-def _criterion(asked: Entry | None, schema: Schema) -> tuple[Entry, Relevance]:
+def _criterion(asked: Entry | None, schema: Schema, missing: str) -> tuple[Entry, Relevance]:
     """Return the relevance as the table needs it: the one asked for, or the first that has a meaning there."""
     for entry in criteria.of_kind("relevance") if asked is None else [asked]:
-        relevance = entry.load()()
+        relevance = entry.load()().with_missing(missing)
         suited = relevance.suited(schema)
         if suited is not None:
             return entry, suited

@@ -49,6 +49,7 @@ def select(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    missing: str,
     merit: Entry,
     search: Entry,
     n_features: int | tuple[int, int] | None,
@@ -74,7 +75,7 @@ def select(
 
     voice: Voice = context.obj
     selector = SubsetSelector(
-        merit.load()(),
+        merit.load()().with_missing(missing),
         search.load()(),
         n_features=n_features,
         stop=stop_after(max_evaluations, max_seconds),

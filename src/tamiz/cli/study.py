@@ -100,8 +100,8 @@ def study(
         result = run(
             table,
             target,
-            relevances=[entry.load()() for entry in relevances] or None,
-            merit=merit.load()(),
+            relevances=[entry.load()().with_missing(same["missing"]) for entry in relevances] or None,
+            merit=merit.load()().with_missing(same["missing"]),
             search=search.load()(),
             stop=stop_after(max_evaluations, max_seconds),
             points=not no_points,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,13 +59,13 @@ class Criterion(BaseEstimator, ABC):
         if self.needs_target and schema.target is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
+    def with_missing(self, missing: str) -> Self:
+        """Return the criterion with a rule for missing values, itself where it has none to choose."""
+        return clone(self).set_params(missing=missing) if "missing" in self.get_params() else self
+
 
 class Relevance(Criterion):
     """A score for every column by itself; larger is better."""
-
-    def with_missing(self, missing: str) -> Relevance:
-        """Return the relevance with a rule for missing values, itself where it counts present ones only."""
-        return clone(self).set_params(missing=missing) if "missing" in self.get_params() else self
 
     def suited(self, schema: Schema) -> Relevance | None:
         """Return the relevance as a study of the table uses it, None where it has no meaning there."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates
 from tamiz.criteria.base import Association, Gather, Merit, Pairs
 from tamiz.criteria.discretization import EqualFrequency
+from tamiz.criteria.entropy_family import MISSING, Missing
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka import WekaCorrelation, WekaUncertainty
 from tamiz.evaluator import Evaluator
@@ -30,6 +31,8 @@ class CFS(Merit):
     association : Association, default=None
         The measure U; None is SymmetricUncertainty(), with 10 intervals of equal frequency for target and numeric columns where
         the target is a number.
+    missing : {"distribute", "category"}, default="distribute"
+        What the measure does with missing values; an association that is given has a rule of its own.
     convention : {"hall", "weka"}, default="hall"
         "hall" is the formula. "weka" repeats three habits of Weka's CfsSubsetEval: a U of 0 between two columns counts as 1,
         correlations are rounded to single precision, and for a numeric target U is |Pearson| weighted by the columns'
@@ -63,22 +66,32 @@ class CFS(Merit):
 
     needs_target: ClassVar[bool] = True
 
-    def __init__(self, association: Association | None = None, *, convention: Convention = "hall") -> None:
+    def __init__(
+        self,
+        association: Association | None = None,
+        *,
+        missing: Missing = "distribute",
+        convention: Convention = "hall",
+    ) -> None:
         self.association = association
+        self.missing = missing
         self.convention = convention
 
     def check(self, schema: Schema) -> None:
         """Refuse a table without a target, or with one that the association cannot use."""
         super().check(schema)
         check_choice("convention", self.convention, ("hall", "weka"))
+        check_choice("missing", self.missing, MISSING)
+        if self.association is not None and self.missing != "distribute":
+            raise ValueError(f"missing={self.missing!r} is for the default association; give it to the one you pass.")
         self._association(schema).check(schema)
 
     def _association(self, schema: Schema) -> Association:
-        if self.convention == "weka":
-            return WekaUncertainty(self.association) if schema.has_classes else WekaCorrelation()
-        if self.association is not None:
-            return self.association
-        return SymmetricUncertainty(discretization=None if schema.has_classes else EqualFrequency(10))
+        if self.convention == "weka" and not schema.has_classes:
+            return WekaCorrelation()
+        rule = None if schema.has_classes else EqualFrequency(10)
+        association = self.association or SymmetricUncertainty(missing=self.missing, discretization=rule)
+        return WekaUncertainty(association) if self.convention == "weka" else association
 
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - not random
         """Return the evaluator over one table."""

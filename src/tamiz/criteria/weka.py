@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.base import Association, Gather, Pairs
-from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coding import Coding
@@ -24,16 +23,16 @@ _SMALL = 1e-6
 class WekaUncertainty(Association):
     """An association rounded to single precision, where 0 between two columns counts as 1."""
 
-    def __init__(self, association: Association | None = None) -> None:
+    def __init__(self, association: Association) -> None:
         self.association = association
 
     def check(self, schema: Schema) -> None:
         """Refuse what the association refuses."""
-        (self.association or SymmetricUncertainty()).check(schema)
+        self.association.check(schema)
 
     def prepare(self, gather: Gather, schema: Schema) -> Pairs:
         """Return the association over one table."""
-        return _WekaPairs((self.association or SymmetricUncertainty()).prepare(gather, schema), schema.n_columns)
+        return _WekaPairs(self.association.prepare(gather, schema), schema.n_columns)
 
 
 class _WekaPairs(Pairs):

@@ -42,6 +42,11 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _map(reduced: Mapping[str, Any], index: int, n_rows: int) -> dict[str, Any]:
     spectrum, points, axes = reduced["spectrum"], reduced["points"], reduced["axes"]
+    n_axes = len(axes)
+    if n_axes == 1:
+        # One coordinate is drawn against the order of the rows, since a line of points hides how many there are.
+        axes = [*axes, "Row"]
+        points = points and [[x, row + 1] for (x,), row in zip(points, reduced["rows"], strict=True)]
     shares = ["", ""]
     held = ""
     if spectrum is not None and len(spectrum["values"]) >= 2:
@@ -56,7 +61,7 @@ def _map(reduced: Mapping[str, Any], index: int, n_rows: int) -> dict[str, Any]:
         "near": _near(spectrum, points or []),
         "chart": charts.scatter(points, axes[:2], shares) if points is not None else None,
         "scree": _scree(spectrum),
-        "loadings": _loadings(reduced["loadings"], axes[:2]) if reduced["loadings"] is not None else [],
+        "loadings": _loadings(reduced["loadings"], axes[: min(n_axes, 2)]) if reduced["loadings"] is not None else [],
     }
 
 

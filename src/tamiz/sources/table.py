@@ -103,16 +103,16 @@ def build(
     features = [name for name in names if name not in (roles.target, roles.weight)]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    n = len(rows) if rows is not None else len(load(features[0]))
 
-    def encoded(name: str) -> Encoded:
-        raw = load(name)
-        return encode(raw if rows is None else raw.take(rows), kinds.get(name), word)
+    def encoded(name: str) -> tuple[Encoded, int]:
+        raw = load(name) if rows is None else load(name).take(rows)
+        return encode(raw, kinds.get(name), word), len(raw)
 
     columns: list[Column] = []
     values: dict[int, NDArray[Any]] = {}
+    n = 0
     with parallel.session():
-        for j, one in enumerate(parallel.map_blocks(encoded, features)):
+        for j, (one, n) in enumerate(parallel.map_blocks(encoded, features)):
             columns.append(one.column)
             if one.values is not None and one.column.left_out is None:
                 values[j] = keep(one.values)
