@@ -146,10 +146,12 @@ def test_greedy_searches_choose_wekas_subsets_on_any_merits(case, name):
 
 # Weka's best-first expands a set again whenever another path reaches it, and each time counts towards its limit: it stops
 # earlier than the definition, which expands a set once. These are the cases where that does not matter.
-@pytest.mark.parametrize("number", range(14))
+@pytest.mark.parametrize("number", [0, *range(3, len(WEKA_SEARCHES["cases"]))])
 def test_best_first_chooses_wekas_subset_where_expanding_twice_changes_nothing(number):
     case = WEKA_SEARCHES["cases"][number]
-    assert chosen_number(BestFirst(), case["merits"], WEKA_SEARCHES["n_columns"]) == case["chosen"]["BestFirst -D 1 -N 5"]
+    assert (
+        chosen_number(BestFirst(), case["merits"], WEKA_SEARCHES["n_columns"]) == case["chosen"]["BestFirst -D 1 -N 5"]
+    )
 
 
 # Of design.md, so that they stand without the files of other systems.

@@ -130,7 +130,7 @@ def study(
             else f"{type(data).__name__} in memory",
             "seed": random_state if isinstance(random_state, int) else None,
             "timings": run.timings,
-            "warnings": list(dict.fromkeys([*schema.notes, *told])),
+            "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
             "interrupted": run.interrupted,
             "table": table,
             "ranking": scored,

@@ -125,7 +125,7 @@ class RankSelector(_Selector):
             known = complete([self.relevance], source.reduce, source.schema)
             self.scores_ = self.relevance.scores(known, source.schema)
         self.schema_ = source.schema
-        tell(source.schema.notes[:1] if source.schema.n_dropped else ())
+        tell(source.schema.dropped)
         last = np.array([c.left_out is not None or c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, last))
         self._support = self._kept(source.schema.n_columns)
@@ -238,7 +238,7 @@ class SubsetSelector(_Selector):
             journal = None if self.journal is None else Journal(self.journal, self._facts(source), archive)
             run(self.search.walk(problem, rng), evaluator, archive, self.stop, journal)
         self.schema_ = schema
-        tell(schema.notes[:1] if schema.n_dropped else ())
+        tell(schema.dropped)
         return self._take(archive)
 
     def _facts(self, source: Source) -> dict[str, Any]:

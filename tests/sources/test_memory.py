@@ -87,7 +87,7 @@ def test_rows_without_a_target_are_left_out_and_told():
     source = open_source(np.arange(8.0).reshape(4, 2), target=["a", None, "b", "a"], weight=[1, 2, 3, 4])
     (block,) = source.blocks()
     assert source.schema.n_dropped == 1
-    assert "1 row without a target left out." in source.schema.notes
+    assert source.schema.dropped == ["1 row without a target left out."]
     assert block.numeric[:, 0].tolist() == [0, 4, 6]
     assert block.weight.tolist() == [1, 3, 4]
     assert source.row_numbers.tolist() == [0, 2, 3]

@@ -132,8 +132,12 @@ class _CFSEvaluator(Evaluator):
         for other, known in self._row_of.items():
             row[other] = known[column]
         rest = np.array([j for j in self._used.tolist() if j != column and j not in self._row_of], dtype=np.intp)
-        row[rest] = self._pairs.pairs(np.full(len(rest), column), rest)
+        row[rest] = self._between(np.full(len(rest), column), rest)
         return row
+
+    def _between(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        # Always from the lower column to the higher: the two ways round differ in their last bit.
+        return self._pairs.pairs(np.minimum(i, j), np.maximum(i, j))
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
@@ -163,8 +167,7 @@ class _CFSEvaluator(Evaluator):
             sizes += sign.astype(np.intp)
             for earlier in range(w):
                 other = columns[:, earlier]
-                between = self._pairs.pairs(flipped, other)
-                totals += 2 * sign * np.where(mask[other], -1.0, 1.0) * between
+                totals += 2 * sign * np.where(mask[other], -1.0, 1.0) * self._between(flipped, other)
         usable = (sizes > 0) & (totals > 0)
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(columns)), where=usable)
 

@@ -96,12 +96,14 @@ def _between_within(table: Floats) -> tuple[float, float]:
     """Return the sums of the scaled indicators: phi squared between the classes, of levels - 1 in all."""
     table = table[table.sum(axis=1) > 0]
     total = table.sum()
-    if total == 0:
+    if len(table) < 2:
         return 0.0, 0.0
     rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     expected = rows * columns / total
     between = float(np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0).sum())
-    return between, max((len(table) - 1) * total - between, 0.0)
+    # One level a class leaves nothing within the classes, to the last bit.
+    split = bool(((table > 0).sum(axis=0) <= 1).all())
+    return between, 0.0 if split else max((len(table) - 1) * total - between, 0.0)
 
 
 def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Floats:

@@ -16,7 +16,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.vectors import code_vector
 from tamiz.statistics.base import Floats
 from tamiz.statistics.tables import CodedRows
-from tamiz.validation import check_choice
+from tamiz.validation import check_choice, check_memory
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
@@ -74,7 +74,14 @@ class SymmetricUncertainty(TableRelevance, Association):
         coder = self._coder(schema)
         while wanted := coder.requires(known):
             known.add(gather(*wanted))
-        (rows,) = gather(CodedRows((*map(int, schema.used), schema.n_columns), coder.coding(known)))
+        wanted_rows = CodedRows((*map(int, schema.used), schema.n_columns), coder.coding(known))
+        # As they come, put together, and as bits.
+        check_memory(
+            3.0 * wanted_rows.row_bytes * schema.n_rows,
+            f"{schema.n_rows:,} coded rows of {len(schema.used):,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        (rows,) = gather(wanted_rows)
         return _CodedPairs(rows, distribute=self.missing == "distribute")
 
 

@@ -53,7 +53,7 @@ class Variance(Relevance):
         scores[list(schema.numeric)] = _over(moments.squares[0], moments.weight[0] - 1)
         for j, counts in zip(schema.categorical, levels.counts, strict=True):
             total = counts[:-1].sum()
-            squares = total - (counts[:-1] ** 2).sum() / total if total > 0 else 0.0
+            squares = (counts[:-1] * (total - counts[:-1])).sum() / total if total > 0 else 0.0
             scores[j] = _over(np.array([squares]), np.array([total - 1]))[0]
         return scores
 

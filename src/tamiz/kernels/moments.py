@@ -28,7 +28,10 @@ def class_moments(values, labels, weight, out):
             out[c, 3] = min(out[c, 3], value)
             out[c, 4] = max(out[c, 4], value)
     for c in range(n_classes):
-        if out[c, 0] > 0.0:
+        if out[c, 3] == out[c, 4]:
+            # Of equal values the mean is the value: what rounding of the sum leaves would be a variance.
+            out[c, 1] = out[c, 3]
+        elif out[c, 0] > 0.0:
             out[c, 1] /= out[c, 0]
     for r in range(values.shape[0]):
         value = values[r]

@@ -113,7 +113,12 @@ def share_missing(table, distribute):
         table[i, k] = 0.0
     for j in range(k + 1):
         table[m, j] = 0.0
-    return total if present > 0.0 else 0.0
+    # The sum of what stands there now: with the sum of before, rounding alone would give a constant column an entropy.
+    shared = 0.0
+    for i in range(m):
+        for j in range(k):
+            shared += table[i, j]
+    return shared if present > 0.0 else 0.0
 
 
 @jit(void(ro(float64, 2), float64, rw(float64)))

@@ -122,6 +122,11 @@ class PCA(Reducer):
             self._schema = source.schema
             self._encoding = encoding = Encoding.fit(source, standardize=self.standardize)
             self.n_components_ = self._n_components(source.schema.n_rows, len(encoding.names))
+            check_memory(
+                8.0 * source.schema.n_rows * self.n_components_,
+                f"{source.schema.n_rows:,} points of {self.n_components_:,} components",
+                "Ask for fewer components.",
+            )
             self._decompose(source)
             self.embedding_ = self._project(source)
         if encoding.n_missing:

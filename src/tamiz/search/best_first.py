@@ -15,8 +15,8 @@ from tamiz.search.base import Columns, Problem, Search, Walk
 class BestFirst(Search):
     """Add a column to the best set that was not yet expanded; go back to an earlier one when the way leads nowhere.
 
-    With a size asked for, sets of that size are not expanded further, and the search does not stop before it has reached the
-    least size.
+    With a size asked for, sets of the largest size are not expanded further; a search that has stopped below the least size
+    goes on from its largest set, adding the best column again and again.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class BestFirst(Search):
         best = (yield Candidates.of(first))[0]
         front = _Front(first, best)
         expanded: set[bytes] = set()
-        stale, deepest = 0, int(first.sum())
+        stale, deepest = 0, first
         while (mask := front.pop()) is not None:
             name = np.packbits(mask).tobytes()
             units = [] if name in expanded else problem.additions(mask)
@@ -84,13 +84,24 @@ class BestFirst(Search):
             for merit in merits[merits - best > self.min_gain].tolist():
                 if merit - best > self.min_gain:
                     best, gained = merit, True
-            deeper = int(mask.sum()) + max(len(unit) for unit in units)
-            gained |= problem.sized and deepest < problem.least and deeper > deepest
-            deepest = max(deepest, deeper)
+            child = _best_child(mask, units, merits)
+            deepest = child if child.sum() > deepest.sum() else deepest
             stale = 0 if gained else stale + 1
-            if stale >= self.stale and deepest >= problem.least:
-                return f"{self.stale} expansions in a row without a gain"
-        return "every set within reach was expanded"
+            if stale >= self.stale:
+                break
+        else:
+            return "every set within reach was expanded"
+        # Best first would go through all small sets before it came to a large one that is worse: straight on instead.
+        while deepest.sum() < problem.least and (units := problem.additions(deepest)):
+            merits = yield Candidates.flips(deepest, units)
+            deepest = _best_child(deepest, units, merits)
+        return f"{self.stale} expansions in a row without a gain"
+
+
+def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: NDArray[np.float64]) -> Masks:
+    child = mask.copy()
+    child[units[int(np.argmax(merits))]] ^= True
+    return child
 
 
 class _Front:

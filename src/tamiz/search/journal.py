@@ -46,6 +46,8 @@ class Journal:
         self._path = Path(path)
         self._archive = archive
         self._merit: dict[bytes, float] = {}
+        # The line of the parent that stands last: it is not written again, wherever a search was cut off.
+        self._parent = ""
         head = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
         if self._path.exists() and self._path.stat().st_size:
             self._read(head)
@@ -73,7 +75,7 @@ class Journal:
                 f"{self._path} is the journal of another search, table or merit{_difference(lines[:1], head)}. "
                 "Name another file, or delete this one."
             )
-        parent = np.zeros(self._archive.n_columns, dtype=bool)
+        n_columns = self._archive.n_columns
         parents: list[Masks] = []
         owners: list[int] = []
         units: list[list[int]] = []
@@ -81,14 +83,14 @@ class Journal:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 if line.startswith("="):
-                    parent = np.zeros(self._archive.n_columns, dtype=bool)
-                    parent[[int(word) for word in line[1:].split()]] = True
-                    parents.append(parent)
+                    parents.append(np.zeros(n_columns, dtype=bool))
+                    parents[-1][_columns(line[1:].split(), n_columns)] = True
+                    self._parent = line
                 else:
                     *flips, merit = line.split()
-                    units.append([] if flips == ["-"] else [int(word) for word in flips])
+                    units.append([] if flips == ["-"] else _columns(flips, n_columns))
                     merits.append(float.fromhex(merit))
-                    owners.append(len(parents) - 1)
+                    owners.append(range(len(parents))[-1])
             except (ValueError, IndexError):
                 raise DataError(
                     f"{self._path}, line {number}: {line!r} is no line of a journal. Delete the file."
@@ -111,7 +113,9 @@ class Journal:
         for c, (owner, merit) in enumerate(zip(candidates.parent.tolist(), merits.tolist(), strict=True)):
             if owner != parent:
                 parent = owner
-                lines.append(" ".join(["=", *map(str, np.flatnonzero(candidates.parents[owner]).tolist())]))
+                line = " ".join(["=", *map(str, np.flatnonzero(candidates.parents[owner]).tolist())])
+                lines += [line] if line != self._parent else []
+                self._parent = line
             flips = " ".join(map(str, flipped[starts[c] : starts[c + 1]])) or "-"
             lines.append(f"{flips} {merit.hex()}")
         self._file.write("\n".join(lines) + "\n")
@@ -120,6 +124,11 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _columns(words: Sequence[str], n_columns: int) -> list[int]:
+    """Return the columns that words name; an IndexError for one that is not there."""
+    return [range(n_columns)[int(word)] for word in words]
 
 
 def _difference(lines: list[str], head: str) -> str:

@@ -73,6 +73,12 @@ class Schema:
     notes: tuple[str, ...] = ()
 
     @property
+    def dropped(self) -> list[str]:
+        """The sentence that tells of rows left out, none where every row counts."""
+        rows = "row" if self.n_dropped == 1 else "rows"
+        return [f"{self.n_dropped:,} {rows} without a target left out."] if self.n_dropped else []
+
+    @property
     def n_columns(self) -> int:
         """Number of columns, those left out among them. As a column's number it stands for the target."""
         return len(self.columns)

@@ -112,12 +112,13 @@ def build(
     values: dict[int, NDArray[Any]] = {}
     n = 0
     with parallel.session():
-        for j, (one, n) in enumerate(parallel.map_blocks(encoded, features)):
+        for j, (one, length) in enumerate(parallel.map_blocks(encoded, features)):
+            n = length
             columns.append(one.column)
             if one.values is not None and one.column.left_out is None:
                 values[j] = keep(one.values)
     schema = Schema(
-        tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, _notes(n_dropped, target)
+        tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, _notes(target)
     )
     row_numbers = np.arange(n) if rows is None else rows
     return TableSource(schema, values, target.values if target else None, weight, row_numbers, frame_of)
@@ -200,15 +201,10 @@ def _weight(
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _notes(n_dropped: int, target: Encoded | None) -> tuple[str, ...]:
+def _notes(target: Encoded | None) -> tuple[str, ...]:
     if target is None:
         return ()
     column = target.column
-    notes = []
-    if n_dropped:
-        notes.append(f"{n_dropped:,} {'row' if n_dropped == 1 else 'rows'} without a target left out.")
     if column.is_number:
-        notes.append(f"The target {column.name} is taken as a number (kinds overrides).")
-    else:
-        notes.append(f"The target {column.name} is taken as {len(column.levels)} classes (kinds overrides).")
-    return tuple(notes)
+        return (f"The target {column.name!r} is taken as a number (kinds overrides).",)
+    return (f"The target {column.name!r} is taken as {len(column.levels)} classes (kinds overrides).",)

@@ -157,7 +157,7 @@ class CutPoints(Statistic):
         counted = weight > 0
 
         def cut(column: int) -> Floats:
-            values = np.concatenate(self._values[column])
+            values = np.concatenate(self._values[column] or [np.empty(0)])
             order = np.argsort(values, kind="stable")
             order = order[: len(values) - int(np.isnan(values).sum())]
             if self._weights:

@@ -118,6 +118,7 @@ class CodedRows(Statistic):
         largest = max((coding.sizes[c] for c in self.columns), default=0)
         if largest > np.iinfo(np.uint16).max:
             raise ValueError(f"A column has {largest:,} values, at most 65,535 can be coded; leave it out or bin it.")
+        self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
         self._dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
         self._parts: list[NDArray[np.unsignedinteger[Any]]] = []
         self._weights: list[Floats] = []

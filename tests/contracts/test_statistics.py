@@ -1,0 +1,271 @@
+"""Every statistic keeps the law: to fill parts and merge them is to fill the whole."""
+
+import numpy as np
+import pytest
+
+import tamiz.criteria
+import tamiz.reduction
+from tamiz import parallel
+from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.cross_products import CrossProducts, Indicators
+from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
+from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.statistics.tables import CodedRows, ContingencyTables, LevelCounts
+
+# Columns 0 and 1 are numbers, 2 and 3 categories; 4 stands for the target, of three classes.
+N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4
+SIZES = {0: 3, 1: 4, 2: 3, 3: 5, TARGET: N_CLASSES}
+EDGES = {0: np.array([-0.5, 0.5]), 1: np.array([-1.0, 0.0, 1.0])}
+CODING = Coding(SIZES, EDGES)
+CENTRE = np.array([0.1, -0.2, *np.full(8, 0.25)])
+
+
+def cut_values(statistic):
+    return [statistic.edges[column] for column in statistic.columns]
+
+
+# How to make each statistic, in a few ways that count different things, and what it has counted. `exact`: sums of whole
+# numbers, the same to the bit in any grouping.
+MAKERS = {
+    ContingencyTables: (
+        [
+            lambda: ContingencyTables([(0, TARGET), (2, TARGET), (2, 3), (1, 2)], CODING),
+            lambda: ContingencyTables([(2, TARGET)], CODING),
+            lambda: ContingencyTables([(0, TARGET)], Coding(SIZES, {**EDGES, 0: np.array([-0.5, 0.6])})),
+        ],
+        lambda s: s.tables,
+        True,
+    ),
+    LevelCounts: (
+        [
+            lambda: LevelCounts((0, 2, 3, TARGET), CODING),
+            lambda: LevelCounts((2, 3), CODING),
+            lambda: LevelCounts((2, 3), Coding({2: 3, 3: 6}, {})),
+        ],
+        lambda s: s.counts,
+        True,
+    ),
+    CodedRows: (
+        [
+            lambda: CodedRows((0, 2, 3, TARGET), CODING),
+            lambda: CodedRows((2, 3), CODING),
+            lambda: CodedRows((2, 3), Coding({2: 3, 3: 300}, {})),
+        ],
+        lambda s: [s.codes, s.weight],
+        True,
+    ),
+    CutPoints: (
+        [
+            lambda: CutPoints((0, 1), MDL(), N_CLASSES),
+            lambda: CutPoints((0,), MDL(), N_CLASSES),
+            lambda: CutPoints((0, 1), EqualFrequency(4), N_CLASSES),
+            lambda: CutPoints((0, 1), EqualFrequency(5), N_CLASSES),
+            lambda: CutPoints((0, 1), EqualWidth(4), N_CLASSES),
+        ],
+        cut_values,
+        True,
+    ),
+    ClassMoments: (
+        [lambda: ClassMoments((0, 1), N_CLASSES), lambda: ClassMoments((1,), N_CLASSES)],
+        lambda s: [s.weight, s.mean, s.squares, s.least, s.largest],
+        False,
+    ),
+    Moments: (
+        [lambda: Moments((0, 1)), lambda: Moments((1,))],
+        lambda s: [s.weight, s.mean, s.squares, s.least, s.largest],
+        False,
+    ),
+    CrossProducts: (
+        [
+            lambda: CrossProducts((0, 1), (Indicators(2, 3), Indicators(3, 5)), CENTRE),
+            lambda: CrossProducts((0, 1), (Indicators(2, 3, 1), Indicators(3, 5)), CENTRE),
+            lambda: CrossProducts((0, 1), (), CENTRE[:2]),
+            lambda: CrossProducts((0, 1), (), CENTRE[1:3]),
+        ],
+        lambda s: [s.matrix],
+        False,
+    ),
+}
+WAYS = [
+    pytest.param(cls, make, id=f"{cls.__name__}-{k}")
+    for cls, entry in MAKERS.items()
+    for k, make in enumerate(entry[0])
+]
+
+
+def all_subclasses(cls):
+    return {cls, *(below for child in cls.__subclasses__() for below in all_subclasses(child))}
+
+
+def make_block(seed, n=150, *, weighted=False):
+    rng = np.random.default_rng(seed)
+    values = {
+        0: rng.normal(size=n).round(1),
+        1: rng.normal(size=n).round(1),
+        2: rng.integers(-1, SIZES[2], n).astype(np.int8),
+        3: rng.integers(-1, SIZES[3], n).astype(np.int16),
+    }
+    values[0][rng.random(n) < 0.1] = np.nan
+    y = rng.integers(0, N_CLASSES, n).astype(np.int32)
+    values[0] = (values[0] + y).round(1)
+    return Block(range(n), values, y, rng.integers(0, 4, n).astype(float) if weighted else None)
+
+
+def repeated(block):
+    times = block.weight.astype(int)
+    values = {j: column.repeat(times) for j, column in block.values.items()}
+    return Block(range(int(times.sum())), values, block.y.repeat(times), None)
+
+
+def counted(statistic):
+    statistic.finish()
+    return [np.asarray(part) for part in MAKERS[type(statistic)][1](statistic)]
+
+
+def assert_counted_alike(ours, theirs, *, exact):
+    for a, b in zip(counted(ours), counted(theirs), strict=True):
+        assert a.shape == b.shape
+        if exact:
+            np.testing.assert_array_equal(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-11)
+    assert ours.n_samples == theirs.n_samples
+
+
+def random_parts(block, rng):
+    """The block cut at random places: blocks of one row and of none among them."""
+    n = len(block.rows)
+    places = np.sort(rng.integers(0, n + 1, rng.integers(1, 12)))
+    first = int(rng.integers(0, n - 1))
+    places = np.sort([*places, first, first, first + 1])
+    return [block.part(int(a), int(b)) for a, b in zip([0, *places], [*places, n], strict=True)]
+
+
+def merged(make, parts, rng):
+    """The parts filled one by one and merged in a random binary tree that keeps their order."""
+    filled = [make().update(part) if rng.random() < 0.9 else make().update(part).update(part.part(part.rows.stop, part.rows.stop))
+              for part in parts]  # fmt: skip
+    while len(filled) > 1:
+        k = int(rng.integers(0, len(filled) - 1))
+        filled[k : k + 2] = [filled[k].merge(filled[k + 1])]
+    return filled[0]
+
+
+def test_every_statistic_has_an_entry_here():
+    for package in (tamiz.criteria, tamiz.reduction):
+        for entry in package.registry:
+            entry.load()
+    concrete = {cls for cls in all_subclasses(Statistic) if not getattr(cls, "__abstractmethods__", None)}
+    ours = {cls for cls in concrete if cls.__module__.startswith("tamiz.")}
+    assert ours == set(MAKERS)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_parts_merged_in_any_grouping_are_the_whole(cls, make, weighted):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        block = make_block(seed, weighted=weighted)
+        assert_counted_alike(merged(make, random_parts(block, rng), rng), make().update(block), exact=MAKERS[cls][2])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, make, weighted):
+    for seed in range(12):
+        block = make_block(seed, weighted=weighted)
+        one = make()
+        for part in random_parts(block, np.random.default_rng(seed)):
+            one.update(part)
+        assert_counted_alike(one, make().update(block), exact=MAKERS[cls][2])
+
+
+@pytest.mark.parametrize(("cls", "make"), [way for way in WAYS if not way.id.startswith("CodedRows")])
+def test_whole_weights_are_repeated_rows(cls, make):
+    for seed in range(12):
+        block = make_block(seed, weighted=True)
+        ours, theirs = make().update(block), make().update(repeated(block))
+        for a, b in zip(counted(ours), counted(theirs), strict=True):
+            if MAKERS[cls][2]:
+                np.testing.assert_array_equal(a, b)
+            else:
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-11)
+
+
+def test_coded_rows_keep_each_row_once_with_its_weight():
+    block = make_block(3, weighted=True)
+    rows = CodedRows((2, 3), CODING).update(block)
+    rows.finish()
+    np.testing.assert_array_equal(rows.weight, block.weight)
+    for k, j in enumerate((2, 3)):
+        np.testing.assert_array_equal(rows.codes[k], np.where(block.values[j] < 0, SIZES[j], block.values[j]))
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_an_empty_copy_has_seen_nothing(cls, make):
+    filled = make().update(make_block(0))
+    fresh = filled.empty()
+    assert type(fresh) is cls
+    assert fresh.n_samples == 0
+    assert fresh.key == filled.key
+    assert_counted_alike(fresh, make(), exact=True)
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_merging_nothing_changes_nothing(cls, make):
+    block = make_block(1)
+    whole = make().update(block)
+    assert_counted_alike(make().merge(make().update(block)), whole, exact=True)
+    assert_counted_alike(make().update(block).merge(make()), make().update(block), exact=True)
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_a_block_of_no_rows_changes_nothing(cls, make):
+    block = make_block(1)
+    assert_counted_alike(make().update(block).update(block.part(0, 0)), make().update(block), exact=True)
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_updating_and_merging_return_the_statistic_itself(cls, make):
+    one = make()
+    assert one.update(make_block(0)) is one
+    assert one.merge(make()) is one
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_merging_leaves_what_the_other_has_seen(cls, make):
+    block = make_block(2)
+    other = make().update(block)
+    make().update(make_block(3)).merge(other)
+    assert_counted_alike(other, make().update(block), exact=True)
+
+
+def test_keys_are_equal_just_when_the_same_is_counted():
+    made = [(way.values[1], way.values[1]()) for way in WAYS]
+    for make, one in made:
+        assert make().key == one.key
+        assert hash(make().key) == hash(one.key)
+    keys = [one.key for _, one in made]
+    assert len(set(keys)) == len(keys)
+
+
+def test_cut_points_of_rules_without_classes_do_not_depend_on_how_many_classes_there_are():
+    assert CutPoints((0,), EqualWidth(), 2).key == CutPoints((0,), EqualWidth(), 3).key
+    assert CutPoints((0,), MDL(), 2).key != CutPoints((0,), MDL(), 3).key
+
+
+@pytest.mark.parametrize(("cls", "make"), WAYS)
+def test_threads_do_not_change_a_bit(cls, make):
+    block = make_block(4, weighted=True)
+    parts = list(block.pieces(16))
+    results = []
+    for n_jobs in (1, 2):
+        with parallel.session(n_jobs):
+            total = make()
+            for part in parallel.map_blocks(lambda piece: make().update(piece), parts):
+                total.merge(part)
+            results.append(total)
+            total.finish()
+    for a, b in zip(*(MAKERS[cls][1](total) for total in results), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -1,0 +1,192 @@
+"""CFS against its formula: any set, however it is proposed."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import SubsetSelector, open_source, parallel
+from tamiz.candidates import Candidates
+from tamiz.criteria import CFS, EqualFrequency, SymmetricUncertainty
+from tamiz.exceptions import DataError
+from tamiz.search import BestFirst
+
+from ..reference import cfs as plain
+from ..reference import entropy_measures
+from ..reference.mdl import mdl_cuts
+from ..reference.tables import cut
+from ..statistics.mixed import make_mixed
+
+
+@pytest.fixture(autouse=True)
+def one_session():
+    """Many small tables: opening threads for each would take longer than they do."""
+    with parallel.session(1):
+        yield
+
+
+def prepare(source, merit):
+    return merit.prepare(source.reduce, source.schema, np.random.default_rng(0))
+
+
+def plain_associations(table, missing="distribute", weight=None):
+    columns = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T] + [*table.codes.T]
+
+    def u(a, b):
+        value = entropy_measures.symmetric_uncertainty(entropy_measures.contingency_table(a, b, weight, missing))
+        return value if value > 1e-12 else 0.0
+
+    return np.array([u(a, table.classes) for a in columns]), np.array([[u(a, b) for b in columns] for a in columns])
+
+
+def random_masks(rng, m, p):
+    masks = rng.random((m, p)) < rng.random((m, 1))
+    masks[0] = False
+    masks[1] = True
+    return masks
+
+
+def plain_merits(masks, with_target, between):
+    return [plain.merit(tuple(np.flatnonzero(mask)), with_target, between) for mask in masks]
+
+
+@pytest.mark.parametrize("missing", ["distribute", "category"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merits_of_random_sets_are_halls(missing, weighted):
+    for seed in range(12):
+        table = make_mixed(seed, n_numbers=4, n_codes=5)
+        weight = table.weight.astype(float) if weighted else None
+        evaluator = prepare(table.source(weighted=weighted), CFS(SymmetricUncertainty(missing=missing)))
+        masks = random_masks(np.random.default_rng(seed), 30, 9)
+        expected = plain_merits(masks, *plain_associations(table, missing, weight))
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks)), expected, atol=1e-11)
+
+
+def test_merits_of_random_sets_are_wekas():
+    for seed in range(12):
+        table = make_mixed(seed, n_numbers=4, n_codes=5)
+        with_target, between = plain_associations(table)
+        single = partial(np.asarray, dtype=np.float32)
+        evaluator = prepare(table.source(), CFS(convention="weka"))
+        masks = random_masks(np.random.default_rng(seed), 30, 9)
+        expected = plain_merits(masks, single(with_target).astype(float), plain.weka_redundancy(single(between).astype(float)))
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks)), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("convention", ["hall", "weka"])
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_flips_of_several_columns_of_several_parents_are_the_sets_they_make(convention, target):
+    for seed in range(12):
+        table = make_mixed(seed, n_numbers=4, n_codes=5)
+        rng = np.random.default_rng(seed)
+        y = None if target == "classes" else rng.normal(size=len(table.classes))
+        evaluator = prepare(table.source(target=y), CFS(convention=convention))
+        parents = random_masks(rng, 6, 9)
+        flips = [rng.choice(9, rng.integers(0, 6), replace=False) for _ in range(40)]
+        starts = np.concatenate([[0], np.cumsum([len(flip) for flip in flips])]).astype(np.intp)
+        flipped = np.concatenate(flips).astype(np.intp)
+        candidates = Candidates(parents, rng.integers(0, 6, 40), starts, flipped)
+        whole = evaluator.evaluate(Candidates.of(candidates.masks()))
+        np.testing.assert_allclose(evaluator.evaluate(candidates), whole, atol=1e-11)
+
+
+@pytest.mark.parametrize("convention", ["hall", "weka"])
+def test_the_quadratic_form_gives_the_merits(convention):
+    for seed in range(8):
+        table = make_mixed(seed)
+        evaluator = prepare(table.source(), CFS(convention=convention))
+        c, A = evaluator.quadratic()
+        masks = random_masks(np.random.default_rng(seed), 20, 6)[1:]
+        masks = masks[masks.any(axis=1)].astype(float)
+        expected = masks @ c / np.sqrt(np.einsum("mi,ij,mj->m", masks, A, masks))
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks > 0)), expected, atol=1e-12)
+        np.testing.assert_array_equal(A, A.T)
+
+
+def test_a_merit_does_not_depend_on_what_was_evaluated_before():
+    table = make_mixed(7, n_numbers=4, n_codes=5)
+    masks = random_masks(np.random.default_rng(0), 40, 9)
+    at_once = prepare(table.source(), CFS()).evaluate(Candidates.of(masks))
+    evaluator = prepare(table.source(), CFS())
+    for number in np.random.default_rng(1).permutation(40):
+        assert evaluator.evaluate(Candidates.of(masks[number]))[0] == at_once[number]
+
+
+def test_a_numeric_target_is_cut_into_ten_intervals_with_the_columns():
+    table = make_mixed(3, n=80)
+    y = np.random.default_rng(0).normal(size=80) + table.classes
+    source = table.source(target=y)
+    masks = random_masks(np.random.default_rng(1), 20, 6)
+    ours = prepare(source, CFS()).evaluate(Candidates.of(masks))
+    named = prepare(source, CFS(SymmetricUncertainty(discretization=EqualFrequency(10)))).evaluate(Candidates.of(masks))
+    np.testing.assert_array_equal(ours, named)
+    assert ours.max() > 0
+
+
+def test_a_copy_of_a_column_adds_nothing_and_an_independent_column_takes_away():
+    y = np.repeat([0, 1], 32)
+    helpful = np.where(np.arange(64) % 8 == 0, 1 - y, y)
+    noise = np.tile([0, 1], 32)
+    frame = pd.DataFrame({"helpful": helpful, "copy": helpful, "noise": noise}).astype(str)
+    evaluator = prepare(open_source(frame, y), CFS())
+    alone, twice, noisy = evaluator.evaluate(Candidates.of(np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]], dtype=bool)))
+    assert twice == pytest.approx(alone, abs=1e-12)
+    assert noisy == pytest.approx(alone / np.sqrt(2), rel=1e-2)
+
+
+def test_columns_left_out_never_count():
+    table = make_mixed(2)
+    frame = table.frame()
+    wider = frame.assign(empty=np.nan)
+    masks = random_masks(np.random.default_rng(0), 20, 6)
+    wide = np.column_stack([masks, np.zeros(20, dtype=bool)])
+    ours = prepare(open_source(wider, table.target()), CFS()).evaluate(Candidates.of(wide))
+    expected = prepare(open_source(frame, table.target()), CFS()).evaluate(Candidates.of(masks))
+    np.testing.assert_array_equal(ours, expected)
+    selector = SubsetSelector(CFS(), BestFirst()).fit(wider, table.target())
+    assert not (selector.archive_.masks[:, 6]).any()
+
+
+def test_the_empty_set_and_a_constant_column_score_0():
+    frame = pd.DataFrame({"constant": [4.2] * 20, "level": ["same"] * 20, "useful": [*"ab"] * 10})
+    evaluator = prepare(open_source(frame, [*"xy"] * 10), CFS())
+    masks = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    assert evaluator.evaluate(Candidates.of(masks)).tolist() == [0, 0, 0, 0, 1]
+
+
+def test_whole_weights_are_repeated_rows():
+    for seed in range(8):
+        table = make_mixed(seed)
+        masks = Candidates.of(random_masks(np.random.default_rng(seed), 20, 6))
+        weighted = prepare(table.source(weighted=True), CFS()).evaluate(masks)
+        repeated = prepare(table.repeated().source(), CFS()).evaluate(masks)
+        np.testing.assert_allclose(weighted, repeated, atol=1e-11)
+
+
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_wekas_merits_of_whole_weights_are_those_of_repeated_rows(target):
+    for seed in range(8):
+        table = make_mixed(seed)
+        y = None if target == "classes" else np.random.default_rng(seed).normal(size=len(table.classes)).round(2)
+        masks = Candidates.of(random_masks(np.random.default_rng(seed), 20, 6))
+        weighted = prepare(table.source(target=y, weighted=True), CFS(convention="weka")).evaluate(masks)
+        repeated = table.repeated().source(target=None if y is None else y.repeat(table.weight))
+        np.testing.assert_allclose(weighted, prepare(repeated, CFS(convention="weka")).evaluate(masks), atol=1e-6)
+
+
+def test_a_table_without_a_target_is_refused():
+    with pytest.raises(DataError, match="CFS requires y to be passed"):
+        SubsetSelector(CFS(), BestFirst()).fit(make_mixed(0).frame())
+
+
+def test_an_unknown_convention_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"convention must be one of 'hall', 'weka', got 'wekka' \(did you mean 'weka'"):
+        SubsetSelector(CFS(convention="wekka"), BestFirst()).fit(make_mixed(0).frame(), make_mixed(0).target())
+
+
+def test_more_associations_than_memory_holds_are_refused_before_any_are_counted(monkeypatch):
+    source = make_mixed(0).source()
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 100.0)
+    with pytest.raises(MemoryError, match="Keep fewer columns first, with RankSelector"):
+        prepare(source, CFS())

@@ -1,0 +1,92 @@
+"""What is refused, with a sentence that says the way out; and groups of columns cut one after another."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import RankSelector, open_source, parallel
+from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty
+from tamiz.criteria.base import complete
+from tamiz.exceptions import DataError
+
+from ..statistics.mixed import make_mixed
+
+NUMBERS = pd.DataFrame({"x": np.arange(30.0) % 7, "level": [*"abc"] * 10})
+A_NUMBER = np.linspace(0, 1, 30) ** 2
+
+
+@pytest.mark.parametrize("relevance", [InformationGain, GainRatio, SymmetricUncertainty])
+def test_mdl_refuses_a_numeric_target_and_names_the_way_out(relevance):
+    sentence = (
+        rf"^{relevance.__name__} cuts numeric columns by MDL, which needs a target of classes, and the target 'target' is a "
+        r"number\. Pass discretization=EqualFrequency\(10\), or say kinds=\{'<target>': 'categorical'\}\.$"
+    )
+    with pytest.raises(DataError, match=sentence):
+        RankSelector(relevance()).fit(NUMBERS, A_NUMBER)
+
+
+def test_mdl_refuses_a_numeric_target_even_where_every_column_is_categorical():
+    with pytest.raises(DataError, match="InformationGain cuts numeric columns by MDL"):
+        RankSelector(InformationGain()).fit(NUMBERS[["level"]], A_NUMBER)
+
+
+def test_entropy_by_mdl_needs_a_target():
+    with pytest.raises(DataError, match="Entropy cuts numeric columns by MDL, which needs a target of classes, and the "
+                                        "target has none"):  # fmt: skip
+        RankSelector(Entropy(discretization=MDL())).fit(NUMBERS)
+
+
+def test_entropy_by_mdl_of_categories_alone_needs_no_target():
+    scores = RankSelector(Entropy(discretization=MDL())).fit(NUMBERS[["level"]]).scores_
+    np.testing.assert_allclose(scores, [np.log2(3)], rtol=1e-14)
+
+
+@pytest.mark.parametrize("relevance", [InformationGain, GainRatio, SymmetricUncertainty])
+def test_a_relevance_of_the_target_refuses_a_table_without_one(relevance):
+    with pytest.raises(DataError, match=f"{relevance.__name__} requires y to be passed, but the target y is None"):
+        RankSelector(relevance()).fit(NUMBERS)
+
+
+@pytest.mark.parametrize("relevance", [InformationGain, Entropy])
+def test_an_unknown_rule_for_missing_values_is_refused_with_the_known_ones(relevance):
+    with pytest.raises(ValueError, match="missing must be one of 'distribute', 'category', got 'Category'"):
+        RankSelector(relevance(missing="Category")).fit(NUMBERS, NUMBERS["level"])
+
+
+@pytest.mark.parametrize("relevance", [InformationGain(), GainRatio(), SymmetricUncertainty()])
+def test_a_study_of_a_numeric_target_cuts_it_into_ten_intervals(relevance):
+    schema = open_source(NUMBERS, A_NUMBER).schema
+    suited = relevance.suited(schema)
+    assert suited.discretization == EqualFrequency(10)
+    assert relevance.discretization is None
+    assert relevance.suited(open_source(NUMBERS).schema) is None
+    assert relevance.suited(open_source(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
+
+
+def test_columns_cut_in_groups_score_as_those_cut_at_once(monkeypatch):
+    source = make_mixed(1, n_numbers=7).source()
+    relevance = InformationGain()
+    with parallel.session():
+        expected = relevance.scores(complete([relevance], source.reduce, source.schema), source.schema)
+        monkeypatch.setattr("tamiz.criteria.discretization._GROUP_VALUES", 2 * source.schema.n_rows)
+        asked = []
+
+        def gather(*statistics):
+            asked.append([statistic.columns for statistic in statistics])
+            return source.reduce(*statistics)
+
+        known = complete([relevance], gather, source.schema)
+        np.testing.assert_array_equal(relevance.scores(known, source.schema), expected)
+    assert [len(columns) for (columns,) in asked[:-1]] == [2, 2, 2, 1]
+
+
+def test_criteria_share_their_passes():
+    source = make_mixed(2).source()
+    passes = []
+
+    def gather(*statistics):
+        passes.append(len(statistics))
+        return source.reduce(*statistics)
+
+    complete([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, source.schema)
+    assert passes == [1, 1]

@@ -1,0 +1,295 @@
+"""Principal components against worked examples, R, scikit-learn and a plain version."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import decomposition
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from tamiz import open_source
+from tamiz.exceptions import TamizWarning
+from tamiz.reduction import PCA
+
+from ..reference.pca import pca as plain_pca
+from ..reference.tables import shared
+
+TEN_POINTS = np.array(
+    [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0], [2.3, 2.7], [2, 1.6], [1, 1.1], [1.5, 1.6], [1.1, 0.9]]
+)
+
+
+def aligned(ours, theirs):
+    """Rows of `ours` with the signs of `theirs`."""
+    return ours * np.sign((ours * theirs).sum(axis=1))[:, None]
+
+
+def mixed_frame(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "length": np.where(rng.random(n) < 0.1, np.nan, rng.normal(3, 2, n)),
+            "colour": [
+                None if r < 0.1 else "red" if r < 0.5 else "green" if r < 0.8 else "blue" for r in rng.random(n)
+            ],
+            "width": rng.normal(size=n),
+        }
+    )
+
+
+def test_the_worked_example_has_its_covariance_and_eigenvalues():
+    pca = PCA(None).fit(TEN_POINTS)
+    covariance = pca.components_.T @ np.diag(pca.explained_variance_) @ pca.components_
+    np.testing.assert_allclose(covariance, [[0.616556, 0.615444], [0.615444, 0.716556]], atol=5e-7)
+    np.testing.assert_allclose(pca.explained_variance_, [1.28402771, 0.0490834], atol=5e-9)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_components_equal_the_plain_version_and_scikit_learns(load, standardize):
+    X = load().data
+    pca, plain = PCA(None, standardize=standardize).fit(X), plain_pca(X, standardize=standardize)
+    theirs = decomposition.PCA(svd_solver="full").fit((X - plain.mean) / plain.scale)
+    scale = plain.variances[0]
+    np.testing.assert_allclose(pca.explained_variance_, plain.variances, atol=1e-12 * scale)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-12)
+    # Directions of nearly equal variance turn in their plane: the leading ones stand apart.
+    np.testing.assert_allclose(aligned(pca.components_[:3], plain.axes.T[:3]), plain.axes.T[:3], atol=1e-9)
+    np.testing.assert_allclose(aligned(pca.components_[:3], theirs.components_[:3]), theirs.components_[:3], atol=1e-9)
+    np.testing.assert_allclose(np.abs(pca.embedding_[:, :3]), np.abs(plain.scores[:, :3]), atol=1e-9 * np.sqrt(scale))
+
+
+def r_case(name):
+    return json.loads(shared("reference/r.json").read_text())["cases"][name]["value"]
+
+
+def usarrests():
+    return np.genfromtxt(shared("data/USArrests.csv"), delimiter=",", skip_header=1)[:, 1:]
+
+
+def test_standardised_usarrests_have_the_known_deviations():
+    deviations = np.sqrt(PCA(None, standardize=True).fit(usarrests()).explained_variance_)
+    np.testing.assert_allclose(deviations, [1.5749, 0.9949, 0.5971, 0.4164], atol=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("case", "table", "standardize"),
+    [
+        ("usarrests_prcomp", usarrests, False),
+        ("usarrests_prcomp_scaled", usarrests, True),
+        ("usarrests_princomp_cor", usarrests, True),
+        ("iris_prcomp", lambda: load_iris().data, False),
+        ("iris_prcomp_scaled", lambda: load_iris().data, True),
+    ],
+)
+def test_components_equal_those_of_r(case, table, standardize):
+    r, pca = r_case(case), PCA(None, standardize=standardize).fit(table())
+    axes = np.array(r.get("rotation", r.get("loadings"))["rows"]).T
+    np.testing.assert_allclose(np.sqrt(pca.explained_variance_), r["sdev"], rtol=1e-11)
+    np.testing.assert_allclose(aligned(pca.components_, axes), axes, atol=1e-10)
+    if "importance" in r:
+        np.testing.assert_allclose(pca.explained_variance_ratio_, r["importance"]["rows"][1], atol=5e-6)
+    if "scores_first5" in r:
+        scores = np.array(r["scores_first5"]["rows"])
+        np.testing.assert_allclose(aligned(pca.embedding_[:5].T, scores.T).T, scores, atol=1e-10)
+
+
+def test_ratios_are_shares_of_the_total_variance_however_few_components_are_kept():
+    X = load_wine().data
+    few, all_ = PCA(2, standardize=True).fit(X), PCA(None, standardize=True).fit(X)
+    np.testing.assert_allclose(few.explained_variance_ratio_, all_.explained_variance_ratio_[:2], rtol=1e-12)
+    assert few.explained_variance_ratio_.sum() < 0.6
+    assert all_.explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_the_largest_entry_of_every_direction_is_positive():
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(30, 6))
+        for axis in PCA(None).fit(X).components_:
+            assert axis[np.abs(axis).argmax()] > 0
+
+
+def test_of_equally_large_entries_the_first_is_positive():
+    x = np.arange(10.0)
+    np.testing.assert_allclose(PCA(1).fit(np.column_stack([x, -x])).components_, [[0.5**0.5, -(0.5**0.5)]], atol=1e-12)
+
+
+def test_directions_are_orthonormal_and_loadings_are_scaled_by_the_deviations():
+    pca = PCA(None, standardize=True).fit(load_wine().data)
+    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(13), atol=1e-12)
+    np.testing.assert_allclose(pca.loadings_.T, pca.components_ * np.sqrt(pca.explained_variance_)[:, None], atol=1e-14)
+    # Of standardised columns the loadings are correlations: their squares add up to one.
+    np.testing.assert_allclose((pca.loadings_**2).sum(axis=1), 1, atol=1e-12)
+
+
+def test_variances_are_those_of_the_embedding():
+    pca = PCA(3).fit(load_wine().data)
+    np.testing.assert_allclose(pca.embedding_.var(axis=0, ddof=1), pca.explained_variance_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_the_inverse_of_all_components_gives_the_table_back(standardize):
+    X = load_wine().data
+    pca = PCA(None, standardize=standardize).fit(X)
+    np.testing.assert_allclose(pca.inverse_transform(pca.embedding_), X, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_the_inverse_of_a_mixed_table_gives_indicators_and_means_for_gaps():
+    frame = mixed_frame()
+    pca = PCA(None, standardize=True).fit(frame)
+    expected = np.column_stack([frame[["length", "width"]], pd.get_dummies(frame["colour"])[["blue", "green", "red"]]])
+    expected = expected.astype(float)
+    expected[frame["colour"].isna(), 2:] = np.nan
+    means = np.nanmean(expected, axis=0)
+    assert pca.coordinate_names_ == ["length", "width", "colour=blue", "colour=green", "colour=red"]
+    np.testing.assert_allclose(
+        pca.inverse_transform(pca.embedding_), np.where(np.isnan(expected), means, expected), atol=1e-10
+    )
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_mixed_columns_are_standardised_numbers_and_indicators_over_the_root_of_their_share():
+    frame = mixed_frame()
+    points = []
+    for name in ("length", "width"):
+        column = frame[name].to_numpy()
+        points.append((column - np.nanmean(column)) / np.nanstd(column, ddof=1))
+    present = frame["colour"].notna().to_numpy()
+    for level in ("blue", "green", "red"):
+        indicator = np.where(present, frame["colour"] == level, np.nan).astype(float)
+        share = np.nanmean(indicator)
+        points.append((indicator - share) / np.sqrt(share))
+    Z = np.nan_to_num(np.column_stack(points))
+    plain = plain_pca(Z)
+    pca = PCA(None, standardize=True).fit(frame)
+    np.testing.assert_allclose(pca.explained_variance_, plain.variances, atol=1e-12)
+    np.testing.assert_allclose(np.abs(pca.embedding_[:, :4]), np.abs(plain.scores[:, :4]), atol=1e-10)
+
+
+def test_gaps_count_as_the_mean_and_a_warning_says_how_many():
+    X = load_wine().data.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    with pytest.warns(TamizWarning, match=f"{np.isnan(X).sum()} missing values were given the mean of their column"):
+        pca = PCA(2).fit(X)
+    np.testing.assert_allclose(pca.embedding_, PCA(2).fit(filled).embedding_, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("standardize", [False, True])
+def test_whole_weights_count_as_repeated_rows(standardize):
+    frame = mixed_frame()
+    weight = np.random.default_rng(1).integers(0, 4, len(frame))
+    weighted = PCA(3, standardize=standardize).fit(frame, sample_weight=weight)
+    repeated = PCA(3, standardize=standardize).fit(frame.loc[frame.index.repeat(weight)].reset_index(drop=True))
+    for name in ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_", "components_"):
+        np.testing.assert_allclose(
+            getattr(weighted, name), getattr(repeated, name), rtol=1e-10, atol=1e-12, err_msg=name
+        )
+    np.testing.assert_allclose(weighted.embedding_.repeat(weight, axis=0), repeated.embedding_, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_rows_alone_are_placed_where_they_are_placed_together():
+    frame = mixed_frame()
+    pca = PCA(3, standardize=True).fit(frame)
+    together = pca.transform(frame)
+    np.testing.assert_array_equal(together, pca.embedding_)
+    for row in range(0, len(frame), 7):
+        np.testing.assert_allclose(pca.transform(frame.iloc[[row]])[0], together[row], rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_level_that_fit_never_saw_counts_as_missing():
+    frame = mixed_frame()
+    pca = PCA(3).fit(frame)
+    known, unknown = frame.iloc[:2].copy(), frame.iloc[:2].copy()
+    known["colour"] = [None, "red"]
+    unknown["colour"] = ["ultraviolet", "red"]
+    np.testing.assert_array_equal(pca.transform(unknown), pca.transform(known))
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
+    frame = mixed_frame(n=500)
+    whole = PCA(3, standardize=True).fit(frame)
+    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 37)
+    monkeypatch.setattr("tamiz.reduction.pca.PIECE_ROWS", 37)
+    pieces = PCA(3, standardize=True).fit(frame)
+    for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
+        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_a_column_far_from_zero_keeps_its_variance():
+    X = TEN_POINTS + 1e8
+    np.testing.assert_allclose(PCA(None).fit(X).explained_variance_, [1.28402771, 0.0490834], atol=1e-6)
+
+
+def test_a_constant_column_is_a_coordinate_without_weight():
+    X = np.column_stack([TEN_POINTS, np.full(10, 7.0)])
+    pca = PCA(2, standardize=True).fit(X)
+    np.testing.assert_allclose(pca.components_[:, 2], 0, atol=1e-12)
+    assert np.isfinite(pca.embedding_).all()
+
+
+def test_a_table_of_one_point_repeated_has_no_variance_to_share():
+    with pytest.warns(TamizWarning, match="no column varies"):
+        pca = PCA(1).fit(np.ones((5, 2)))
+    assert pca.explained_variance_ratio_.tolist() == [0.0]
+    assert pca.embedding_.tolist() == [[0.0]] * 5
+
+
+def test_more_columns_than_rows_give_as_many_components_as_rows():
+    X = np.random.default_rng(0).normal(size=(5, 12))
+    pca = PCA(None).fit(X)
+    assert pca.components_.shape == (5, 12)
+    np.testing.assert_allclose(pca.explained_variance_[:4], plain_pca(X).variances[:4], rtol=1e-10)
+    np.testing.assert_allclose(pca.explained_variance_[4], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_components", "error", "message"),
+    [
+        (0, ValueError, "n_components must be from 1 to 2, got 0"),
+        (3, ValueError, "n_components must be from 1 to 2, got 3"),
+        (1.5, TypeError, "n_components must be a whole number, got 1.5"),
+        (True, TypeError, "n_components must be a whole number, got True"),
+    ],
+)
+def test_a_number_of_components_out_of_range_is_refused(n_components, error, message):
+    with pytest.raises(error, match=message):
+        PCA(n_components).fit(TEN_POINTS)
+
+
+def test_one_row_is_refused():
+    with pytest.raises(ValueError, match="PCA needs at least 2 rows"):
+        PCA(1).fit(TEN_POINTS[:1])
+
+
+def test_a_table_without_a_usable_column_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match="No column can be used: name: every value is another one"):
+        PCA(1).fit(pd.DataFrame({"name": [f"n{k}" for k in range(20)]}))
+
+
+def test_columns_that_take_no_part_are_passed_over():
+    frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"]).assign(name=[f"n{k}" for k in range(10)])
+    np.testing.assert_array_equal(PCA(2).fit(frame).embedding_, PCA(2).fit(frame[["x", "y"]]).embedding_)
+
+
+def test_a_source_keeps_its_target_and_weight_out_of_the_map():
+    frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"]).assign(kind=list("ababababab"), times=[1, 2] * 5)
+    pca = PCA(2).fit(open_source(frame, "kind", weight="times"))
+    assert pca.coordinate_names_ == ["x", "y"]
+    repeated = PCA(2).fit(TEN_POINTS.repeat([1, 2] * 5, axis=0))
+    np.testing.assert_allclose(pca.explained_variance_, repeated.explained_variance_, rtol=1e-12)
+
+
+def test_facts_are_the_shares_and_loadings_of_the_fit():
+    pca = PCA(2).fit(TEN_POINTS)
+    facts = pca.facts()
+    assert facts.axes == ["PC 1", "PC 2"]
+    assert facts.spectrum == pca.explained_variance_ratio_.tolist()
+    assert facts.cumulative[-1] == pytest.approx(1, abs=1e-12)
+    assert facts.loadings == pca.loadings_.tolist()
