@@ -46,19 +46,46 @@ def check_memory(n_bytes: float, what: str, way_out: str) -> None:
 
 
 def free_memory() -> float:
-    """Return the bytes of memory this process can still have: the machine's, or its control group's if less."""
+    """Return the bytes of memory this process can still have: the least of the machine's, its group's and its own limit."""
+    return min(_machine_memory(), _group_memory(), _own_memory())
+
+
+def _facts(path: str) -> dict[str, float]:
+    """Return the lines "name: number kB" of a file of the system in bytes, none where there is no such file."""
+    facts = {}
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            facts = dict(line.split(":", 1) for line in file)
-        free = float(facts["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return float("inf")
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if value.endswith(" kB\n"):
+                    facts[name] = float(value.split()[0]) * 1024
+    except OSError:
+        pass
+    return facts
+
+
+def _machine_memory() -> float:
+    return _facts("/proc/meminfo").get("MemAvailable", float("inf"))
+
+
+def _group_memory() -> float:
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
         used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-        return min(free, float(limit) - float(used)) if limit != "max" else free
-    except (OSError, ValueError):
-        return free
+    except OSError:
+        return float("inf")
+    return float(limit) - float(used) if limit != "max" else float("inf")
+
+
+def _own_memory() -> float:
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
+    except ImportError:  # Windows has no such limits.
+        return float("inf")
+    used = _facts("/proc/self/status")
+    limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
+    left = [limit - used.get(name, 0.0) for name, limit in limits.items() if limit != RLIM_INFINITY]
+    return max(min(left, default=float("inf")), 0.0)
 
 
 def _bytes(n: float) -> str:

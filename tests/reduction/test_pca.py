@@ -216,7 +216,7 @@ def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     frame = mixed_frame(n=500)
     whole = PCA(3, standardize=True).fit(frame)
     monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 37)
-    monkeypatch.setattr("tamiz.reduction.pca.PIECE_ROWS", 37)
+    monkeypatch.setattr("tamiz.reduction.pca.SLAB_ROWS", 37)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-12, err_msg=name)

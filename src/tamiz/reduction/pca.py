@@ -13,13 +13,13 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.reduction.encoding import Encoding
-from tamiz.sources.base import PIECE_ROWS, Source
+from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.features import compare, remember
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.statistics.cross_products import CrossProducts
+from tamiz.statistics.cross_products import SLAB_ROWS, CrossProducts
 from tamiz.validation import check_integer, check_memory
 from tamiz.warn import tell
 
@@ -164,7 +164,7 @@ class PCA(Reducer):
         def project(piece: Any) -> Floats:
             return self._encoding.rows(piece) @ self.components_.T
 
-        pieces = (piece for block in source.blocks() for piece in block.pieces(PIECE_ROWS))
+        pieces = (piece for block in source.blocks() for piece in block.pieces(SLAB_ROWS))
         return np.concatenate(list(parallel.map_blocks(project, pieces)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:

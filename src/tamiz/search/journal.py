@@ -87,9 +87,10 @@ class Journal:
                     parents[-1][_columns(line[1:].split(), n_columns)] = True
                     self._parent = line
                 else:
-                    *flips, merit = line.split()
-                    units.append([] if flips == ["-"] else _columns(flips, n_columns))
+                    first, *others, merit = line.split()
+                    units.append([] if first == "-" and not others else _columns([first, *others], n_columns))
                     merits.append(float.fromhex(merit))
+                    # An IndexError where no parent came before.
                     owners.append(range(len(parents))[-1])
             except (ValueError, IndexError):
                 raise DataError(
@@ -127,8 +128,8 @@ class Journal:
 
 
 def _columns(words: Sequence[str], n_columns: int) -> list[int]:
-    """Return the columns that words name; an IndexError for one that is not there."""
-    return [range(n_columns)[int(word)] for word in words]
+    """Return the columns that words name; a ValueError for one that is not there."""
+    return [range(n_columns).index(int(word)) for word in words]
 
 
 def _difference(lines: list[str], head: str) -> str:

@@ -136,6 +136,8 @@ def _convert(read_csv: str, layout: Layout, parsed: Path) -> pa.Table:
     rows = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_CELLS // len(layout.names)))
     # Arrow's own format: DuckDB writes Parquet at half the speed, and a column read from here is not copied.
     with duckdb.connect(config=settings) as connection, pa.OSFile(str(parsed), "wb") as file:
+        # It would draw a bar of its own on standard output.
+        connection.execute("SET enable_progress_bar = false")
         batches = connection.sql(f"SELECT * FROM {read_csv}").to_arrow_reader(rows)
         with pa.ipc.new_file(file, batches.schema) as writer:
             for batch in batches:

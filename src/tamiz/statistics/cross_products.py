@@ -7,11 +7,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from tamiz.parallel import spans
 from tamiz.statistics.base import Block, Floats, Statistic
 
-# Rows centred at a time: the copy stays in cache.
-_ROWS = 2048
+# Rows put side by side at a time: the copy stays in cache.
+SLAB_ROWS = 2048
 
 
 class Indicators(NamedTuple):
@@ -58,12 +57,12 @@ class CrossProducts(Statistic):
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        for start, stop in spans(len(block.rows), _ROWS):
-            rows = expand(block, self.numeric, self.levels, slice(start, stop))
+        for part in block.pieces(SLAB_ROWS):
+            rows = expand(part, self.numeric, self.levels)
             rows -= self.centre
             rows[np.isnan(rows)] = 0.0
-            if block.weight is not None:
-                rows *= np.sqrt(block.weight[start:stop])[:, None]
+            if part.weight is not None:
+                rows *= np.sqrt(part.weight)[:, None]
             self.matrix += rows.T @ rows
         self.n_samples += len(block.rows)
         return self
@@ -75,15 +74,15 @@ class CrossProducts(Statistic):
         return self
 
 
-def expand(block: Block, numeric: tuple[int, ...], levels: tuple[Indicators, ...], rows: slice = slice(None)) -> Floats:
+def expand(block: Block, numeric: tuple[int, ...], levels: tuple[Indicators, ...]) -> Floats:
     """Return numeric columns and then the indicators of every level; a value that stays missing is NaN in all of them."""
-    parts = [np.array(block.matrix(numeric)[rows], dtype=np.float64)]
+    parts = [block.matrix(numeric)]
     for column, n_levels, gap in levels:
-        codes = block.column(column)[rows]
+        codes = block.column(column)
         if gap is not None:
             codes = np.where(codes < 0, gap, codes)
         indicators = np.zeros((len(codes), n_levels))
         indicators[np.arange(len(codes)), codes] = 1.0
         indicators[codes < 0] = np.nan
         parts.append(indicators)
-    return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else np.ascontiguousarray(parts[0])
+    return np.hstack(parts)

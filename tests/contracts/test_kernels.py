@@ -1,0 +1,92 @@
+"""What every kernel file keeps to, read from its text."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+from tamiz import kernels
+
+FILES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if not path.name.startswith("__"))
+MODULES = [importlib.import_module(f"tamiz.kernels.{path.stem}") for path in FILES]
+
+
+def imported(path):
+    """Every module that a file names in an import."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def kernels_of(module):
+    return {name: member for name, member in vars(module).items() if isinstance(member, Dispatcher)}
+
+
+def test_there_are_kernels_to_look_at():
+    assert len(FILES) >= 3
+    assert all(kernels_of(module) for module in MODULES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_kernel_file_imports_nothing_of_tamiz_but_the_decorator(path):
+    # numba's cache does not see an edit in another file: a kernel calls kernels of its own file only.
+    ours = {name for name in imported(path) if name.startswith((".", "tamiz"))}
+    assert ours <= {"tamiz.kernels"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_kernel_file_compiles_only_through_the_decorator_of_the_package(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    compilers = {"njit", "jit", "vectorize", "guvectorize", "jitclass", "prange", "cfunc"}
+    named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+             if node.module and node.module.startswith("numba")}  # fmt: skip
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert not named & compilers
+    assert not attributes & {"njit", "prange", "jitclass"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_kernels_are_functions_of_the_module_without_closures(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            decorated = any("jit" in ast.unparse(decorator) for decorator in node.decorator_list)
+            inner = [child for child in ast.walk(node) if isinstance(child, ast.FunctionDef | ast.Lambda) and child is not node]
+            assert not (decorated and inner), node.name
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_kernel_has_one_written_signature_and_takes_no_other(module):
+    for name, kernel in kernels_of(module).items():
+        assert len(kernel.signatures) == 1, name
+        assert not kernel._can_compile, name
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_kernel_releases_the_lock_and_keeps_nan(module):
+    for name, kernel in kernels_of(module).items():
+        assert kernel.targetoptions["nogil"], name
+        assert set(kernel.targetoptions["fastmath"] or ()) <= kernels.SUMS, name
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_array_that_a_kernel_takes_is_contiguous(module):
+    for name, kernel in kernels_of(module).items():
+        for argument in kernel.signatures[0]:
+            assert getattr(argument, "layout", "C") == "C", name
+
+
+def test_no_kernel_ignores_nan_or_infinity():
+    assert not kernels.SUMS & {"nnan", "ninf", "fast"}
+
+
+def test_a_kernel_takes_read_only_arrays():
+    values, edges = np.array([1.0, 2.0]), np.array([1.5])
+    values.flags.writeable = edges.flags.writeable = False
+    codes = np.empty(2, dtype=np.int32)
+    importlib.import_module("tamiz.kernels.tables").bin_values(values, edges, codes)
+    assert codes.tolist() == [0, 1]

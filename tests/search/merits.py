@@ -1,0 +1,52 @@
+"""Merits to search by, without a table."""
+
+import numpy as np
+
+from tamiz.candidates import Candidates
+from tamiz.evaluator import Evaluator
+from tamiz.search.archive import Archive
+from tamiz.search.run import run
+
+
+class Quadratic(Evaluator):
+    """c'x / sqrt(x'Ax) with whole numbers, many of them equal; it counts and remembers what it was asked."""
+
+    def __init__(self, seed, p):
+        rng = np.random.default_rng(seed)
+        self.c = rng.integers(0, rng.integers(2, 30), p).astype(float)
+        A = rng.integers(0, rng.integers(1, 12), (p, p))
+        self.A = (A + A.T + np.diag(rng.integers(4, 12, p))).astype(float)
+        self.asked = []
+
+    def merit(self, subset):
+        x = list(subset)
+        return float(self.c[x].sum() / np.sqrt(self.A[np.ix_(x, x)].sum())) if x else 0.0
+
+    def evaluate(self, candidates: Candidates):
+        subsets = [tuple(np.flatnonzero(mask).tolist()) for mask in candidates.masks()]
+        self.asked += subsets
+        return np.array([self.merit(subset) for subset in subsets])
+
+
+def problem_of(search, p, n_features=None):
+    return search.problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
+
+
+def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None):
+    """Run a search over p columns; `journal` is a function of the archive."""
+    problem = problem_of(search, p, n_features)
+    archive = Archive(p, least=problem.least, most=problem.most, min_gain=search.min_gain)
+    opened = None if journal is None else journal(archive)
+    return run(search.walk(problem, np.random.default_rng(0)), evaluator, archive, stop, opened)
+
+
+def subset_of(mask):
+    return tuple(np.flatnonzero(mask).tolist())
+
+
+def best_of(archive):
+    return subset_of(archive.mask(archive.best))
+
+
+def sets_of(archive):
+    return [subset_of(mask) for mask in archive.masks]

@@ -1,0 +1,130 @@
+"""The books of a search: order, best, ties, course."""
+
+import numpy as np
+import pytest
+
+from tamiz.candidates import Candidates
+from tamiz.search.archive import Archive
+
+
+def record(archive, *sets_with_merits):
+    """Write sets down as one step; a set is a text of 0 and 1."""
+    masks = np.array([[c == "1" for c in mask] for mask, _ in sets_with_merits])
+    candidates = Candidates.of(masks)
+    archive.record(candidates, archive.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits]))
+    return archive
+
+
+def test_sets_and_merits_stand_in_the_order_of_evaluation():
+    archive = Archive(3)
+    record(archive, ("000", 0), ("110", 2))
+    record(archive, ("011", 1))
+    assert archive.masks.astype(int).tolist() == [[0, 0, 0], [1, 1, 0], [0, 1, 1]]
+    assert archive.merits.tolist() == [0, 2, 1]
+    assert archive.sizes.tolist() == [0, 2, 2]
+    assert len(archive) == 3
+    assert archive.mask(2).astype(int).tolist() == [0, 1, 1]
+    with pytest.raises(IndexError, match="There is no evaluation 3; there are 3"):
+        archive.mask(3)
+
+
+def test_an_archive_of_nothing_has_no_best():
+    archive = Archive(4)
+    assert archive.best is None
+    assert len(archive) == 0
+    assert archive.masks.shape == (0, 4)
+    assert archive.merits.tolist() == []
+
+
+def test_a_mask_is_found_in_a_batch_of_flips():
+    archive = Archive(10)
+    parent = np.arange(10) < 4
+    candidates = Candidates.flips(parent, [np.array([j]) for j in range(10)])
+    archive.record(candidates, archive.keys(candidates), np.arange(10.0))
+    for number in range(10):
+        np.testing.assert_array_equal(archive.mask(number), candidates.masks()[number])
+    (batch,) = archive.batches()
+    np.testing.assert_array_equal(batch.masks(), candidates.masks())
+
+
+@pytest.mark.parametrize(
+    ("sets", "best"),
+    [
+        ([("110", 1), ("001", 2)], "001"),
+        ([("110", 1), ("001", 1)], "001"),
+        ([("001", 1), ("110", 1)], "001"),
+        ([("011", 1), ("101", 1), ("110", 1)], "110"),
+        ([("110", 1), ("101", 1), ("011", 1)], "110"),
+        ([("000", 0), ("100", 0)], "000"),
+        ([("100", -2), ("010", -1)], "010"),
+    ],
+)
+def test_of_equal_sets_the_smaller_is_best_then_the_one_of_earlier_columns(sets, best):
+    together, apart = record(Archive(3), *sets), Archive(3)
+    for one in sets:
+        record(apart, one)
+    for archive in (together, apart):
+        assert "".join(map(str, archive.mask(archive.best).astype(int))) == best
+
+
+def test_a_set_is_better_only_by_more_than_min_gain():
+    archive = record(Archive(3, min_gain=0.1), ("111", 1.0), ("110", 1.05), ("100", 1.2), ("010", 1.25), ("001", 1.251))
+    assert archive.best == 2
+    assert archive.course == [0, 2]
+
+
+def test_only_sets_of_an_allowed_size_are_best():
+    archive = record(Archive(3, least=1, most=2), ("000", 9), ("111", 8))
+    assert archive.best is None
+    record(archive, ("110", 1), ("100", 2), ("111", 7))
+    assert archive.best == 3
+    assert archive.best_merit == 2
+
+
+def test_the_course_holds_every_set_that_was_best_at_its_time():
+    rng = np.random.default_rng(0)
+    archive, best, course = Archive(12), -np.inf, []
+    masks = np.unique(rng.random((200, 12)) < 0.5, axis=0)
+    for number, mask in enumerate(masks):
+        merit = rng.random()
+        candidates = Candidates.of(mask)
+        archive.record(candidates, archive.keys(candidates), np.array([merit]))
+        if merit > best:
+            best = merit
+            course.append(number)
+    assert archive.course == course
+    assert archive.best == course[-1]
+
+
+def test_a_set_has_one_key_however_it_is_proposed():
+    rng = np.random.default_rng(0)
+    archive = Archive(40)
+    target = rng.random(40) < 0.5
+    keys = set()
+    for _ in range(20):
+        parent = rng.random(40) < 0.5
+        flips = rng.permutation(np.flatnonzero(parent != target))
+        starts = np.array([0, len(flips)])
+        keys.update(archive.keys(Candidates(parent[None], np.array([0]), starts, flips)))
+    assert keys == set(archive.keys(Candidates.of(target)))
+
+
+def test_different_sets_have_different_keys():
+    archive = Archive(12)
+    masks = (np.arange(2**12)[:, None] >> np.arange(12) & 1).astype(bool)
+    assert len(set(archive.keys(Candidates.of(masks)))) == 2**12
+
+
+def test_merits_are_recalled_by_set():
+    archive = record(Archive(3), ("100", 1), ("110", 2))
+    candidates = Candidates.of(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool))
+    assert archive.recall(archive.keys(candidates)) == [2, None, 1]
+
+
+def test_stale_steps_and_the_last_gain_are_counted_by_step():
+    archive = record(Archive(3), ("000", 1))
+    assert (archive.stale_steps, archive.last_gain) == (0, None)
+    record(archive, ("100", 0.5), ("010", 0.75))
+    assert (archive.stale_steps, archive.last_gain) == (1, -0.25)
+    record(archive, ("001", 1.5))
+    assert (archive.stale_steps, archive.last_gain) == (0, 0.5)

@@ -1,0 +1,165 @@
+"""The one loop: stopping, books, and what Ctrl-C leaves."""
+
+import numpy as np
+import pytest
+
+from tamiz import progress
+from tamiz.candidates import Candidates
+from tamiz.search import Backward, BestFirst, Evaluations, Forward, MinGain, Seconds, Stale, Target
+from tamiz.search.archive import Archive
+from tamiz.search.run import run
+
+from .merits import Quadratic, best_of, search_in, sets_of
+
+
+@pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst()], ids=repr)
+def test_a_number_of_evaluations_is_kept_to_exactly_and_is_a_beginning_of_the_whole(search):
+    whole = search_in(search, Quadratic(3, 8), 8)
+    for most in range(1, len(whole) + 3):
+        evaluator = Quadratic(3, 8)
+        archive = search_in(search, evaluator, 8, stop=Evaluations(most))
+        assert len(archive) == len(evaluator.asked) == min(most, len(whole))
+        assert sets_of(archive) == sets_of(whole)[:most]
+        np.testing.assert_array_equal(archive.merits, whole.merits[:most])
+        if most < len(whole):
+            assert archive.stopped == f"{most} evaluations made"
+
+
+def test_a_merit_reached_stops_the_search():
+    whole = search_in(Forward(), Quadratic(5, 8), 8)
+    middle = whole.merits[whole.course[1]]
+    archive = search_in(Forward(), Quadratic(5, 8), 8, stop=Target(middle))
+    assert archive.best_merit >= middle
+    assert len(archive) < len(whole)
+    assert archive.stopped == f"a merit of {middle:g} is reached"
+
+
+def test_steps_without_a_better_set_stop_the_search():
+    whole = search_in(BestFirst(stale=10), Quadratic(5, 8), 8)
+    archive = search_in(BestFirst(stale=10), Quadratic(5, 8), 8, stop=Stale(2))
+    assert archive.stale_steps == 2
+    assert len(archive) < len(whole)
+    assert archive.stopped == "2 steps in a row without a better set"
+
+
+def test_a_gain_too_small_stops_the_search():
+    class Halving(Quadratic):
+        def merit(self, subset):
+            return 1.0 - 0.5 ** len(subset)
+
+    archive = search_in(Forward(), Halving(0, 10), 10, stop=MinGain(0.1))
+    # Steps gain 1/2, 1/4, 1/8, 1/16.
+    assert archive.sizes.max() == 4
+    assert archive.stopped == "a step gained less than 0.1"
+
+
+def test_seconds_stop_after_the_batch_in_which_they_pass(monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: next(clock))
+    archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Seconds(25))
+    assert archive.stopped == "25 seconds have passed"
+    # Looked at after every batch, 10 seconds apart: one set, eight, then seven.
+    assert len(archive) == 1 + 8 + 7
+
+
+def test_either_of_two_rules_stops_and_the_smaller_room_holds():
+    stop = Evaluations(50) | Target(1e9) | Evaluations(7)
+    archive = search_in(Forward(), Quadratic(0, 8), 8, stop=stop)
+    assert len(archive) == 7
+    assert archive.stopped == "7 evaluations made"
+    archive = search_in(Forward(), Quadratic(0, 8), 8, stop=Evaluations(50) | Target(-1))
+    assert archive.stopped == "a merit of -1 is reached"
+    assert len(archive) == 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "error", "message"),
+    [
+        (Evaluations(0), ValueError, "most must be at least 1, got 0"),
+        (Evaluations(2.5), TypeError, "most must be a whole number, got 2.5"),
+        (Seconds(-1), ValueError, "most must be at least 0, got -1"),
+        (Stale(0), ValueError, "most must be at least 1, got 0"),
+        (MinGain(-0.1), ValueError, "least must be at least 0, got -0.1"),
+        (Target("high"), TypeError, "merit must be a number, got 'high'"),
+        (Target(float("nan")), ValueError, "merit must be a number, got nan"),
+    ],
+)
+def test_rules_refuse_what_is_no_limit(stop, error, message):
+    with pytest.raises(error, match=message):
+        search_in(Forward(), Quadratic(0, 5), 5, stop=stop)
+
+
+def test_the_reason_of_a_search_that_ends_by_itself_is_its_own():
+    assert search_in(Forward(), Quadratic(1, 6), 6).stopped == "no further column raises the merit"
+    assert search_in(Forward(), Quadratic(1, 6), 6, n_features=3).stopped == "the size asked for is reached"
+    assert search_in(Backward(), Quadratic(1, 6), 6, n_features=3).stopped == "the size asked for is reached"
+
+
+class Interrupted(Quadratic):
+    def __init__(self, seed, p, after):
+        super().__init__(seed, p)
+        self.after = after
+
+    def evaluate(self, candidates):
+        if self.after == 0:
+            raise KeyboardInterrupt
+        self.after -= 1
+        return super().evaluate(candidates)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+def test_control_c_keeps_what_was_found(after):
+    whole = search_in(Backward(), Quadratic(3, 8), 8)
+    archive = search_in(Backward(), Interrupted(3, 8, after), 8)
+    assert archive.interrupted
+    assert archive.stopped == "interrupted"
+    assert len(archive) == [0, 1, 9, 16][after]
+    assert sets_of(archive) == sets_of(whole)[: len(archive)]
+    assert not whole.interrupted
+
+
+def test_a_set_that_comes_twice_in_one_batch_or_again_later_is_evaluated_once():
+    a, b = np.array([True, False]), np.array([False, True])
+    received = []
+
+    def walk():
+        received.append((yield Candidates.of(np.array([a, b, a]))))
+        received.append((yield Candidates.of(np.array([b, a]))))
+        received.append((yield Candidates.of(np.array([a | b, a]))))
+        return "done"
+
+    evaluator = Quadratic(0, 2)
+    archive = run(walk(), evaluator, Archive(2))
+    assert evaluator.asked == [(0,), (1,), (0, 1)]
+    x, y, both = map(evaluator.merit, [(0,), (1,), (0, 1)])
+    assert [merits.tolist() for merits in received] == [[x, y, x], [y, x], [both, x]]
+    assert len(archive) == 3
+    assert archive.stopped == "done"
+
+
+def test_progress_tells_how_many_sets_were_evaluated():
+    told = []
+    with progress.listening(lambda label, done, total: told.append((label, done, total))):
+        archive = search_in(Forward(), Quadratic(2, 6), 6)
+    assert [done for _, done, _ in told][-1] == len(archive)
+    assert all(total is None for _, _, total in told)
+    assert told[-1][0] == f"Searching, best merit {archive.best_merit:.4g}"
+
+
+def test_the_walk_is_closed_when_a_rule_stops_it():
+    closed = []
+
+    def walk():
+        try:
+            while True:
+                yield Candidates.of(np.array([True]))
+        finally:
+            closed.append(True)
+
+    run(walk(), Quadratic(0, 1), Archive(1), Evaluations(1))
+    assert closed == [True]
+
+
+def test_best_of_a_search_over_no_column_is_the_empty_set():
+    archive = search_in(Forward(excluded=[0, 1]), Quadratic(0, 2), 2)
+    assert best_of(archive) == ()

@@ -1,0 +1,138 @@
+"""Threads: the order of blocks, the number of threads, and BLAS held at one."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from tamiz import parallel
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_answers_come_in_the_order_of_the_items(n_jobs):
+    def slow_at_first(item):
+        time.sleep(0.01 if item == 0 else 0)
+        return item * item
+
+    with parallel.session(n_jobs):
+        assert list(parallel.map_blocks(slow_at_first, range(40))) == [item * item for item in range(40)]
+
+
+def test_without_a_session_blocks_run_in_the_calling_thread():
+    threads = set(parallel.map_blocks(lambda _: threading.get_ident(), range(5)))
+    assert threads == {threading.get_ident()}
+
+
+def test_a_session_runs_blocks_in_threads_of_its_own():
+    with parallel.session(2):
+        threads = set(parallel.map_blocks(lambda _: threading.get_ident(), range(20)))
+    assert threading.get_ident() not in threads
+    assert len(threads) <= 2
+
+
+def test_a_session_inside_a_session_shares_its_threads():
+    with parallel.session(1), parallel.session(2):
+        assert set(parallel.map_blocks(lambda _: threading.get_ident(), range(5))) == {threading.get_ident()}
+
+
+def test_a_block_that_maps_blocks_itself_does_not_wait_for_ever():
+    def outer(item):
+        return sum(parallel.map_blocks(lambda inner: inner * item, range(10)))
+
+    with parallel.session(2):
+        assert list(parallel.map_blocks(outer, range(10))) == [45 * item for item in range(10)]
+
+
+def test_a_long_iterable_is_never_held_whole():
+    begun = []
+
+    def items():
+        for item in range(1000):
+            begun.append(item)
+            yield item
+
+    with parallel.session(2):
+        answers = parallel.map_blocks(lambda item: item, items())
+        next(answers)
+        assert len(begun) <= 6
+        assert list(answers) == list(range(1, 1000))
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(item):
+        if item == 3:
+            raise ValueError("block 3")
+        return item
+
+    with parallel.session(2), pytest.raises(ValueError, match="block 3"):
+        list(parallel.map_blocks(fail, range(10)))
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_runs_at_one_thread_inside_and_as_before_outside():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before = blas_threads()
+    with parallel.session(2):
+        assert blas_threads() == {1}
+        with parallel.session():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+def test_sessions_of_several_threads_lift_the_limit_only_together():
+    before = blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with parallel.session(1):
+            entered.set()
+            leave.wait(5)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    entered.wait(5)
+    with parallel.session(1):
+        pass
+    assert blas_threads() == {1}
+    leave.set()
+    other.join()
+    assert blas_threads() == before
+
+
+def test_a_session_that_fails_lifts_the_limit_too():
+    before = blas_threads()
+    with pytest.raises(RuntimeError), parallel.session(1):
+        raise RuntimeError
+    assert blas_threads() == before
+
+
+def test_numbers_of_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "_affinity", lambda: 8)
+    monkeypatch.setattr(parallel, "_cgroup_quota", lambda: None)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert [parallel.n_threads(n) for n in (None, -1, -3, 1, 3, 20)] == [8, 8, 6, 1, 3, 20]
+    monkeypatch.setattr(parallel, "_cgroup_quota", lambda: 4)
+    assert parallel.n_threads() == 4
+    monkeypatch.setenv("OMP_NUM_THREADS", "2,4")
+    assert parallel.n_threads() == 2
+    assert parallel.n_threads(-20) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert parallel.n_threads() == 4
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True])
+def test_numbers_that_are_no_number_of_threads_are_refused(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be a positive number, -1 or None"):
+        parallel.n_threads(n_jobs)
+
+
+def test_spans_cover_a_range_in_pieces():
+    assert parallel.spans(10, 4) == [(0, 4), (4, 8), (8, 10)]
+    assert parallel.spans(8, 4) == [(0, 4), (4, 8)]
+    assert parallel.spans(0, 4) == []
