@@ -105,6 +105,24 @@ def test_sessions_of_several_threads_lift_the_limit_only_together():
     assert blas_threads() == before
 
 
+def test_a_session_in_another_thread_than_the_first_holds_blas_too():
+    seen = []
+
+    def look():
+        with parallel.session(1):
+            seen.append(blas_threads())
+
+    before = blas_threads()
+    with parallel.session(1):
+        pass
+    for _ in range(2):
+        other = threading.Thread(target=look)
+        other.start()
+        other.join()
+        assert blas_threads() == before
+    assert seen == [{1}, {1}]
+
+
 def test_a_session_that_fails_lifts_the_limit_too():
     before = blas_threads()
     with pytest.raises(RuntimeError), parallel.session(1):

@@ -16,6 +16,9 @@ from tamiz.statistics.cuts import CutPoints
 
 from .reference.tables import HERE, shared
 
+# Columns without a value are left out of supermarket, and that is told.
+pytestmark = pytest.mark.filterwarnings("ignore:.*no part")
+
 SHARED_TABLES = ["weather.nominal", "weather.numeric", "contact-lenses", "iris", "diabetes", "credit-g"]
 EXTRA = json.loads((HERE / "weka_extra.json").read_text())["datasets"]
 WEKA_SEARCHES = json.loads((HERE / "weka_searches.json").read_text())

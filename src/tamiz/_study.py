@@ -99,6 +99,8 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
+    if isinstance(data, Source) and not (target is None and kinds is None and weight is None):
+        raise TypeError("A source has its own target, kinds and weights: pass them to open_source, not to study.")
     run = _Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
@@ -177,6 +179,10 @@ def _relevances(
     """Return name, label and relevance; by default every registered one that has a meaning on the table."""
     if given is not None:
         labels = [_label(criteria, relevance) for relevance in given]
+        taken = [label["id"] for label in labels]
+        for k, relevance in enumerate(given):
+            if taken.count(taken[k]) > 1:
+                labels[k] = {"id": f"{taken[k]}_{taken[: k + 1].count(taken[k])}", "label": repr(relevance)}
         parts = [relevance.suited(schema) or relevance for relevance in given]
         return [(label["id"], label["label"], part) for label, part in zip(labels, parts, strict=True)]
     suited = [(e.name, e.label, e.load()().with_missing(missing).suited(schema)) for e in criteria.of_kind("relevance")]

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -64,6 +64,7 @@ class _BlasLimit:
         with self._lock:
             self._holders += 1
             if self._holders == 1:
+                self._claim()
                 self._limit = ThreadpoolController().limit(limits=1)
         try:
             yield
@@ -71,7 +72,15 @@ class _BlasLimit:
             with self._lock:
                 self._holders -= 1
                 if self._holders == 0:
+                    self._claim()
                     self._limit.restore_original_limits()
+                    self._claim()
+
+    @staticmethod
+    def _claim() -> None:
+        """Let any thread set OpenBLAS's limit: since threadpoolctl 3.8 the first one to do so keeps that right."""
+        if hasattr(OpenBLASController, "clear_controlling_thread"):
+            OpenBLASController.clear_controlling_thread(force=True)
 
 
 _blas = _BlasLimit()

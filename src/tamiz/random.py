@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -13,4 +14,10 @@ def generator(random_state: Seed) -> np.random.Generator:
     """Return a generator for a seed, a generator as it is, or fresh entropy for None."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
+        raise ValueError(
+            f"random_state must be a whole number of at least 0, a Generator or None, got {random_state!r}."
+        )
+    return np.random.default_rng(int(random_state))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from typing import Any, Self
 
 import narwhals as nw
@@ -42,8 +43,9 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    @abstractmethod
     def _criterion(self) -> Any:
-        raise NotImplementedError
+        """Return the part that scores."""
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -53,12 +55,20 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the chosen columns: of a data frame, a frame of the same library with its dtypes."""
         check_is_fitted(self)
         if isinstance(X, Source):
+            compare(self, X)
             return X.frame(np.flatnonzero(self._support).tolist())
         if not is_frame(X):
             return super().transform(X)
         compare(self, X)
-        frame = nw.from_native(X)
-        return frame.select([frame.columns[j] for j in np.flatnonzero(self._support)]).to_native()
+        opened = nw.from_native(X)
+        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        chosen = np.flatnonzero(self._support).tolist()
+        return (frame[:, chosen] if chosen else frame.select([])).to_native()
+
+
+def _check_part(owner: str, role: str, part: Any, kind: type, example: str) -> None:
+    if not isinstance(part, kind):
+        raise TypeError(f"{owner} takes a {role} such as {example}, got {part!r}.")
 
 
 class RankSelector(_Selector):
@@ -119,13 +129,14 @@ class RankSelector(_Selector):
         groups : ignored
             A ranking is made without folds.
         """
-        remember(self, X)
+        _check_part("RankSelector", "relevance", self.relevance, Relevance, "InformationGain()")
         with parallel.session():
             source = as_source(X, y if self.relevance.needs_target or isinstance(X, Source) else None, sample_weight)
             known = complete([self.relevance], source.reduce, source.schema)
             self.scores_ = self.relevance.scores(known, source.schema)
+        remember(self, X)
         self.schema_ = source.schema
-        tell(source.schema.dropped)
+        tell([*source.schema.dropped, *source.schema.left_out])
         last = np.array([c.left_out is not None or c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, last))
         self._support = self._kept(source.schema.n_columns)
@@ -227,7 +238,10 @@ class SubsetSelector(_Selector):
         groups : ignored
             No merit of this version makes folds.
         """
-        remember(self, X)
+        _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
+        _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
+        if self.stop is not None:
+            _check_part("SubsetSelector", "stopping rule", self.stop, Stopping, "Evaluations(1000)")
         rng = generator(self.random_state)
         with parallel.session(self.n_jobs):
             source = as_source(X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight)
@@ -237,8 +251,9 @@ class SubsetSelector(_Selector):
             archive = Archive(schema.n_columns, least=problem.least, most=problem.most, min_gain=self.search.min_gain)
             journal = None if self.journal is None else Journal(self.journal, self._facts(source), archive)
             run(self.search.walk(problem, rng), evaluator, archive, self.stop, journal)
+        remember(self, X)
         self.schema_ = schema
-        tell(schema.dropped)
+        tell([*schema.dropped, *schema.left_out])
         return self._take(archive)
 
     def _facts(self, source: Source) -> dict[str, Any]:
@@ -260,5 +275,6 @@ class SubsetSelector(_Selector):
         if archive.interrupted:
             raise KeyboardInterrupt
         if not self.support_.any():
-            tell([f"{type(self.merit).__name__} finds no column worth keeping: the best set is the empty one."])
+            name = type(self.merit).__name__
+            tell([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stopped})."])
         return self

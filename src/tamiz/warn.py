@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from tamiz.exceptions import TamizWarning
 
 # Frames of this package are passed over when Python looks for the line to name.
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parent) + os.sep
 
 
 _collected: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)

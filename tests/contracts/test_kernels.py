@@ -55,7 +55,11 @@ def test_kernels_are_functions_of_the_module_without_closures(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
             decorated = any("jit" in ast.unparse(decorator) for decorator in node.decorator_list)
-            inner = [child for child in ast.walk(node) if isinstance(child, ast.FunctionDef | ast.Lambda) and child is not node]
+            inner = [
+                child
+                for child in ast.walk(node)
+                if isinstance(child, ast.FunctionDef | ast.Lambda) and child is not node
+            ]
             assert not (decorated and inner), node.name
 
 

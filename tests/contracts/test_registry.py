@@ -136,16 +136,20 @@ def test_constructors_store_and_do_nothing_else(entry):
 
 
 @by_name([entry for entry in PARTS if entry.kind == "discretization"])
-def test_discretisations_are_values(entry):
-    rule = entry.load()
-    assert rule() == rule()
-    assert hash(rule()) == hash(rule())
-    assert pickle.loads(pickle.dumps(rule())) == rule()
+def test_discretisations_are_parts_with_parameters(entry):
+    rule = entry.load()()
+    assert clone(rule).get_params() == rule.get_params()
+    assert repr(pickle.loads(pickle.dumps(rule))) == repr(rule)
+    for name, value in rule.get_params().items():
+        assert clone(rule).set_params(**{name: value + 1}).get_params()[name] == value + 1
 
 
 @pytest.mark.parametrize(
     "selector",
-    [RankSelector(Entropy(missing="category"), n_features=3), SubsetSelector(CFS(), Forward(fixed=[1]), stop=Evaluations(5))],
+    [
+        RankSelector(Entropy(missing="category"), n_features=3),
+        SubsetSelector(CFS(), Forward(fixed=[1]), stop=Evaluations(5)),
+    ],
     ids=["RankSelector", "SubsetSelector"],
 )
 def test_nested_parameters_are_reached_by_name(selector):
@@ -153,7 +157,9 @@ def test_nested_parameters_are_reached_by_name(selector):
     assert repr(copy) == repr(selector)
     part = "relevance" if isinstance(selector, RankSelector) else "search"
     before = repr(getattr(selector, part))
-    copy.set_params(**{f"{part}__{'missing' if part == 'relevance' else 'fixed'}": "distribute" if part == "relevance" else [2]})
+    copy.set_params(
+        **{f"{part}__{'missing' if part == 'relevance' else 'fixed'}": "distribute" if part == "relevance" else [2]}
+    )
     assert repr(getattr(selector, part)) == before
     assert repr(getattr(copy, part)) != before
 
@@ -165,7 +171,9 @@ def test_the_type_stub_is_what_the_registry_writes(package):
 
 
 def test_an_unknown_name_is_refused_with_the_closest_and_the_whole_list():
-    with pytest.raises(ValueError, match=r"tamiz\.search has no 'foward' \(did you mean 'forward'\?\); it has forward, backward"):
+    with pytest.raises(
+        ValueError, match=r"tamiz\.search has no 'foward' \(did you mean 'forward'\?\); it has forward, backward"
+    ):
         search.registry["foward"]
 
 

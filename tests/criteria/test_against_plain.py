@@ -65,7 +65,8 @@ def test_the_entropy_family_equals_its_definitions(relevance, missing, rule, wei
         weight = table.weight.astype(float) if weighted else None
         measure = MEASURES[relevance]
         expected = [
-            measure(plain.contingency_table(column, table.classes, weight, missing)) for column in coded(table, rule, weight)
+            measure(plain.contingency_table(column, table.classes, weight, missing))
+            for column in coded(table, rule, weight)
         ]
         selector = RankSelector(relevance(missing=missing, discretization=rule))
         ours = selector.fit(table.frame(), table.target(), sample_weight=weight).scores_
@@ -159,7 +160,7 @@ def test_fisher_score_is_infinite_where_classes_differ_and_are_constant_within()
 
 
 def test_fisher_score_refuses_a_numeric_target():
-    with pytest.raises(ValueError, match="FisherScore needs classes; the target 'target' is a number. Use Variance"):
+    with pytest.raises(ValueError, match=r"FisherScore needs classes; the target 'target' is a number\. Use Variance"):
         RankSelector(FisherScore()).fit([[1.0], [2.0], [4.0]], [0.5, 0.25, 1.5])
 
 

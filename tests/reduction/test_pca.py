@@ -273,9 +273,33 @@ def test_a_table_without_a_usable_column_is_refused_with_the_reason():
         PCA(1).fit(pd.DataFrame({"name": [f"n{k}" for k in range(20)]}))
 
 
-def test_columns_that_take_no_part_are_passed_over():
+def test_columns_that_take_no_part_are_passed_over_and_told():
     frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"]).assign(name=[f"n{k}" for k in range(10)])
-    np.testing.assert_array_equal(PCA(2).fit(frame).embedding_, PCA(2).fit(frame[["x", "y"]]).embedding_)
+    with pytest.warns(TamizWarning, match="1 of 3 columns takes no part: name"):
+        wide = PCA(2).fit(frame)
+    np.testing.assert_array_equal(wide.embedding_, PCA(2).fit(frame[["x", "y"]]).embedding_)
+
+
+def test_rows_alone_and_together_are_placed_alike_to_the_bit():
+    X = np.random.default_rng(0).normal(size=(300, 200))
+    pca = PCA(2).fit(X)
+    together = pca.transform(X)
+    np.testing.assert_array_equal(together, pca.embedding_)
+    for size in (1, 7, 100):
+        np.testing.assert_array_equal(pca.transform(X[:size]), together[:size])
+
+
+def test_a_large_common_part_costs_no_digits():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    exact = PCA(3).fit(X).explained_variance_
+    np.testing.assert_allclose(PCA(3).fit(X + 1e8).explained_variance_, exact, rtol=1e-6)
+
+
+def test_another_source_is_compared_by_its_names():
+    frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"])
+    pca = PCA(2).fit(open_source(frame))
+    with pytest.raises(ValueError, match="Column 0 of the source is 'y', but in fit it was 'x'"):
+        pca.transform(open_source(frame[["y", "x"]]))
 
 
 def test_a_source_keeps_its_target_and_weight_out_of_the_map():

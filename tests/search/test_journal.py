@@ -164,20 +164,25 @@ def test_the_journal_of_another_search_is_refused_and_left_as_it_was(tmp_path, d
 def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"notes\.txt is the journal of another search, table or merit.* Name another file"):
+    with pytest.raises(
+        DataError, match=r"notes\.txt is the journal of another search, table or merit.* Name another file"
+    ):
         searched(path)
     assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    "line", ["three 0x1p-1", "3 0x1p-1 what", "3", "= 1 two", "= 8", "8 0x1p-1", "-1 0x1p-1", "", "3 0,5", "3 4 - 0x1p-1"]
+    "line",
+    ["three 0x1p-1", "3 0x1p-1 what", "3", "= 1 two", "= 8", "8 0x1p-1", "-1 0x1p-1", "", "3 0,5", "3 4 - 0x1p-1"],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     path = tmp_path / "journal"
     searched(path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:4], line, *lines[4:]]) + "\n")
-    with pytest.raises(DataError, match=rf"journal, line 5: {re.escape(repr(line))} is no line of a journal\. Delete the file"):
+    with pytest.raises(
+        DataError, match=rf"journal, line 5: {re.escape(repr(line))} is no line of a journal\. Delete the file"
+    ):
         searched(path)
 
 

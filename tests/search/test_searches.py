@@ -133,8 +133,14 @@ def test_fixed_columns_are_in_every_set_and_excluded_ones_in_none(search):
 
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
 def test_a_search_begins_at_its_start(search):
-    archive = search_in(search(start=[1, 2], fixed=[4], excluded=[2]), Quadratic(0, 6), 6)
+    archive = search_in(search(start=[1], fixed=[4], excluded=[2]), Quadratic(0, 6), 6)
     assert sets_of(archive)[0] == (1, 4)
+
+
+@pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
+def test_a_start_that_takes_no_part_is_refused(search):
+    with pytest.raises(ValueError, match="Column 'x2' is to start with, but takes no part"):
+        search_in(search(start=[1, 2], excluded=[2]), Quadratic(0, 6), 6)
 
 
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
@@ -207,5 +213,7 @@ def test_a_size_that_cannot_be_is_refused(n_features, message):
 
 
 def test_a_size_above_the_columns_that_can_be_chosen_is_refused():
-    with pytest.raises(ValueError, match="exceeds the 4 columns of the table, of which 3 can be chosen; ask for at most 3"):
+    with pytest.raises(
+        ValueError, match="exceeds the 4 columns of the table, of which 3 can be chosen; ask for at most 3"
+    ):
         problem_of(Forward(excluded=[0]), 4, 4)

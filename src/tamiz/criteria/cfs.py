@@ -84,6 +84,8 @@ class CFS(Merit):
         check_choice("missing", self.missing, MISSING)
         if self.association is not None and self.missing != "distribute":
             raise ValueError(f"missing={self.missing!r} is for the default association; give it to the one you pass.")
+        if self.association is not None and not isinstance(self.association, Association):
+            raise TypeError(f"CFS takes an association such as SymmetricUncertainty(), got {self.association!r}.")
         self._association(schema).check(schema)
 
     def _association(self, schema: Schema) -> Association:
@@ -115,12 +117,15 @@ class _CFSEvaluator(Evaluator):
         self._diagonal = np.zeros(n_columns)
         self._diagonal[used] = pairs.own(used)
         self._row_of: dict[int, Floats] = {}
-        check_memory(
-            8.0 * n_columns * len(used), f"The matrix of {len(used):,} x {n_columns:,} associations",
-            "Keep fewer columns first, with RankSelector.",
-        )  # fmt: skip
 
     def _rows(self, columns: NDArray[np.intp]) -> list[Floats]:
+        n_new = sum(column not in self._row_of for column in columns.tolist())
+        if n_new:
+            check_memory(
+                8.0 * n_new * len(self._target),
+                f"{n_new:,} rows of {len(self._target):,} associations",
+                "Keep fewer columns first, with RankSelector, or search forward.",
+            )
         for column in columns.tolist():
             if column not in self._row_of:
                 self._row_of[column] = self._row(column)

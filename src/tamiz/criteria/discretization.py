@@ -23,6 +23,8 @@ class Coder:
     """
 
     def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, owner: str) -> None:
+        if not isinstance(rule, Discretization):
+            raise TypeError(f"{owner} takes a discretization such as MDL() or EqualFrequency(10), got {rule!r}.")
         self._schema = schema
         self._with_target = with_target and schema.target is not None
         numbers = schema.numeric

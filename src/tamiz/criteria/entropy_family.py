@@ -11,10 +11,11 @@ import numpy as np
 from tamiz.criteria.base import Known, Relevance
 from tamiz.criteria.discretization import MDL, Coder, Discretization, EqualFrequency
 from tamiz.kernels.tables import table_entropies
+from tamiz.parallel import n_threads
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.tables import ContingencyTables
-from tamiz.validation import check_choice
+from tamiz.validation import check_choice, check_memory
 
 Missing = Literal["distribute", "category"]
 MISSING: tuple[Missing, ...] = ("distribute", "category")
@@ -50,7 +51,15 @@ class TableRelevance(Relevance):
         return Coder(self.discretization or MDL(), schema, with_target=True, owner=type(self).__name__)
 
     def _tables(self, coder: Coder, known: Known, schema: Schema) -> ContingencyTables:
-        return ContingencyTables([(int(j), schema.n_columns) for j in schema.used], coder.coding(known))
+        coding = coder.coding(known)
+        pairs = [(int(j), schema.n_columns) for j in schema.used]
+        cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
+        check_memory(
+            8.0 * cells * (2 * n_threads() + 2),
+            f"The contingency tables of {len(pairs):,} columns and {coding.sizes[schema.n_columns]:,} classes",
+            "Leave out columns of very many values with kinds.",
+        )
+        return ContingencyTables(pairs, coding)
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
         """Return cut points, then the tables."""

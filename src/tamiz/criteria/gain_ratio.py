@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from tamiz.criteria.entropy_family import TableRelevance, divide
 from tamiz.statistics.base import Floats
 
@@ -46,4 +48,4 @@ class GainRatio(TableRelevance):
     unit: ClassVar[str] = ""
 
     def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:  # noqa: ARG002 - one signature for all
-        return divide(mutual, column)
+        return np.minimum(divide(mutual, column), 1.0)

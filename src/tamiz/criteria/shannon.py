@@ -13,7 +13,7 @@ from tamiz.criteria.discretization import Coder, Discretization, EqualWidth
 from tamiz.criteria.entropy_family import MISSING, Missing
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
-from tamiz.sources.vectors import code_vector
+from tamiz.sources.vectors import code_vector, weight_vector
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.tables import LevelCounts
 from tamiz.validation import check_choice
@@ -107,5 +107,7 @@ def entropy(values: ArrayLike, *, sample_weight: ArrayLike | None = None) -> flo
     codes, size = code_vector(values, "values")
     if len(codes) == 0:
         raise DataError("entropy needs at least 1 value, got none.")
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[codes >= 0]
-    return _bits(np.bincount(codes[codes >= 0], weight, size).astype(np.float64))
+    present = codes >= 0
+    return _bits(
+        np.bincount(codes[present], weight_vector(sample_weight, len(codes))[present], size).astype(np.float64)
+    )

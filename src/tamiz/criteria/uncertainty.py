@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tamiz import parallel
 from tamiz.criteria.base import Association, Gather, Known, Pairs
-from tamiz.criteria.entropy_family import Missing, TableRelevance, divide
+from tamiz.criteria.entropy_family import MISSING, Missing, TableRelevance, divide
+from tamiz.exceptions import DataError
 from tamiz.kernels import tables as kernels
 from tamiz.sources.schema import Schema
-from tamiz.sources.vectors import code_vector
+from tamiz.sources.vectors import code_vector, weight_vector
 from tamiz.statistics.base import Floats
-from tamiz.statistics.tables import CodedRows
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.tables import MOST_CODES, CodedRows
 from tamiz.validation import check_choice, check_memory
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
@@ -74,7 +76,9 @@ class SymmetricUncertainty(TableRelevance, Association):
         coder = self._coder(schema)
         while wanted := coder.requires(known):
             known.add(gather(*wanted))
-        wanted_rows = CodedRows((*map(int, schema.used), schema.n_columns), coder.coding(known))
+        coding = coder.coding(known)
+        _check_sizes(coding, schema)
+        wanted_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
         # As they come, put together, and as bits.
         check_memory(
             3.0 * wanted_rows.row_bytes * schema.n_rows,
@@ -83,6 +87,23 @@ class SymmetricUncertainty(TableRelevance, Association):
         )
         (rows,) = gather(wanted_rows)
         return _CodedPairs(rows, distribute=self.missing == "distribute")
+
+
+def _check_sizes(coding: Coding, schema: Schema) -> None:
+    """Refuse columns of more values than a code can have, and pairs whose table would not fit."""
+    largest = sorted(schema.used.tolist(), key=lambda j: -coding.sizes[j])[:2]
+    for j in largest:
+        if coding.sizes[j] > MOST_CODES:
+            raise DataError(
+                f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values, and pairs of columns are counted for up to "
+                f"{MOST_CODES:,}. Leave it out: kinds={{{schema.columns[j].name!r}: 'text'}}."
+            )
+    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, schema.n_columns)), reverse=True)
+    check_memory(
+        8.0 * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
+        f"The table of a pair of columns of {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
+        "Leave out columns of very many values with kinds.",
+    )
 
 
 class _CodedPairs(Pairs):
@@ -166,12 +187,11 @@ def symmetric_uncertainty(
     >>> symmetric_uncertainty(["a", "a", "b", "b"], [1, 1, 2, 2])
     1.0
     """
-    check_choice("missing", missing, ("distribute", "category"))
+    check_choice("missing", missing, MISSING)
     first, size_a = code_vector(a, "a")
     second, size_b = code_vector(b, "b")
     if len(first) != len(second):
         raise ValueError(f"a has {len(first)} values and b {len(second)}; they must be of the same rows.")
     table = np.zeros((size_a + 1, size_b + 1))
-    weight = np.ones(len(first)) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-    kernels.count_weighted(first, second, weight, table)
+    kernels.count_weighted(first, second, weight_vector(sample_weight, len(first)), table)
     return float(kernels.table_uncertainty(table, missing == "distribute", np.zeros(3)))

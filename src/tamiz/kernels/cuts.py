@@ -96,7 +96,9 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
     entropy_left = surplus(best_left, known) / n_left
     entropy_right = surplus(right, known) / right.sum()
     gain = (before - best) / n
-    delta = np.log2(3.0**k - 2.0) - (k * before / n - k_left * entropy_left - k_right * entropy_right)
+    # 3^k is beyond the largest number from k = 647 on, and the 2 beyond its digits long before.
+    all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
+    delta = all_splits - (k * before / n - k_left * entropy_left - k_right * entropy_right)
     if gain > (np.log2(float(n_cuts)) + delta) / n:
         return best_row
     return -1

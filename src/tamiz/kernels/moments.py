@@ -8,14 +8,17 @@ from numba.types import float64, int32, void
 from tamiz.kernels import jit, ro, rw
 
 
-@jit(void(ro(float64), ro(int32), ro(float64), rw(float64, 2)), sums=False)
+@jit(void(ro(float64), ro(int32), ro(float64), rw(float64, 2)))
 def class_moments(values, labels, weight, out):
     """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
 
-    NaN counts nowhere; a class without a value has weight 0, mean 0 and extremes of +inf and -inf. Two passes: squares
-    are taken about the mean, since raw sums of squares lose it.
+    NaN counts nowhere; a class without a value has weight 0, mean 0 and extremes of +inf and -inf. Sums are taken from
+    the first value of the class, so that a large common part costs no digits and equal values have no variance; the
+    second pass takes the rounding of the mean out of the squares.
     """
     n_classes = out.shape[0]
+    shift = np.zeros(n_classes)
+    rest = np.zeros(n_classes)
     for c in range(n_classes):
         out[c, 0] = out[c, 1] = out[c, 2] = 0.0
         out[c, 3], out[c, 4] = np.inf, -np.inf
@@ -23,19 +26,23 @@ def class_moments(values, labels, weight, out):
         value = values[r]
         if value == value and weight[r] > 0.0:
             c = labels[r]
+            if out[c, 0] == 0.0:
+                shift[c] = value
             out[c, 0] += weight[r]
-            out[c, 1] += weight[r] * value
+            out[c, 1] += weight[r] * (value - shift[c])
             out[c, 3] = min(out[c, 3], value)
             out[c, 4] = max(out[c, 4], value)
     for c in range(n_classes):
-        if out[c, 3] == out[c, 4]:
-            # Of equal values the mean is the value: what rounding of the sum leaves would be a variance.
-            out[c, 1] = out[c, 3]
-        elif out[c, 0] > 0.0:
-            out[c, 1] /= out[c, 0]
+        if out[c, 0] > 0.0:
+            out[c, 1] = shift[c] + out[c, 1] / out[c, 0]
     for r in range(values.shape[0]):
         value = values[r]
         if value == value and weight[r] > 0.0:
             c = labels[r]
             gap = value - out[c, 1]
             out[c, 2] += weight[r] * gap * gap
+            rest[c] += weight[r] * gap
+    for c in range(n_classes):
+        if out[c, 0] > 0.0:
+            out[c, 1] += rest[c] / out[c, 0]
+            out[c, 2] = max(out[c, 2] - rest[c] * rest[c] / out[c, 0], 0.0)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.kernels.projection import project
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.reduction.encoding import Encoding
 from tamiz.sources.base import Source
@@ -18,7 +19,7 @@ from tamiz.sources.conform import conform
 from tamiz.sources.features import compare, remember
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import SLAB_ROWS, CrossProducts
 from tamiz.validation import check_integer, check_memory
 from tamiz.warn import tell
@@ -114,7 +115,6 @@ class PCA(Reducer):
             A weight of 2 counts as the row twice.
         groups : ignored
         """
-        remember(self, X)
         with parallel.session():
             source = as_source(X, None, sample_weight)
             if source.schema.n_rows < 2:
@@ -129,6 +129,8 @@ class PCA(Reducer):
             )
             self._decompose(source)
             self.embedding_ = self._project(source)
+        remember(self, X)
+        tell(source.schema.left_out)
         if encoding.n_missing:
             tell([f"PCA: {encoding.n_missing:,} missing values were given the mean of their column."])
         if not self.explained_variance_.any():
@@ -142,11 +144,14 @@ class PCA(Reducer):
     def _decompose(self, source: Source) -> None:
         encoding = self._encoding
         q = len(encoding.names)
+        # One for each piece that is under way, and those that the decomposition works on.
         check_memory(
-            24.0 * q * q, f"The cross products of {q:,} coordinates", "Keep fewer columns first, with RankSelector."
+            8.0 * q * q * (2 * parallel.n_threads() + 6),
+            f"The cross products of {q:,} coordinates",
+            "Keep fewer columns first, with RankSelector.",
         )
         (products,) = source.reduce(CrossProducts(encoding.numeric, encoding.levels, encoding.centre))
-        covariance = products.matrix / np.outer(encoding.scale, encoding.scale) / max(encoding.total - 1, 1e-300)
+        covariance = products.matrix / np.outer(encoding.scale, encoding.scale) / (encoding.total - 1)
         total = float(np.trace(covariance))
         values, vectors = linalg.eigh(covariance, subset_by_index=(q - self.n_components_, q - 1))
         vectors = vectors[:, ::-1].T
@@ -161,11 +166,15 @@ class PCA(Reducer):
         self.coordinate_names_ = encoding.names
 
     def _project(self, source: Source) -> Floats:
-        def project(piece: Any) -> Floats:
-            return self._encoding.rows(piece) @ self.components_.T
+        directions = np.ascontiguousarray(self.components_)
+
+        def along(piece: Block) -> Floats:
+            out = np.empty((len(piece.rows), len(directions)))
+            project(np.ascontiguousarray(self._encoding.rows(piece)), directions, out)
+            return out
 
         pieces = (piece for block in source.blocks() for piece in block.pieces(SLAB_ROWS))
-        return np.concatenate(list(parallel.map_blocks(project, pieces)))
+        return np.concatenate(list(parallel.map_blocks(along, pieces)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
         """Find the directions and return the rows along them."""
@@ -194,4 +203,6 @@ class PCA(Reducer):
         """
         check_is_fitted(self)
         points = check_array(X, dtype=np.float64)
+        if points.shape[1] != self.n_components_:
+            raise ValueError(f"X has {points.shape[1]} columns, but {self.n_components_} components were fitted.")
         return np.asarray(points @ self.components_ * self.scale_ + self.mean_)

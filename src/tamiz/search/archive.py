@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +24,7 @@ class Archive:
         The number of the best set among those of an allowed size, None while there is none. A later set is better when it
         exceeds the best by more than `min_gain`; of equal ones the smaller is better, then the one of earlier columns.
     course : list of int
-        The numbers of all sets that were the best at their time.
+        The number of the best set after every step that found a better one.
     stopped : str
         Why the search ended.
     interrupted : bool
@@ -70,17 +71,21 @@ class Archive:
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns), dtype=bool)
 
     def batches(self) -> Iterator[Candidates]:
-        """Yield the sets as they were evaluated together."""
-        for _, packed, candidates in self._batches:
-            parents = np.unpackbits(packed, axis=1, count=self.n_columns).astype(bool)
-            yield Candidates(parents, candidates.parent, candidates.starts, candidates.flipped)
+        """Return the sets as they were evaluated together."""
+        return map(self._unpacked, range(len(self._batches)))
+
+    def _unpacked(self, place: int) -> Candidates:
+        _, packed, candidates = self._batches[place]
+        parents = np.unpackbits(packed, axis=1, count=self.n_columns).astype(bool)
+        return Candidates(parents, candidates.parent, candidates.starts, candidates.flipped)
 
     def mask(self, number: int) -> Masks:
         """Return one evaluated set."""
-        for (start, _, _), batch in zip(self._batches, self.batches(), strict=True):
-            if start <= number < start + len(batch):
-                return batch[np.array([number - start])].masks()[0]
-        raise IndexError(f"There is no evaluation {number}; there are {len(self)}.")
+        if not 0 <= number < len(self):
+            raise IndexError(f"There is no evaluation {number}; there are {len(self)}.")
+        place = bisect_right(self._batches, number, key=lambda batch: batch[0]) - 1
+        batch = self._unpacked(place)
+        return batch[np.array([number - self._batches[place][0]])].masks()[0]
 
     def keys(self, candidates: Candidates) -> list[bytes]:
         """Return what candidates are known by."""
@@ -115,9 +120,11 @@ class Archive:
             if self._is_better(candidates, c, int(sizes[c]), float(merits[c])):
                 self.best, self.best_merit, gained = start + c, float(merits[c]), True
                 self._best_set = int(sizes[c]), candidates[np.array([c])].masks()[0]
-                self.course.append(self.best)
         if allowed.any() and len(merits):
             self.last_gain = None if np.isinf(before) else float(merits[allowed].max() - before)
+        if gained:
+            assert self.best is not None
+            self.course.append(self.best)
         self.stale_steps = 0 if gained else self.stale_steps + 1
 
     def _is_better(self, candidates: Candidates, c: int, size: int, merit: float) -> bool:

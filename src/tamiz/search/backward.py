@@ -67,4 +67,8 @@ class Backward(Search):
                 return "every further drop lowers the merit"
             mask[units[best]] = False
             merit = merits[best]
-        return "the size asked for is reached" if problem.sized else "every column is out"
+        return (
+            "the size asked for is reached"
+            if problem.sized and mask.sum() == problem.least
+            else "no column is left to drop"
+        )

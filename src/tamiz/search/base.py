@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -98,10 +99,15 @@ class Search(BaseEstimator, ABC):
             raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but takes no part in this table.")
         excluded |= unused
         least, most = _sizes(n_features, int((~excluded).sum()), n)
-        least, most = max(least, int(fixed.sum())), max(most, int(fixed.sum()))
+        n_fixed = int(fixed.sum())
+        if n_fixed > most:
+            raise ValueError(f"{n_fixed} columns are fixed, but n_features={n_features}; ask for at least {n_fixed}.")
+        least = max(least, n_fixed)
         start = None
         if self.start is not None:
-            start = (_mask(self.start, names, "start") | fixed) & ~excluded
+            start = _mask(self.start, names, "start") | fixed
+            if (both := np.flatnonzero(start & excluded)).size:
+                raise ValueError(f"Column {names[both[0]]!r} is to start with, but takes no part.")
         units = self._units(names, fixed, excluded)
         return Problem(n, least, most, n_features is not None, fixed, excluded, start, units)
 
@@ -110,6 +116,8 @@ class Search(BaseEstimator, ABC):
         grouped = np.zeros(len(names), dtype=bool)
         for group in self.groups or ():
             mask = _mask(group, names, "groups")
+            if not mask.any():
+                raise ValueError("groups has a group of no columns.")
             if (twice := np.flatnonzero(mask & grouped)).size:
                 raise ValueError(f"Column {names[twice[0]]!r} is in two groups.")
             if (mask & (fixed | excluded)).any() and not (mask <= (fixed | excluded)).all():
@@ -130,6 +138,8 @@ def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
             if column not in names:
                 raise ValueError(f"{role} names {column!r}, which is no column{suggestion(column, names)}.")
             mask[list(names).index(column)] = True
+        elif isinstance(column, bool) or not isinstance(column, Integral):
+            raise TypeError(f"{role} takes names and whole numbers, got {column!r}.")
         elif not 0 <= column < len(names):
             raise ValueError(f"{role} has column {column}; columns are numbered from 0 to {len(names) - 1}.")
         else:
@@ -140,7 +150,11 @@ def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
 def _sizes(n_features: int | tuple[int, int] | None, n_free: int, n_columns: int) -> tuple[int, int]:
     if n_features is None:
         return 0, n_free
-    low, high = (n_features, n_features) if isinstance(n_features, int | np.integer) else n_features
+    pair = n_features if isinstance(n_features, tuple | list) else (n_features, n_features)
+    whole = [isinstance(size, Integral) and not isinstance(size, bool) for size in pair]
+    if len(pair) != 2 or not all(whole):
+        raise TypeError(f"n_features must be a whole number or a pair (least, most), got {n_features!r}.")
+    low, high = pair
     if not 1 <= low <= high:
         raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
     if high > n_free:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.search.base import Columns, Problem, Search, Walk
+from tamiz.validation import check_integer, check_real
 
 
 class BestFirst(Search):
@@ -67,6 +68,8 @@ class BestFirst(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates, one expansion at a time."""
+        check_integer("stale", self.stale, low=1)
+        check_real("min_gain", self.min_gain, low=0)
         first = problem.fixed.copy() if problem.start is None else problem.start.copy()
         best = (yield Candidates.of(first))[0]
         front = _Front(first, best)

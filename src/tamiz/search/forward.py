@@ -66,4 +66,8 @@ class Forward(Search):
                 return "no further column raises the merit"
             mask[units[best]] = True
             merit = merits[best]
-        return "the size asked for is reached" if problem.sized else "every column is in"
+        return (
+            "the size asked for is reached"
+            if problem.sized and mask.sum() == problem.most
+            else "no column is left to add"
+        )

@@ -20,8 +20,7 @@ def run(
 
     Every set is evaluated once. On Ctrl-C the archive keeps what was found and says so (`interrupted`).
     """
-    if stop is not None:
-        stop.begin()
+    stop = None if stop is None else stop.begin()
     try:
         candidates = next(walk)
         while True:

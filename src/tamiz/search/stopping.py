@@ -14,8 +14,9 @@ from tamiz.validation import check_integer, check_real
 class Stopping(BaseEstimator, ABC):
     """A rule for stopping; `a | b` stops when either does."""
 
-    def begin(self) -> None:
-        """Take note that the search begins."""
+    def begin(self) -> Stopping:
+        """Return the rule for one run: itself, where it holds nothing of the run."""
+        return self
 
     @abstractmethod
     def reason(self, archive: Archive) -> str | None:
@@ -36,10 +37,9 @@ class AnyOf(Stopping):
         self.first = first
         self.second = second
 
-    def begin(self) -> None:
-        """Start both."""
-        self.first.begin()
-        self.second.begin()
+    def begin(self) -> Stopping:
+        """Return both begun."""
+        return AnyOf(self.first.begin(), self.second.begin())
 
     def reason(self, archive: Archive) -> str | None:
         """Return the first reason there is."""
@@ -72,14 +72,25 @@ class Seconds(Stopping):
     def __init__(self, most: float) -> None:
         self.most = most
 
-    def begin(self) -> None:
-        """Start the clock."""
-        check_real("most", self.most, low=0)
-        self._begun = time.monotonic()
+    def begin(self) -> Stopping:
+        """Return a rule whose clock runs."""
+        return _Deadline(self.most, time.monotonic() + check_real("most", self.most, low=0))
+
+    def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - before the run no time has passed
+        """Return None: the clock runs in what `begin` returns."""
+        return None
+
+
+class _Deadline(Stopping):
+    """Stop when a moment is past."""
+
+    def __init__(self, most: float, moment: float) -> None:
+        self.most = most
+        self.moment = moment
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
         """Return a reason when the time is over."""
-        return f"{self.most:g} seconds have passed" if time.monotonic() - self._begun >= self.most else None
+        return f"{self.most:g} seconds have passed" if time.monotonic() >= self.moment else None
 
 
 class Stale(Stopping):

@@ -31,7 +31,7 @@ def conform(X: Any, schema: Schema) -> Source:
     for j in schema.used.tolist():
         column, raw = schema.columns[j], load(names[j])
         if column.is_number:
-            values[j], _ = to_numbers(raw, lambda at: f"row {at}")
+            values[j], _ = to_numbers(raw, lambda at: f"row {at}", column.kind)
             refuse_infinite(values[j], column.name, lambda at: f"row {at}")
         else:
             values[j] = level_codes(raw, column.levels)

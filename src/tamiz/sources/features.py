@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.memory import check_matrix, is_frame
 
@@ -23,6 +24,19 @@ def remember(estimator: Any, X: Any) -> None:
 
 def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
     """Refuse rows of other columns than those of fit; sparse ones are left to the reader's own words."""
-    if isinstance(X, Source) or sparse.issparse(X):
+    if sparse.issparse(X):
+        return
+    if isinstance(X, Source):
+        _compare_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
     validate_data(estimator, X if is_frame(X) else check_matrix(X), reset=reset, skip_check_array=True)
+
+
+def _compare_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
+    if len(names) != n_fitted:
+        raise DataError(f"The source has {len(names)} columns, but {n_fitted} were there in fit.")
+    for j, name in enumerate(names if fitted is not None else ()):
+        if name != fitted[j]:
+            raise DataError(
+                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}; put them in that order."
+            )

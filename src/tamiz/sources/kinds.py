@@ -22,6 +22,8 @@ MOST_INTEGER_CLASSES = 20
 FEWEST_ID_ROWS = 10
 # Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
 FEWEST_TEXT_LEVELS = 20
+# The square of a larger number, summed over many rows, is no longer finite.
+LARGEST_NUMBER = 1e150
 
 # Looking for each word in turn is faster than counting, for so few.
 _FEW_WORDS = 32
@@ -37,15 +39,18 @@ class Encoded:
     values: NDArray[Any] | None
 
 
-def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str]) -> Encoded:
-    """Give a feature its kind. `row` words a position for a message: "line 12" or "row 11"."""
+def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str], *, has_name: bool = True) -> Encoded:
+    """Give a feature its kind. `row` words a position for a message: "line 12" or "row 11".
+
+    Without a name of the user's, no column is taken for an id.
+    """
     kind = override or raw.kind
     if kind in ("text", "id"):
         missing = _n_missing(raw)
         return Encoded(Column(raw.name, kind, n_missing=missing, left_out=f"declared as {kind}"), None)
     if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
-        return _encode_levels(raw, kind, guessed=kind is None)
-    return _encode_numbers(raw, kind, row, guessed=kind is None)
+        return _encode_levels(raw, kind, guessed=kind is None, has_name=has_name)
+    return _encode_numbers(raw, kind, row, guessed=kind is None and has_name)
 
 
 def encode_target(raw: RawColumn, override: Kind | None, row: Callable[[int], str]) -> Encoded:
@@ -58,9 +63,9 @@ def encode_target(raw: RawColumn, override: Kind | None, row: Callable[[int], st
     encoded = _encode_numbers(raw, kind, row, guessed=False)
     values = encoded.values
     assert values is not None
-    if kind is None and encoded.column.kind == "numeric":
+    if kind is None and encoded.column.kind == "numeric" and not _is_temporal(raw.values):
         distinct = np.unique(values[~np.isnan(values)])
-        if len(distinct) <= MOST_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
+        if _n_different(raw.values, distinct) <= MOST_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
             return _encode_levels(raw, "categorical", guessed=False)
     return encoded
 
@@ -75,26 +80,42 @@ def _is_number(values: NDArray[np.float64] | pa.Array) -> bool:
     )  # fmt: skip
 
 
+def _is_temporal(values: NDArray[np.float64] | pa.Array) -> bool:
+    return not isinstance(values, np.ndarray) and bool(pa.types.is_temporal(values.type))
+
+
+def _n_different(values: NDArray[np.float64] | pa.Array, distinct: NDArray[np.float64]) -> int:
+    """Return how many values differ; whole numbers above 2**53 may be one as float64 that are several."""
+    if isinstance(values, np.ndarray) or not pa.types.is_integer(values.type):
+        return len(distinct)
+    return int(pc.count_distinct(values, mode="only_valid").as_py())
+
+
 def _n_missing(raw: RawColumn) -> int:
+    if raw.words is not None:
+        nothing = [code for code, word in enumerate(raw.words) if word is None]
+        return int(np.count_nonzero((raw.values < 0) | np.isin(raw.values, nothing)))
     return int(np.isnan(raw.values).sum()) if isinstance(raw.values, np.ndarray) else int(raw.values.null_count)
 
 
 def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str], *, guessed: bool) -> Encoded:
-    numbers, is_date = to_numbers(raw, row)
+    numbers, is_date = to_numbers(raw, row, kind)
     n_missing = refuse_infinite(numbers, raw.name, row)
     kind = kind or ("date" if is_date else "numeric")
     return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
 
 
 def refuse_infinite(numbers: NDArray[np.float64], name: str, row: Callable[[int], str]) -> int:
-    """Refuse infinities, naming the first, and return how many numbers are missing."""
-    n_missing = len(numbers) - int(np.count_nonzero(np.isfinite(numbers)))
-    if n_missing and np.isinf(numbers).any():
-        at = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise DataError(
-            f"{row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
-            "Leave the value empty if it is not known, or replace it."
-        )
+    """Refuse infinities and numbers near them, naming the first, and return how many numbers are missing."""
+    n_missing = len(numbers) - int(np.count_nonzero(np.abs(numbers) <= LARGEST_NUMBER))
+    if n_missing and (bad := np.flatnonzero(np.abs(numbers) > LARGEST_NUMBER)).size:
+        at = int(bad[0])
+        if np.isinf(numbers[at]):
+            raise DataError(
+                f"{row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
+                "Leave the value empty if it is not known, or replace it."
+            )
+        raise DataError(f"{row(at)}, column {name}: {numbers[at]} is too large to be squared; change the unit.")
     return n_missing
 
 
@@ -122,8 +143,11 @@ def _id_reason(name: str, numbers: NDArray[np.float64]) -> str | None:
     return None
 
 
-def to_numbers(raw: RawColumn, row: Callable[[int], str]) -> tuple[NDArray[np.float64], bool]:
-    """Return the values as float64 with NaN for missing, and whether they are dates (seconds since 1970)."""
+def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = None) -> tuple[NDArray[np.float64], bool]:
+    """Return the values as float64 with NaN for missing, and whether they are dates (seconds since 1970).
+
+    Durations and times of day are seconds too. Text is read as numbers, or as dates where that is the kind.
+    """
     values = raw.values
     if raw.words is not None:
         values = pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), pa.array(raw.words, pa.string()))
@@ -133,18 +157,35 @@ def to_numbers(raw: RawColumn, row: Callable[[int], str]) -> tuple[NDArray[np.fl
         values = values.dictionary_decode()
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan), False
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if is_text and kind == "date":
+        values, is_text = _parse_dates(raw.name, values, row), False
     if pa.types.is_temporal(values.type):
-        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-            micros = values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-            return _with_nan(micros.cast(pa.float64(), safe=False)) / 1e6, True
-        return _with_nan(values.cast(pa.int64()).cast(pa.float64(), safe=False)), False
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        is_date = pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)
+        span = pa.time64("us") if pa.types.is_time(values.type) else pa.duration("us")
+        micros = values.cast(pa.timestamp("us") if is_date else span, safe=False).cast(pa.int64())
+        return _with_nan(micros.cast(pa.float64(), safe=False)) / 1e6, is_date
+    if is_text:
         return _parse_numbers(raw.name, values, row), False
     return _with_nan(values.cast(pa.float64(), safe=False)), False
 
 
 def _with_nan(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _parse_dates(name: str, values: pa.Array, row: Callable[[int], str]) -> pa.Array:
+    values = pc.utf8_trim_whitespace(values)
+    try:
+        return values.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        for at, text in enumerate(values):
+            try:
+                text.cast(pa.timestamp("us"))
+            except pa.ArrowInvalid:
+                word = text.as_py()
+                raise DataError(f"{row(at)}, column {name}: {word!r} is not a date (YYYY-MM-DD).") from None
+        raise
 
 
 def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> NDArray[np.float64]:
@@ -166,7 +207,7 @@ def _reads_as_number(text: str) -> bool:
     return "_" not in text
 
 
-def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encoded:
+def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name: bool = True) -> Encoded:
     codes, present = _observed(raw)
     levels = sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
@@ -175,7 +216,9 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
         return Encoded(
             Column(raw.name, kind or "categorical", n_missing=n, constant=True, left_out="no value is present"), None
         )
-    if guessed and (reason := _text_reason(raw.name, levels, n - n_missing)):
+    if kind == "boolean" and len(levels) > 2:
+        raise DataError(f"Column {raw.name} has {len(levels):,} values; a boolean has 2. Say 'categorical'.")
+    if guessed and (reason := _text_reason(raw.name, levels, n - n_missing, has_name=has_name)):
         return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
@@ -184,8 +227,10 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool) -> Encod
     return Encoded(column, _recode(codes, present, levels))
 
 
-def _text_reason(name: str, levels: list[str], n_present: int) -> tuple[Kind, str] | None:
+def _text_reason(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
     if len(levels) == n_present and n_present >= FEWEST_ID_ROWS:
+        if not has_name:
+            return "text", "every value is another one"
         prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2 and not _ID_NAME.search(
             name
         )
@@ -247,9 +292,7 @@ def level_text(value: Any) -> str | None:
     """Return the text that a value has as a level, None for a missing one."""
     if value is None:
         return None
-    if isinstance(value, bool):
-        return str(value)
-    return _number_text(value) if isinstance(value, int | float) else str(value)
+    return _number_text(value) if isinstance(value, float) else str(value)
 
 
 def _number_text(value: float) -> str:

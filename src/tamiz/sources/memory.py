@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -19,8 +19,21 @@ from tamiz.sources.table import Roles, TableSource, build
 
 def is_frame(data: Any) -> bool:
     """Whether narwhals takes it for a data frame."""
-    native = nw.from_native(data, pass_through=True, allow_series=False)
+    try:
+        native = nw.from_native(data, pass_through=True, allow_series=False)
+    except nw.exceptions.DuplicateError:
+        raise DataError(f"Column {_twice(data)!r} occurs twice; give every column a name of its own.") from None
     return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def _twice(data: Any) -> str:
+    """Return the first name that occurs twice among the columns of a frame of pandas or Arrow."""
+    seen: set[str] = set()
+    for name in map(str, getattr(data, "column_names", data.columns)):
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
 
 
 def column_of(values: Any, name: str) -> RawColumn:
@@ -32,7 +45,7 @@ def column_of(values: Any, name: str) -> RawColumn:
         series = series[series.columns[0]]
     if isinstance(series, nw.Series):
         return _from_series(str(series.name) if series.name not in (None, "") else name, series)
-    array = np.asarray(values)
+    array = _unmasked(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -48,28 +61,19 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         _check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
         place = {name: j for j, name in enumerate(names)}
-        if not frame.implementation.is_pandas():
-            return names, lambda name: _from_series(name, frame[:, place[name]])
-        # pandas hands out its codes as they are; the way through Arrow copies and costs ten times as much.
-        native = [series for _, series in frame.to_native().items()]
-        dtypes = list(frame.schema.values())
-
-        def load(name: str) -> RawColumn:
-            if isinstance(dtypes[place[name]], nw.Categorical | nw.Enum) and hasattr(
-                native[place[name]].array, "codes"
-            ):
-                values = native[place[name]].array
-                return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))
-            return _from_series(name, nw.from_native(native[place[name]], series_only=True))
-
-        return names, load
+        return names, lambda name: _from_series(name, frame[:, place[name]])
     array = check_matrix(data)
     return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
 
 
 def check_matrix(data: Any) -> NDArray[Any]:
     """Return data as an array of rows and columns."""
-    array = data if isinstance(data, np.ndarray) else np.asarray(data)
+    if isinstance(data, str | Mapping):
+        way_out = "open_source takes a file's name" if isinstance(data, str) else "pandas.DataFrame(data) makes one"
+        raise TypeError(f"A table must be an array or a data frame, got a {type(data).__name__}; {way_out}.")
+    if isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series):
+        raise ValueError("Expected a table, got a Series, which is one column; its to_frame() is a table.")
+    array = _unmasked(data)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: a table has "
@@ -81,16 +85,26 @@ def check_matrix(data: Any) -> NDArray[Any]:
     return array
 
 
+def _unmasked(data: Any) -> NDArray[Any]:
+    """Return data as a plain array; what a masked array hides is missing."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return np.asarray(data)
+    if data.dtype.kind in "fiu":
+        return np.asarray(data.astype(np.float64).filled(np.nan))
+    return np.asarray(data.astype(object).filled(None))
+
+
 def open_frame(data: Any, roles: Roles) -> TableSource:
     """Open a data frame."""
     opened = nw.from_native(data, allow_series=False)
     frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
     names, load = raw_columns(frame)
-    native = dict(zip(names, frame.columns, strict=True))
+    place = {name: j for j, name in enumerate(names)}
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        part = frame.select([native[name] for name in wanted])
-        return (part if len(rows) == len(part) else part[rows.tolist(), :]).to_native()
+        # By position: not every frame's names are text.
+        part = frame[:, [place[name] for name in wanted]]
+        return (part if not wanted or len(rows) == len(part) else part[rows.tolist(), :]).to_native()
 
     return build(names, load, roles, frame_of)
 
@@ -101,11 +115,13 @@ def open_array(data: Any, roles: Roles) -> TableSource:
     names, load = raw_columns(array)
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        return array[:, [int(name[1:]) for name in wanted]][rows]
+        given = data if isinstance(data, np.ndarray) else array
+        return given[:, [int(name[1:]) for name in wanted]][rows]
 
-    if array.dtype.kind in "fiu" and roles.kinds is None:
+    by_name = isinstance(roles.target, str) or isinstance(roles.weight, str)
+    if array.dtype.kind in "fiu" and roles.kinds is None and not by_name:
         return _open_numbers(array, names, roles, frame_of)
-    return build(names, load, roles, frame_of)
+    return build(names, load, roles, frame_of, has_names=False)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of: Any) -> TableSource:
@@ -120,7 +136,6 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     for j, name in enumerate(names):
         column = numbers[:, j]
         n_missing = refuse_infinite(column, name, lambda at: f"row {int(frame.row_numbers[at])}")
-        # Columns without names are not searched for ids: whoever passes a matrix means all of it.
         columns.append(number_column(name, "numeric", column, n_missing, guessed=False))
     told = frame.schema
     schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
@@ -139,9 +154,15 @@ def _check_shape(n_rows: int, n_columns: int) -> None:
 
 def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
     dtype = series.dtype
+    if isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
     if dtype.is_float():
         return RawColumn(name, np.asarray(series.to_numpy(), dtype=np.float64))
     if isinstance(dtype, nw.Categorical | nw.Enum):
+        values = getattr(series.to_native(), "array", None)
+        if hasattr(values, "codes"):
+            # pandas hands out its codes as they are; the way through Arrow copies and costs ten times as much.
+            return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))
         return RawColumn(name, _chunk(series.to_arrow()), "categorical")
     if isinstance(dtype, nw.Object | nw.Unknown):
         return _from_array(name, series.to_numpy())
@@ -153,19 +174,30 @@ def _chunk(values: Any) -> pa.Array:
 
 
 def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
+    if array.dtype.kind in "iu" and _is_beyond_float(array):
+        return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
     if array.dtype.kind in "fiu":
         return RawColumn(name, np.ascontiguousarray(array, dtype=np.float64))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    if array.dtype.kind in "mM":
+        return from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[us]")))
     values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
     try:
         return from_arrow(name, pa.array(values))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
 
 
+def _is_beyond_float(array: NDArray[Any]) -> bool:
+    """Whether whole numbers are so large that several of them are one as float64."""
+    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > 2**53
+
+
 def _is_missing(value: Any) -> bool:
-    return value is None or value is nw.Unknown or (isinstance(value, float) and value != value) or str(value) == "<NA>"
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.generic) and bool(value != value)
 
 
 def from_arrow(name: str, values: pa.Array) -> RawColumn:
@@ -178,6 +210,8 @@ def from_arrow(name: str, values: pa.Array) -> RawColumn:
             f"Column {name}: values of type {kind} cannot be used; every argument must be a string or a number, a "
             "boolean or a date. Leave the column out or turn it into one of these."
         )
+    if pa.types.is_interval(kind):
+        raise DataError(f"Column {name}: values of type {kind} cannot be used; cast it.")
     if pa.types.is_string_view(kind):
         values = values.cast(pa.string())
     return RawColumn(name, values)

@@ -9,7 +9,6 @@ from typing import Any
 
 from scipy import sparse
 
-from tamiz.exceptions import DataError
 from tamiz.sources import registry
 from tamiz.sources.base import Source
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
@@ -56,14 +55,12 @@ def open_source(
     >>> source.schema.target.levels
     ('a', 'b')
     """
-    roles = Roles(_role(target, "target"), _role(weight, "weight"), kinds)
+    roles = Roles(_role(target, "target"), _role(weight, "weight"), _kinds(kinds))
     if isinstance(data, str | os.PathLike):
         return _open_file(Path(data), roles)
     if sparse.issparse(data):
         raise TypeError("Sparse data are not read yet: pass a dense array, X.toarray().")
-    source = open_frame(data, roles) if is_frame(data) else open_array(data, roles)
-    _check_lengths(source, roles)
-    return source
+    return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
 
 
 def as_source(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
@@ -72,6 +69,15 @@ def as_source(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
         if y is not None or sample_weight is not None:
             raise TypeError("A source has its own target and weights: pass them to open_source, not to fit.")
         return X
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(f"X takes a table, got the name {str(X)!r}: fit on open_source({str(X)!r}, target=...).")
+    if isinstance(y, str):
+        raise TypeError(f"y takes the target's values, got the name {y!r}: fit on open_source(X, target={y!r}).")
+    if isinstance(sample_weight, str):
+        raise TypeError(
+            f"sample_weight takes the weights, got the name {sample_weight!r}: fit on "
+            f"open_source(X, weight={sample_weight!r})."
+        )
     return open_source(X, y, weight=sample_weight)
 
 
@@ -79,13 +85,12 @@ def _role(given: Any, name: str) -> Any:
     return given if given is None or isinstance(given, str) else column_of(given, name)
 
 
-def _check_lengths(source: Source, roles: Roles) -> None:
-    n = source.schema.n_rows + source.schema.n_dropped
-    for role, column in (("target", roles.target), ("weight", roles.weight)):
-        if column is not None and not isinstance(column, str) and len(column) != n:
-            raise DataError(
-                f"The {role} has {len(column)} values and the table {n} rows: inconsistent numbers of samples."
-            )
+def _kinds(given: Any) -> Any:
+    if isinstance(given, Mapping):
+        return {str(name): kind for name, kind in given.items()}
+    if given is None or isinstance(given, str):
+        return given
+    raise TypeError(f"kinds must be a kind or a mapping of names to kinds, got {given!r}.")
 
 
 def _open_file(path: Path, roles: Roles) -> Source:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +14,11 @@ from numpy.typing import NDArray
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
+
+# As many columns left out are named in one sentence.
+_MOST_NAMED = 5
+# What a table writes for a number: neither Python's digits in groups nor the words for what is not finite.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Column:
         The values of a categorical or boolean column, sorted: as numbers where all are numbers, as text otherwise.
     n_missing : int
     constant : bool
-        Whether all present values are equal.
+        Whether every row holds the same value and none is missing, or no value is present at all.
     left_out : str or None
         Why the column takes no part, or None.
     """
@@ -79,6 +86,17 @@ class Schema:
         return [f"{self.n_dropped:,} {rows} without a target left out."] if self.n_dropped else []
 
     @property
+    def left_out(self) -> list[str]:
+        """The sentence that tells of columns that take no part, none where every column does."""
+        out = [f"{column.name} ({column.left_out})" for column in self.columns if column.left_out is not None]
+        if not out:
+            return []
+        verb = "takes" if len(out) == 1 else "take"
+        more = f", and {len(out) - _MOST_NAMED:,} more" if len(out) > _MOST_NAMED else ""
+        named = ", ".join(out[:_MOST_NAMED])
+        return [f"{len(out):,} of {self.n_columns:,} columns {verb} no part: {named}{more}."]
+
+    @property
     def n_columns(self) -> int:
         """Number of columns, those left out among them. As a column's number it stands for the target."""
         return len(self.columns)
@@ -125,7 +143,6 @@ class Schema:
 def sort_levels(levels: Iterable[str]) -> list[str]:
     """Sort levels as numbers where every one is a number, as text otherwise: one order whatever the source."""
     listed = list(levels)
-    try:
+    if all(_NUMBER.fullmatch(level) and math.isfinite(float(level)) for level in listed):
         return sorted(listed, key=lambda level: (float(level), level))
-    except ValueError:
-        return sorted(listed)
+    return sorted(listed)

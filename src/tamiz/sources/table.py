@@ -22,6 +22,9 @@ from tamiz.validation import check_choice
 Keep = Callable[[NDArray[Any]], NDArray[Any]]
 FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
+# Squares and products of sums of weights stay finite and apart from 0 between these.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
+
 
 class TableSource(Source):
     """Encoded columns, one block. Where it can be, a column is the user's own memory; it may be mapped from disk."""
@@ -86,14 +89,17 @@ def build(
     *,
     word_row: Callable[[int], str] = lambda at: f"row {at}",
     keep: Keep = lambda values: values,
+    has_names: bool = True,
 ) -> TableSource:
     """Encode a table column by column.
 
     `load(name)` gives a column whole; it is asked once a column, so that a file larger than memory can be read so.
     `word_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
+    Columns without names are not searched for ids: whoever passes a matrix means all of it.
     """
     check_names(names, roles)
     kinds = _kinds(names, roles)
+    _check_lengths(names, load, roles)
     target, rows, n_dropped = _target(load, roles, kinds, word_row)
 
     def word(at: int) -> str:
@@ -106,7 +112,7 @@ def build(
 
     def encoded(name: str) -> tuple[Encoded, int]:
         raw = load(name) if rows is None else load(name).take(rows)
-        return encode(raw, kinds.get(name), word), len(raw)
+        return encode(raw, kinds.get(name), word, has_name=has_names), len(raw)
 
     columns: list[Column] = []
     values: dict[int, NDArray[Any]] = {}
@@ -117,9 +123,8 @@ def build(
             columns.append(one.column)
             if one.values is not None and one.column.left_out is None:
                 values[j] = keep(one.values)
-    schema = Schema(
-        tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, _notes(target)
-    )
+    notes = (*_notes(target), *_weight_notes(weight))
+    schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
     row_numbers = np.arange(n) if rows is None else rows
     return TableSource(schema, values, target.values if target else None, weight, row_numbers, frame_of)
 
@@ -135,6 +140,20 @@ def check_names(names: Sequence[str], roles: Roles) -> None:
         if isinstance(name, str) and name not in seen:
             listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise DataError(f"There is no column {name!r} for the {role}{suggestion(name, names)}; columns: {listed}.")
+    if isinstance(roles.target, str) and roles.target == roles.weight:
+        raise DataError(f"Column {roles.target!r} cannot be both the target and the weight.")
+
+
+def _check_lengths(names: Sequence[str], load: Callable[[str], RawColumn], roles: Roles) -> None:
+    """Refuse a target or weights beside the table that are not as long as the table, its gaps counted."""
+    beside = {"target": roles.target, "weight": roles.weight}
+    given = {role: len(column) for role, column in beside.items() if isinstance(column, RawColumn)}
+    n_rows = len(load(names[0])) if given and names else 0
+    for role, length in given.items():
+        if length != n_rows:
+            raise DataError(
+                f"The {role} has {length:,} values and the table {n_rows:,} rows: inconsistent numbers of samples."
+            )
 
 
 def _name(role: str | RawColumn | None) -> str | None:
@@ -192,13 +211,31 @@ def _weight(
         return None
     raw = load(roles.weight) if isinstance(roles.weight, str) else roles.weight
     values, _ = to_numbers(raw if rows is None else raw.take(rows), word)
+    total, n = check_weights(values, word), len(values)
+    if total < 2:
+        raise DataError(
+            f"The weights sum to {total:.6g} over {n:,} rows; a weight counts as that many rows, so at least 2 are "
+            f"needed. Multiply them by {n / total:.6g}."
+        )
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def check_weights(values: Floats, word: Callable[[int], str]) -> float:
+    """Refuse weights that are no weights, and return their sum."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(f"{word(at)}: the weight {values[at]} is not a number of at least 0.")
     if not values.any():
         raise DataError("Every weight is zero; at least one row must count.")
-    return np.ascontiguousarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = float(values.sum())
+    if not _LEAST_WEIGHT <= total <= _MOST_WEIGHT:
+        raise DataError(
+            f"The weights sum to {total:.6g}; between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g} they can be counted with. "
+            "Change their unit."
+        )
+    return total
 
 
 def _notes(target: Encoded | None) -> tuple[str, ...]:
@@ -208,3 +245,9 @@ def _notes(target: Encoded | None) -> tuple[str, ...]:
     if column.is_number:
         return (f"The target {column.name!r} is taken as a number (kinds overrides).",)
     return (f"The target {column.name!r} is taken as {len(column.levels)} classes (kinds overrides).",)
+
+
+def _weight_notes(weight: Floats | None) -> tuple[str, ...]:
+    if weight is None or (total := float(weight.sum())) >= len(weight):
+        return ()
+    return (f"The weights sum to {total:.6g} over {len(weight):,} rows: a weight counts as that many rows.",)

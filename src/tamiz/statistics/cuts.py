@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from tamiz import parallel
 from tamiz.kernels.cuts import mdl_cuts
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
+from tamiz.validation import check_integer
+
+# More intervals than a code of two bytes has values are no intervals any more.
+MOST_BINS = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class SortedColumn:
     n_log_n: Floats
 
 
-class Discretization(ABC):
+class Discretization(BaseEstimator, ABC):
     """A rule that cuts numbers into intervals. A value equal to a cut goes to the interval on its left."""
 
     needs_classes: ClassVar[bool] = False
@@ -36,7 +41,6 @@ class Discretization(ABC):
         """Return ascending cut points, none where the column stays in one piece."""
 
 
-@dataclass(frozen=True)
 class MDL(Discretization):
     """Cuts that lower the entropy of the classes by more than it costs to describe them.
 
@@ -59,14 +63,15 @@ class MDL(Discretization):
         return np.sort(room[:n])
 
 
-@dataclass(frozen=True)
 class EqualFrequency(Discretization):
     """Intervals of about the same weight: the k-th cut follows the first value by which k / n_bins of it is reached."""
 
-    n_bins: int = 10
+    def __init__(self, n_bins: int = 10) -> None:
+        self.n_bins = n_bins
 
     def cuts(self, column: SortedColumn) -> Floats:
         """Return at most n_bins - 1 cuts, ascending: equal values stay together."""
+        check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
         values, running = column.values, np.cumsum(column.weight)
         if len(values) == 0:
             return np.empty(0)
@@ -81,14 +86,15 @@ class EqualFrequency(Discretization):
         return np.where(middle < high, middle, low)
 
 
-@dataclass(frozen=True)
 class EqualWidth(Discretization):
     """Intervals of the same width between the least and the largest value."""
 
-    n_bins: int = 10
+    def __init__(self, n_bins: int = 10) -> None:
+        self.n_bins = n_bins
 
     def cuts(self, column: SortedColumn) -> Floats:
         """Return n_bins - 1 cuts, ascending; none for a constant column."""
+        check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
         if len(column.values) == 0 or column.values[0] == column.values[-1]:
             return np.empty(0)
         low, high = column.values[0], column.values[-1]
@@ -119,7 +125,7 @@ class CutPoints(Statistic):
     @property
     def key(self) -> Hashable:
         """Columns and rule."""
-        return type(self), self.columns, self.rule, self.n_classes
+        return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
 
     def empty(self) -> Self:
         """Return a new one that has seen nothing."""

@@ -40,7 +40,8 @@ class ContingencyTables(Statistic):
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         coded: dict[int, Codes] = {}
-        for table, (a, b) in zip(self.tables, self.pairs, strict=True):
+        last_use = {column: k for k, pair in enumerate(self.pairs) for column in pair}
+        for k, (table, (a, b)) in enumerate(zip(self.tables, self.pairs, strict=True)):
             for column in (a, b):
                 if column not in coded:
                     coded[column] = self.coding.encode(block, column)
@@ -50,8 +51,9 @@ class ContingencyTables(Statistic):
                 table += counted
             else:
                 count_weighted(coded[a], coded[b], block.weight, table)
-            if b != self.pairs[-1][1]:
-                coded.pop(a, None)
+            for column in {a, b}:
+                if last_use[column] == k:
+                    del coded[column]
         self.n_samples += len(block.rows)
         return self
 
@@ -102,6 +104,10 @@ class LevelCounts(Statistic):
         return self
 
 
+# Codes of up to two bytes; the last one is for missing values.
+MOST_CODES = 2**16 - 1
+
+
 class CodedRows(Statistic):
     """The rows themselves as small codes, a column after another: one or two bytes a value.
 
@@ -116,8 +122,6 @@ class CodedRows(Statistic):
         self.columns = tuple(columns)
         self.coding = coding
         largest = max((coding.sizes[c] for c in self.columns), default=0)
-        if largest > np.iinfo(np.uint16).max:
-            raise ValueError(f"A column has {largest:,} values, at most 65,535 can be coded; leave it out or bin it.")
         self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
         self._dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
         self._parts: list[NDArray[np.unsignedinteger[Any]]] = []
