@@ -33,6 +33,7 @@ slow: test
 	$(BIN)/pytest -m slow
 
 bench: $(VENV)/dev
+	mkdir -p .benchmarks
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-json=.benchmarks/last.json
 	$(BIN)/python benchmarks/table.py .benchmarks/last.json
 

@@ -125,7 +125,7 @@ def test_a_frame_and_a_source_give_the_numbers_of_the_file(found, penguins, sour
 
 def test_warnings_are_in_the_result_once(found):
     assert len(set(found["warnings"])) == len(found["warnings"])
-    assert any("missing values were given the mean of their column" in sentence for sentence in found["warnings"])
+    assert any("missing values were given the mean of the column" in sentence for sentence in found["warnings"])
     assert any("species" in sentence and "3 classes" in sentence for sentence in found["warnings"])
 
 

@@ -70,7 +70,7 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
 
 def test_how_the_target_is_taken_is_told_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
     arguments = ["rank", iris, "-t", "species"]
-    assert "note: The target species is taken as 3 classes" in tamiz(*arguments).stderr
+    assert "note: The target 'species' is taken as 3 classes" in tamiz(*arguments).stderr
     quiet = tamiz(*arguments, "--quiet")
     assert quiet.stderr == ""
     assert quiet.stdout == tamiz(*arguments).stdout

@@ -46,7 +46,7 @@ def test_a_terminal_gets_an_aligned_table_and_progress(iris: Path) -> None:
     assert len(lines) == 5
     assert "\t" not in stdout
     assert "\x1b[" in stderr
-    assert "note: The target species is taken as 3 classes" in stderr
+    assert "note: The target 'species' is taken as 3 classes" in stderr
 
 
 def test_no_color_and_quiet_are_heeded_on_a_terminal(iris: Path) -> None:

@@ -145,3 +145,48 @@ def test_an_absent_column_is_refused_with_the_closest(role):
 def test_text_that_is_no_number_is_refused_as_a_number_with_its_row(word):
     with pytest.raises(ValueError, match=rf"^row 1, column a: '{word}' is not a number\.$"):
         column_of(["1", word], kinds={"a": "numeric"})
+
+
+def test_columns_that_take_no_part_are_told_in_one_sentence():
+    frame = pd.DataFrame(
+        {"rownames": range(N), "note": [f"note {i} of all" for i in range(N)], "x": RNG.normal(size=N)}
+    )
+    assert open_source(frame).schema.left_out == [
+        "2 of 3 columns take no part: rownames (it numbers the rows), note (free text: every value is another one)."
+    ]
+    assert open_source(frame[["x"]]).schema.left_out == []
+    assert open_source(frame[["x", "note"]]).schema.left_out[0].startswith("1 of 2 columns takes no part: note (")
+
+
+def test_of_many_columns_that_take_no_part_five_are_named():
+    frame = pd.DataFrame({f"c{j}": [1.0, 2.0] for j in range(9)})
+    (told,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.left_out
+    assert told.endswith("c4 (declared as id), and 3 more.")
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1_0", "1e999"])
+def test_levels_beside_a_word_that_is_no_finite_number_are_sorted_as_text(word):
+    values = ["10", "9", word, "10", "9", word]
+    assert column_of(values).levels == column_of(values[::-1]).levels == tuple(sorted({"10", "9", word}))
+
+
+def test_text_is_read_as_dates_where_that_is_the_kind():
+    frame = pd.DataFrame({"a": ["1970-01-02", None, " 1970-01-01 00:00:01.5"], "b": [1, 2, 4]})
+    source = open_source(frame, kinds={"a": "date"})
+    (block,) = source.blocks()
+    assert np.array_equal(block.column(0), [86400, np.nan, 1.5], equal_nan=True)
+
+
+def test_text_that_is_no_date_is_refused_with_its_row():
+    with pytest.raises(ValueError, match=r"^row 1, column a: '3/4/20' is not a date \(YYYY-MM-DD\)\.$"):
+        column_of(["2020-01-01", "3/4/20"], kinds={"a": "date"})
+
+
+def test_a_boolean_of_many_values_is_refused():
+    with pytest.raises(ValueError, match=r"^Column a has 35 values; a boolean has 2\. Say 'categorical'\.$"):
+        column_of([k % 35 for k in range(70)], kinds={"a": "boolean"})
+
+
+def test_kinds_of_another_type_are_refused():
+    with pytest.raises(TypeError, match=r"^kinds must be a kind or a mapping of names to kinds, got 3\.$"):
+        column_of(range(N), kinds=3)

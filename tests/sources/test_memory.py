@@ -144,3 +144,89 @@ def test_a_target_that_says_nothing_is_refused(target, message):
 def test_weights_that_cannot_be_used_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         open_source(pd.DataFrame(np.eye(3)), weight=weight)
+
+
+def test_a_matrix_is_not_searched_for_ids():
+    numbers = np.column_stack([np.arange(20), np.arange(20) ** 2])
+    for given, kinds in (
+        (numbers, None),
+        (numbers, {"x1": "numeric"}),
+        (numbers.astype(object), None),
+    ):
+        assert [column.kind for column in open_source(given, kinds=kinds).schema.columns] == ["numeric", "numeric"]
+
+
+def test_text_in_a_matrix_that_all_differs_is_text_and_no_id():
+    column = open_source(np.array([[f"n{k}", k] for k in range(20)], dtype=object)).schema.columns[0]
+    assert (column.kind, column.left_out) == ("text", "every value is another one")
+
+
+def test_missing_values_of_every_library_are_missing_and_a_text_like_them_is_text():
+    values = np.array([None, np.nan, pd.NA, pd.NaT, np.float32("nan"), np.datetime64("NaT"), "<NA>", "a"], dtype=object)
+    for table in (values[:, None], pd.DataFrame({"a": values})):
+        column = open_source(table).schema.columns[0]
+        assert (column.levels, column.n_missing) == (("<NA>", "a"), 6)
+
+
+def test_names_of_every_kind_come_back_with_the_frame():
+    table = np.arange(6.0).reshape(2, 3)
+    for names in ([7, 8, 9], [("a", 1), ("a", 2), ("b", 1)]):
+        frame = pd.DataFrame(table, columns=pd.Index(names, tupleize_cols=False))
+        source = open_source(frame)
+        pd.testing.assert_frame_equal(source.frame([2, 0]), frame.iloc[:, [2, 0]])
+        assert source.frame([]).shape[1] == 0
+
+
+def test_kinds_name_columns_that_are_numbers():
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]])
+    assert open_source(frame, kinds={0: "categorical"}).schema.columns[0].kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame(np.eye(2), columns=["a", "a"]), pa.table([[1, 2], [2, 3]], names=["a", "a"])]
+)
+def test_a_name_that_occurs_twice_is_named(frame):
+    with pytest.raises(ValueError, match=r"^Column 'a' occurs twice; give every column a name of its own\.$"):
+        open_source(frame)
+
+
+def test_a_number_whose_square_is_not_finite_is_refused():
+    with pytest.raises(ValueError, match=r"^row 1, column x0: 1e\+151 is too large to be squared; change the unit\.$"):
+        open_source(np.array([[1.0], [1e151], [np.nan]]))
+    assert open_source(np.array([[1.0], [-1e150], [np.nan]])).schema.columns[0].n_missing == 1
+
+
+def test_whole_numbers_beyond_64_bits_are_text_in_an_array_of_objects():
+    assert open_source(np.array([[10**30], [1], [1]], dtype=object)).schema.columns[0].levels == ("1", str(10**30))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"c": pl.Series([1, 2], dtype=pl.Int128)}),
+        pa.table({"c": pa.array([(1, 2, 3), None], pa.month_day_nano_interval())}),
+    ],
+)
+def test_types_without_a_number_are_refused_by_name(frame):
+    with pytest.raises(ValueError, match=r"^Column c: values of type \S+ cannot be used; cast it\.$"):
+        open_source(frame)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [({"a": [1, 2]}, TypeError, "got a dict"), (pd.Series([1.0, 2.0]), ValueError, "got a Series")],
+)
+def test_what_is_no_table_is_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        open_source(data)
+
+
+def test_a_table_of_one_row_is_refused():
+    with pytest.raises(ValueError, match=r"^The table has 1 sample \(row\); at least 2 are needed\.$"):
+        open_source(np.eye(1))
+
+
+@pytest.mark.parametrize("kind", ["text", "id"])
+def test_gaps_of_a_category_left_out_are_counted(kind):
+    frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [1.0, 2.0, 4.0]})
+    assert open_source(frame, kinds={"a": kind}).schema.columns[0].n_missing == 1

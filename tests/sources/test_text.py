@@ -173,7 +173,7 @@ def test_a_late_word_makes_a_column_categorical(write):
 def test_numbers_are_the_floats_that_python_reads(write):
     rng = np.random.default_rng(0)
     numbers = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
-    numbers = np.append(numbers[np.isfinite(numbers)], [5e-324, 0.1, 1e22, 1e23, 123456789012345678.0, -0.0])
+    numbers = np.append(numbers[np.abs(numbers) <= 1e150], [5e-324, 0.1, 1e22, 1e23, 123456789012345678.0, -0.0])
     source = open_source(write("a,b\n" + "".join(f"{x!r},{x:.18g}\n" for x in numbers.tolist())))
     (block,) = source.blocks()
     for column in (0, 1):

@@ -56,7 +56,7 @@ class TableRelevance(Relevance):
         cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
         check_memory(
             8.0 * cells * (2 * n_threads() + 2),
-            f"The contingency tables of {len(pairs):,} columns and {coding.sizes[schema.n_columns]:,} classes",
+            f"Counting {coding.sizes[schema.n_columns]:,} classes in each of {len(pairs):,} columns",
             "Leave out columns of very many values with kinds.",
         )
         return ContingencyTables(pairs, coding)

@@ -10,7 +10,6 @@ from scipy import linalg
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
 from tamiz.kernels.projection import project
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.reduction.encoding import Encoding
@@ -93,7 +92,8 @@ class PCA(Reducer):
         if self._encoding.levels:
             notes.append("Every category is a column of 0 and 1, divided by the square root of its share.")
         if self._encoding.n_missing:
-            notes.append(f"{self._encoding.n_missing:,} missing values count as the mean of their column.")
+            values = "missing value counts" if self._encoding.n_missing == 1 else "missing values count"
+            notes.append(f"{self._encoding.n_missing:,} {values} as the mean of the column.")
         return MapFacts(
             [f"PC {k + 1}" for k in range(self.n_components_)],
             notes,
@@ -117,8 +117,6 @@ class PCA(Reducer):
         """
         with parallel.session():
             source = as_source(X, None, sample_weight)
-            if source.schema.n_rows < 2:
-                raise DataError("PCA needs at least 2 rows, got n_samples = 1.")
             self._schema = source.schema
             self._encoding = encoding = Encoding.fit(source, standardize=self.standardize)
             self.n_components_ = self._n_components(source.schema.n_rows, len(encoding.names))
@@ -132,7 +130,8 @@ class PCA(Reducer):
         remember(self, X)
         tell(source.schema.left_out)
         if encoding.n_missing:
-            tell([f"PCA: {encoding.n_missing:,} missing values were given the mean of their column."])
+            values = "missing value was" if encoding.n_missing == 1 else "missing values were"
+            tell([f"PCA: {encoding.n_missing:,} {values} given the mean of the column."])
         if not self.explained_variance_.any():
             tell(["PCA: no column varies in what is present, so that every component is 0."])
         return self

@@ -61,7 +61,11 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         _check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
         place = {name: j for j, name in enumerate(names)}
-        return names, lambda name: _from_series(name, frame[:, place[name]])
+        if not frame.implementation.is_pandas():
+            return names, lambda name: _from_series(name, frame[:, place[name]])
+        # Taken by position, a column of pandas costs several times as much as one of all in turn.
+        native = [series for _, series in frame.to_native().items()]
+        return names, lambda name: _from_series(name, nw.from_native(native[place[name]], series_only=True))
     array = check_matrix(data)
     return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
 
@@ -90,8 +94,10 @@ def _unmasked(data: Any) -> NDArray[Any]:
     if not isinstance(data, np.ma.MaskedArray):
         return np.asarray(data)
     if data.dtype.kind in "fiu":
-        return np.asarray(data.astype(np.float64).filled(np.nan))
-    return np.asarray(data.astype(object).filled(None))
+        return np.where(np.ma.getmaskarray(data), np.nan, np.ma.getdata(data).astype(np.float64))
+    values = np.array(np.ma.getdata(data), dtype=object)
+    values[np.ma.getmaskarray(data)] = None
+    return values
 
 
 def open_frame(data: Any, roles: Roles) -> TableSource:
@@ -159,7 +165,7 @@ def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
     if dtype.is_float():
         return RawColumn(name, np.asarray(series.to_numpy(), dtype=np.float64))
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        values = getattr(series.to_native(), "array", None)
+        values: Any = getattr(series.to_native(), "array", None)
         if hasattr(values, "codes"):
             # pandas hands out its codes as they are; the way through Arrow copies and costs ten times as much.
             return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))

@@ -123,6 +123,8 @@ def build(
             columns.append(one.column)
             if one.values is not None and one.column.left_out is None:
                 values[j] = keep(one.values)
+    if n < 2:
+        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
     notes = (*_notes(target), *_weight_notes(weight))
     schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
     row_numbers = np.arange(n) if rows is None else rows
