@@ -117,15 +117,19 @@ class _CFSEvaluator(Evaluator):
         self._diagonal = np.zeros(n_columns)
         self._diagonal[used] = pairs.own(used)
         self._row_of: dict[int, Floats] = {}
+        self._room = 0
 
     def _rows(self, columns: NDArray[np.intp]) -> list[Floats]:
-        n_new = sum(column not in self._row_of for column in columns.tolist())
-        if n_new:
+        n_wanted = len(self._row_of) + sum(column not in self._row_of for column in columns.tolist())
+        if n_wanted > self._room:
+            # Asked for twice as many each time, so that a long search does not ask at every step.
+            room = min(max(n_wanted, 2 * self._room), len(self._used))
             check_memory(
-                8.0 * n_new * len(self._target),
-                f"{n_new:,} rows of {len(self._target):,} associations",
+                8.0 * (room - len(self._row_of)) * len(self._target),
+                f"{room:,} rows of {len(self._target):,} associations",
                 "Keep fewer columns first, with RankSelector, or search forward.",
             )
+            self._room = room
         for column in columns.tolist():
             if column not in self._row_of:
                 self._row_of[column] = self._row(column)

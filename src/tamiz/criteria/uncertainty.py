@@ -24,8 +24,8 @@ _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
 # Up to this many values counting bits is faster than counting rows.
 _MOST_BIT_VALUES = 14
-# Pairs of one piece of work.
-_PAIRS = 64
+# Rows of all pairs of one piece of work: less is done sooner than handed to a thread.
+_PIECE = 2**24
 
 
 class SymmetricUncertainty(TableRelevance, Association):
@@ -128,11 +128,12 @@ class _CodedPairs(Pairs):
         words = np.zeros((int(sizes.sum()), (n + 63) // 64), dtype=np.uint64)
         pack = kernels.pack_bits_8 if codes.dtype == np.uint8 else kernels.pack_bits_16
 
-        def pack_column(c: int) -> None:
-            if self._by_bits[c]:
-                pack(codes[c], words[starts[c] : starts[c] + sizes[c]])
+        def pack_columns(span: tuple[int, int]) -> None:
+            for c in range(*span):
+                if self._by_bits[c]:
+                    pack(codes[c], words[starts[c] : starts[c] + sizes[c]])
 
-        list(parallel.map_blocks(pack_column, range(len(codes))))
+        list(parallel.map_blocks(pack_columns, parallel.spans(len(codes), 1 + _PIECE // (8 * n + 1))))
         counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._bits = words, starts, sizes, counts, gaps
 
@@ -145,9 +146,13 @@ class _CodedPairs(Pairs):
         self._fill(out, np.flatnonzero(~by_bits), first, second, self._count_rows)
         return out
 
-    @staticmethod
-    def _fill(out: Floats, where: NDArray[Any], first: NDArray[Any], second: NDArray[Any], kernel: _Kernel) -> None:
-        parts = [where[start:stop] for start, stop in parallel.spans(len(where), _PAIRS)]
+    def _fill(
+        self, out: Floats, where: NDArray[Any], first: NDArray[Any], second: NDArray[Any], kernel: _Kernel
+    ) -> None:
+        parts = [
+            where[start:stop]
+            for start, stop in parallel.spans(len(where), 1 + _PIECE // (1 + self._rows.codes.shape[1]))
+        ]
         for part, values in zip(parts, parallel.map_blocks(lambda p: kernel(first[p], second[p]), parts), strict=True):
             out[part] = values
 

@@ -44,7 +44,12 @@ def column_of(values: Any, name: str) -> RawColumn:
             raise DataError(f"The {name} must be one column, got {len(series.columns)}.")
         series = series[series.columns[0]]
     if isinstance(series, nw.Series):
-        return _from_series(str(series.name) if series.name not in (None, "") else name, series)
+        called = str(series.name) if series.name not in (None, "") else name
+        return (
+            _from_pandas(called, series.to_native())
+            if series.implementation.is_pandas()
+            else _from_series(called, series)
+        )
     array = _unmasked(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -65,7 +70,7 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
             return names, lambda name: _from_series(name, frame[:, place[name]])
         # Taken by position, a column of pandas costs several times as much as one of all in turn.
         native = [series for _, series in frame.to_native().items()]
-        return names, lambda name: _from_series(name, nw.from_native(native[place[name]], series_only=True))
+        return names, lambda name: _from_pandas(name, native[place[name]])
     array = check_matrix(data)
     return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
 
@@ -165,14 +170,23 @@ def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
     if dtype.is_float():
         return RawColumn(name, np.asarray(series.to_numpy(), dtype=np.float64))
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        values: Any = getattr(series.to_native(), "array", None)
-        if hasattr(values, "codes"):
-            # pandas hands out its codes as they are; the way through Arrow copies and costs ten times as much.
-            return RawColumn(name, values.codes, "categorical", tuple(map(level_text, values.categories.tolist())))
         return RawColumn(name, _chunk(series.to_arrow()), "categorical")
     if isinstance(dtype, nw.Object | nw.Unknown):
         return _from_array(name, series.to_numpy())
     return from_arrow(name, _chunk(series.to_arrow()))
+
+
+def _from_pandas(name: str, series: Any) -> RawColumn:
+    """Turn a pandas column into a raw one.
+
+    Its codes and its floats are taken as they lie: the way through narwhals and Arrow copies, and costs ten times as much.
+    """
+    codes = getattr(series.array, "codes", None)
+    if codes is not None:
+        return RawColumn(name, codes, "categorical", tuple(map(level_text, series.array.categories.tolist())))
+    if series.dtype == np.float64 and isinstance(series.dtype, np.dtype):
+        return RawColumn(name, series.to_numpy())
+    return _from_series(name, nw.from_native(series, series_only=True))
 
 
 def _chunk(values: Any) -> pa.Array:

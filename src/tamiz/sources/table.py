@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_choice
 
 Keep = Callable[[NDArray[Any]], NDArray[Any]]
+# Values of one piece of encoding.
+_TASK_VALUES = 2**21
 FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
 # Squares and products of sums of weights stay finite and apart from 0 between these.
@@ -110,21 +113,30 @@ def build(
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
 
-    def encoded(name: str) -> tuple[Encoded, int]:
+    def encoded(name: str) -> Encoded:
         raw = load(name) if rows is None else load(name).take(rows)
-        return encode(raw, kinds.get(name), word, has_name=has_names), len(raw)
+        return encode(raw, kinds.get(name), word, has_name=has_names)
 
+    n = (
+        len(rows)
+        if rows is not None
+        else len(target.values)
+        if target and target.values is not None
+        else len(load(features[0]))
+    )
+    if n < 2:
+        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
     columns: list[Column] = []
     values: dict[int, NDArray[Any]] = {}
-    n = 0
+    # Short columns go to a thread many at a time: handing one over costs more than encoding it.
+    several = max(1, _TASK_VALUES // n)
+    groups = [features[start:stop] for start, stop in parallel.spans(len(features), several)]
     with parallel.session():
-        for j, (one, length) in enumerate(parallel.map_blocks(encoded, features)):
-            n = length
+        done = parallel.map_blocks(lambda group: [encoded(name) for name in group], groups)
+        for j, one in enumerate(chain.from_iterable(done)):
             columns.append(one.column)
             if one.values is not None and one.column.left_out is None:
                 values[j] = keep(one.values)
-    if n < 2:
-        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
     notes = (*_notes(target), *_weight_notes(weight))
     schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
     row_numbers = np.arange(n) if rows is None else rows

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.kernels.tables import bin_values
 from tamiz.statistics.base import Block, Codes, Floats
@@ -35,6 +37,10 @@ class Coding:
         codes = np.empty(len(values), dtype=np.int32)
         bin_values(values, self.edges[column], codes)
         return codes
+
+    def narrow(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
+        """Return the codes of a column as they are held, in one, two or four bytes."""
+        return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # a target is there
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[int, int, bytes], ...]:

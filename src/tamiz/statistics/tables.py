@@ -140,8 +140,10 @@ class CodedRows(Statistic):
         """Add the rows of a block."""
         part = np.empty((len(self.columns), len(block.rows)), dtype=self._dtype)
         for k, column in enumerate(self.columns):
-            codes = self.coding.encode(block, column)
-            np.copyto(part[k], np.where(codes < 0, self.coding.sizes[column], codes), casting="unsafe")
+            codes = self.coding.narrow(block, column)
+            np.copyto(part[k], codes, casting="unsafe")
+            if codes.size and codes.min() < 0:
+                part[k][codes < 0] = self.coding.sizes[column]
         self._parts.append(part)
         if block.weight is not None:
             self._weights.append(block.weight)
