@@ -49,7 +49,7 @@ class Coder:
         """Return the coding, when nothing more is required."""
         schema = self._schema
         edges = {column: cuts for group in self._cuts for column, cuts in known[group].edges.items()}
-        sizes = {j: len(schema.columns[j].levels) for j in schema.categorical}
+        sizes = dict(schema.level_sizes)
         if self._with_target:
             sizes[schema.n_columns] = schema.n_classes
         sizes.update((column, len(cuts) + 1) for column, cuts in edges.items())

@@ -59,8 +59,7 @@ class FisherScore(Relevance):
             )
 
     def _wanted(self, schema: Schema) -> tuple[ClassMoments, ContingencyTables]:
-        sizes = {j: len(schema.columns[j].levels) for j in schema.categorical}
-        coding = Coding({**sizes, schema.n_columns: schema.n_classes}, {})
+        coding = Coding({**schema.level_sizes, schema.n_columns: schema.n_classes}, {})
         pairs = [(j, schema.n_columns) for j in schema.categorical]
         return ClassMoments(schema.numeric, schema.n_classes), ContingencyTables(pairs, coding)
 

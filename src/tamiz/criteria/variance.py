@@ -39,7 +39,7 @@ class Variance(Relevance):
     unit: ClassVar[str] = "unit²"
 
     def _wanted(self, schema: Schema) -> tuple[Moments, LevelCounts]:
-        coding = Coding({j: len(schema.columns[j].levels) for j in schema.categorical}, {})
+        coding = Coding(schema.level_sizes, {})
         return Moments(schema.numeric), LevelCounts(schema.categorical, coding)
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:

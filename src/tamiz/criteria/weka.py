@@ -56,7 +56,7 @@ class WekaCorrelation(Association):
 
     def prepare(self, gather: Gather, schema: Schema) -> Pairs:
         """Return the association over one table."""
-        coding = Coding({j: len(schema.columns[j].levels) for j in schema.categorical}, {})
+        coding = Coding(schema.level_sizes, {})
         numbers = (*schema.numeric, schema.n_columns)
         moments, levels = gather(Moments(numbers), LevelCounts(schema.categorical, coding))
         total = float(moments.weight[0, -1])

@@ -52,7 +52,7 @@ class Encoding:
         schema = source.schema
         if len(schema.used) == 0:
             raise DataError(f"No column can be used: {_reasons(schema)}.")
-        coding = Coding({j: len(schema.columns[j].levels) for j in schema.categorical}, {})
+        coding = Coding(schema.level_sizes, {})
         moments, counts = source.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
         shares = [c[:-1] / c[:-1].sum() for c in counts.counts]
         names = [schema.columns[j].name for j in schema.numeric]

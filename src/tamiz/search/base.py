@@ -75,10 +75,19 @@ class Search(BaseEstimator, ABC):
     """
 
     min_gain: float = 0.0
-    start: Columns | None
-    fixed: Columns | None
-    excluded: Columns | None
-    groups: Sequence[Columns] | None
+
+    def __init__(
+        self,
+        *,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        groups: Sequence[Columns] | None = None,
+    ) -> None:
+        self.start = start
+        self.fixed = fixed
+        self.excluded = excluded
+        self.groups = groups
 
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:

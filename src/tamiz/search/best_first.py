@@ -59,12 +59,9 @@ class BestFirst(Search):
         excluded: Columns | None = None,
         groups: Sequence[Columns] | None = None,
     ) -> None:
+        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
         self.stale = stale
         self.min_gain = min_gain
-        self.start = start
-        self.fixed = fixed
-        self.excluded = excluded
-        self.groups = groups
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates, one expansion at a time."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tamiz.candidates import Candidates
-from tamiz.search.base import Columns, Problem, Search, Walk
+from tamiz.search.base import Problem, Search, Walk
 
 
 class Forward(Search):
@@ -40,19 +38,6 @@ class Forward(Search):
     >>> SubsetSelector(CFS(), Forward()).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
-
-    def __init__(
-        self,
-        *,
-        start: Columns | None = None,
-        fixed: Columns | None = None,
-        excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
-    ) -> None:
-        self.start = start
-        self.fixed = fixed
-        self.excluded = excluded
-        self.groups = groups
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""

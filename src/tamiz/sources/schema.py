@@ -121,6 +121,11 @@ class Schema:
         """Numbers of the columns held as codes."""
         return tuple(int(j) for j in self.used if not self.columns[j].is_number)
 
+    @cached_property
+    def level_sizes(self) -> dict[int, int]:
+        """How many levels each column has that is held as codes."""
+        return {j: len(self.columns[j].levels) for j in self.categorical}
+
     @property
     def has_classes(self) -> bool:
         """Whether the target is a set of classes."""
