@@ -6,7 +6,6 @@ import os
 from abc import abstractmethod
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -25,7 +24,7 @@ from tamiz.search.run import run
 from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
 from tamiz.sources.features import compare, remember
-from tamiz.sources.memory import is_frame
+from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
@@ -60,8 +59,7 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if not is_frame(X):
             return super().transform(X)
         compare(self, X)
-        opened = nw.from_native(X)
-        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        frame = eager_frame(X)
         chosen = np.flatnonzero(self._support).tolist()
         return (frame[:, chosen] if chosen else frame.select([])).to_native()
 

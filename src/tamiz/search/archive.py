@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
-
-Floats = NDArray[np.float64]
+from tamiz.evaluator import Floats
 
 
 class Archive:

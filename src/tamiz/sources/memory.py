@@ -58,11 +58,16 @@ def column_of(values: Any, name: str) -> RawColumn:
     return _from_array(name, array)
 
 
+def eager_frame(data: Any) -> nw.DataFrame[Any]:
+    """Return a data frame of any library under narwhals, a lazy one collected."""
+    opened = nw.from_native(data, allow_series=False)
+    return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+
+
 def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
     """Return the names of a frame's or an array's columns, and what gives one of them."""
     if is_frame(data):
-        opened = nw.from_native(data, allow_series=False)
-        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        frame = eager_frame(data)
         _check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
         place = {name: j for j, name in enumerate(names)}
@@ -107,8 +112,7 @@ def _unmasked(data: Any) -> NDArray[Any]:
 
 def open_frame(data: Any, roles: Roles) -> TableSource:
     """Open a data frame."""
-    opened = nw.from_native(data, allow_series=False)
-    frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    frame = eager_frame(data)
     names, load = raw_columns(frame)
     place = {name: j for j, name in enumerate(names)}
 
