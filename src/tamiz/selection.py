@@ -23,7 +23,7 @@ from tamiz.search.journal import Journal
 from tamiz.search.run import run
 from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
-from tamiz.sources.features import compare, remember
+from tamiz.sources.features import compare, mixed_table_tags, remember
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.validation import check_integer, check_real
@@ -34,12 +34,8 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """What both selectors share: the tags, and frames that stay frames."""
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        tags = mixed_table_tags(super().__sklearn_tags__())
         tags.target_tags.required = self._criterion().needs_target
-        tags.transformer_tags.preserves_dtype = []
         return tags
 
     @abstractmethod

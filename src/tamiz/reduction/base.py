@@ -9,6 +9,7 @@ from typing import Self
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
+from tamiz.sources.features import mixed_table_tags
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
@@ -51,12 +52,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     embedding_: Floats
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
+        return mixed_table_tags(super().__sklearn_tags__())
 
     @classmethod
     @abstractmethod

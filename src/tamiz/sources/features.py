@@ -1,4 +1,4 @@
-"""What an estimator remembers of the columns it was fitted on."""
+"""What an estimator says of the columns it takes, and remembers of those it was fitted on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.memory import check_matrix, is_frame
+
+
+def mixed_table_tags(tags: Tags) -> Tags:
+    """Return an estimator's tags with what every table may hold here: gaps, text and categories."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.string = True
+    tags.input_tags.categorical = True
+    tags.transformer_tags.preserves_dtype = []
+    return tags
 
 
 def remember(estimator: Any, X: Any) -> None:
