@@ -10,7 +10,7 @@ report: $(VENV)/run
 	$(BIN)/tamiz demo -o $(REPORT)
 	@echo "The report is $(CURDIR)/$(REPORT): open it in a browser."
 
-# Two stamps: what a user needs, and what a developer needs.
+# Three stamps: what a user needs, what a developer needs, and the peers that benchmarks measure against.
 $(VENV)/run: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
@@ -32,7 +32,11 @@ test: $(VENV)/dev
 slow: test
 	$(BIN)/pytest -m slow
 
-bench: $(VENV)/dev
+$(VENV)/bench: $(VENV)/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	touch $@
+
+bench: $(VENV)/bench
 	mkdir -p .benchmarks
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-json=.benchmarks/last.json
 	$(BIN)/python benchmarks/table.py .benchmarks/last.json

@@ -6,15 +6,29 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris, make_blobs
 
 from tamiz import RankSelector, SubsetSelector, open_source, study
-from tamiz.criteria import CFS, MDL, Entropy, EqualFrequency, InformationGain, Variance, registry
+from tamiz.criteria import (
+    CFS,
+    MDL,
+    Entropy,
+    EqualFrequency,
+    InformationGain,
+    LaplacianScore,
+    Variance,
+    fisher_score,
+    registry,
+)  # fmt: skip
 from tamiz.exceptions import TamizWarning
-from tamiz.reduction import PCA
+from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
+from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.search import BestFirst, Evaluations, Forward
 from tamiz.statistics.cuts import CutPoints
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
+
+USUAL = KNearest(15, metric="seuclidean")
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -60,7 +74,10 @@ def test_the_ranking_is_that_of_the_selectors(found, source):
     ranking = found["ranking"]
     assert [criterion["id"] for criterion in ranking["criteria"]] == [e.name for e in registry.of_kind("relevance")]
     for criterion in ranking["criteria"]:
-        expected = RankSelector(registry[criterion["id"]].load()()).fit(source).scores_
+        relevance = registry[criterion["id"]].load()()
+        if criterion["id"] == "laplacian_score":
+            relevance.set_params(graph=USUAL)
+        expected = RankSelector(relevance).fit(source).scores_
         assert ranking["scores"][criterion["id"]] == expected.tolist()
     assert ranking["columns"] == source.schema.names
 
@@ -85,9 +102,16 @@ def test_the_subset_is_that_of_the_selector(found, source):
     assert (subset["merit"]["id"], subset["search"]["id"]) == ("cfs", "best_first")
 
 
-def test_the_map_is_that_of_the_reducer(found, source):
+def test_the_maps_are_those_of_the_reducers(found, source):
     pca = PCA.for_study(source.schema).fit(source)
-    (drawn,) = found["maps"]
+    drawn, on_graph = found["maps"]
+    eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(source)
+    assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
+    assert on_graph["points"] == eigenmap.embedding_[:, :2].tolist()
+    assert on_graph["spectrum"]["values"] == eigenmap.eigenvalues_.tolist()
+    assert on_graph["spectrum"]["residuals"] == eigenmap.residuals_.tolist()
+    assert on_graph["spectrum"]["cumulative"] == []
+    assert not on_graph["common_unit"]
     assert drawn["points"] == pca.embedding_[:, :2].tolist()
     assert drawn["rows"] == list(range(344))
     assert drawn["spectrum"]["values"] == pca.explained_variance_ratio_.tolist()
@@ -109,7 +133,7 @@ def test_the_result_is_plain_json(found):
 def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
     again = study(str(PENGUINS), "species").to_dict()
     assert without_times(again) == without_times(found)
-    assert [step["step"] for step in again["timings"]] == ["read", "table", "ranking", "subset", "maps"]
+    assert [step["step"] for step in again["timings"]] == ["read", "table", "graph", "ranking", "subset", "maps"]
 
 
 def test_one_thread_and_two_give_the_same_result():
@@ -118,7 +142,7 @@ def test_one_thread_and_two_give_the_same_result():
 
 
 def test_a_frame_and_a_source_give_the_numbers_of_the_file(found, penguins, source):
-    parts = ("table", "ranking", "subset", "maps", "colors")
+    parts = ("table", "graph", "ranking", "subset", "maps", "colors")
     for other in (study(penguins, "species"), study(source)):
         assert {part: other.to_dict()[part] for part in parts} == {part: found[part] for part in parts}
 
@@ -140,11 +164,20 @@ def test_rows_without_a_target_are_told(penguins):
 def test_without_a_target_columns_are_ranked_by_what_they_hold_and_no_subset_is_chosen(penguins):
     result = study(penguins).to_dict()
     assert result["table"]["target"] is None
-    assert [criterion["id"] for criterion in result["ranking"]["criteria"]] == ["entropy", "variance"]
+    assert [criterion["id"] for criterion in result["ranking"]["criteria"]] == [
+        "laplacian_score",
+        "entropy",
+        "variance",
+    ]
+    graph = KNearest(15, metric="seuclidean")
+    assert (
+        result["ranking"]["scores"]["laplacian_score"]
+        == RankSelector(LaplacianScore(graph=graph)).fit(penguins).scores_.tolist()
+    )
     assert result["ranking"]["scores"]["entropy"] == RankSelector(Entropy()).fit(penguins).scores_.tolist()
     assert result["subset"] is None
     assert result["ranking"]["cuts"] == {}
-    assert len(result["maps"]) == 1
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "laplacian_eigenmaps"]
 
 
 def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
@@ -163,8 +196,8 @@ def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
 def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
     secret = penguins.assign(bill_length_mm=penguins["bill_length_mm"] + 0.0123456)
     result = study(secret, "species", points=False).to_dict()
-    assert result["maps"][0]["points"] is None
-    assert result["maps"][0]["rows"] == []
+    assert [drawn["points"] for drawn in result["maps"]] == [None, None]
+    assert [drawn["rows"] for drawn in result["maps"]] == [[], []]
     assert result["colors"] == []
     text = json.dumps(result)
     extremes = {secret["bill_length_mm"].min(), secret["bill_length_mm"].max()}
@@ -214,6 +247,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
 @pytest.mark.parametrize(
     ("where", "held", "sentence"),
     [
+        ("tamiz._study.join_rows", [], "Interrupted in the step 'graph'"),
         ("tamiz._study.describe_ranking", [], "Interrupted in the step 'ranking'"),
         ("tamiz.selection.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
         ("tamiz._study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
@@ -272,3 +306,285 @@ def test_two_criteria_of_one_class_both_stand_in_the_result():
     result = study(X, y, relevances=[InformationGain(), InformationGain(missing="category")]).to_dict()
     assert [c["id"] for c in result["ranking"]["criteria"]] == ["information_gain_1", "information_gain_2"]
     assert set(result["ranking"]["scores"]) == {"information_gain_1", "information_gain_2"}
+
+
+def scored(result):
+    return result.to_dict()["ranking"]["scores"]["laplacian_score"]
+
+
+def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
+    graph = USUAL.build(source, fill=True)
+    facts = found["graph"]
+    counts = np.diff(graph.adjacency.indptr)
+    assert (facts["id"], facts["label"]) == ("knn", "Nearest neighbours")
+    assert facts["parameters"] == "n_neighbors=15, metric='seuclidean'"
+    assert (facts["n_rows"], facts["n_edges"]) == (344, graph.adjacency.nnz // 2)
+    assert facts["components"] == {"n": 2, "sizes": sorted(graph.components.sizes.tolist(), reverse=True)}
+    assert facts["joining"] == 1
+    bins = facts["neighbors"].pop("histogram")
+    assert facts["neighbors"] == {"min": counts.min(), "median": np.median(counts), "max": counts.max()}
+    assert (bins["start"], bins["width"]) == (counts.min(), 1)
+    assert bins["rows"] == np.bincount(counts)[counts.min() :].tolist()
+    degrees = np.asarray(graph.adjacency.sum(axis=1)).ravel()
+    assert facts["degrees"] == {"min": degrees.min(), "median": np.median(degrees), "max": degrees.max()}
+    assert (facts["t"], facts["radius"], facts["search"]) == (graph.t, None, graph.search)
+    assert facts["recall"] == graph.recall == 1.0
+    assert (facts["unweighted"], facts["by_class"]) == (False, False)
+
+
+def test_the_graph_is_built_once(source, monkeypatch):
+    build, built = KNearest._build, []
+    monkeypatch.setattr(KNearest, "_build", lambda self, *a, **k: built.append(self) or build(self, *a, **k))
+    study(source)
+    assert [repr(builder) for builder in built] == ["KNearest(metric='seuclidean')"]
+
+
+def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
+    monkeypatch.setattr(KNearest, "_build", lambda *_, **__: pytest.fail("built"))
+    result = study(source, relevances=[Variance()], maps=[PCA()]).to_dict()
+    assert result["graph"] is None
+    assert "graph" not in [step["step"] for step in result["timings"]]
+
+
+def test_a_graph_that_is_asked_for_is_built_though_nothing_lives_on_it(source):
+    result = study(source, relevances=[Variance()], maps=[], graph=KNearest(3, metric="seuclidean")).to_dict()
+    assert result["graph"]["neighbors"]["min"] == 3
+
+
+def test_iris_is_ranked_as_in_the_paper_on_the_graph_that_is_given():
+    iris = load_iris(as_frame=True)
+    for graph in (KNearest(5), KNearest(5).build(iris.data)):
+        values = dict(zip(iris.data.columns, scored(study(iris.data, iris.target, graph=graph)), strict=True))
+        assert [name.removesuffix(" (cm)") for name in sorted(values, key=values.get, reverse=True)] == [
+            "petal length", "petal width", "sepal length", "sepal width",
+        ]  # fmt: skip
+
+
+def test_a_part_without_a_graph_is_lent_the_studys_and_one_with_a_graph_keeps_its_own(source):
+    score, own, eigenmap = LaplacianScore(), LaplacianScore(graph=KNearest(5)), LaplacianEigenmaps(3)
+    result = study(
+        source, relevances=[score, own], maps=[eigenmap], graph=ConnectedRadius(metric="seuclidean")
+    ).to_dict()
+    lent = ConnectedRadius(metric="seuclidean").build(source, fill=True)
+    scores = result["ranking"]["scores"]
+    assert scores["laplacian_score_1"] == RankSelector(LaplacianScore(graph=lent)).fit(source).scores_.tolist()
+    assert scores["laplacian_score_2"] == RankSelector(own).fit(source).scores_.tolist()
+    assert scores["laplacian_score_1"] != scores["laplacian_score_2"]
+    assert result["maps"][0]["points"] == LaplacianEigenmaps(3, graph=lent).fit(source).embedding_[:, :2].tolist()
+    assert result["graph"]["radius"] == lent.radius
+    assert (score.graph, eigenmap.graph) == (None, None)
+
+
+def test_a_part_that_is_given_draws_the_graph_as_it_is():
+    X, _ = make_blobs([40, 40], centers=[[0, 0], [90, 90]], random_state=0)
+    with pytest.raises(ValueError, match="The graph falls into 2 components of 40 and 40 rows"):
+        study(X, maps=[LaplacianEigenmaps()])
+    (drawn,) = study(X, maps=[LaplacianEigenmaps(disconnected="per_component")]).to_dict()["maps"]
+    graph = KNearest(15, metric="seuclidean")
+    expected = LaplacianEigenmaps(graph=graph, disconnected="per_component").fit(X)
+    assert drawn["points"] == expected.embedding_.tolist()
+    assert drawn["spectrum"]["values"] == expected.eigenvalues_[0].tolist()
+
+
+def test_the_same_class_graph_ranks_as_fishers_score_and_has_no_map():
+    iris = load_iris(as_frame=True)
+    result = study(iris.data, iris.target, graph=SameClass()).to_dict()
+    F = fisher_score(iris.data, iris.target)
+    np.testing.assert_allclose(result["ranking"]["scores"]["laplacian_score"], F / (1 + F), rtol=1e-12)
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
+    assert any(told.startswith("No map is drawn on the graph: ") for told in result["warnings"])
+    facts = result["graph"]
+    assert (facts["n_edges"], facts["components"]) == (3 * 50 * 49 / 2, {"n": 3, "sizes": [50, 50, 50]})
+    assert (facts["by_class"], facts["joining"], facts["parameters"]) == (True, None, "")
+    assert (facts["neighbors"]["min"], facts["neighbors"]["max"]) == (49, 49)
+
+
+def test_the_pairs_of_a_large_class_are_counted_and_not_written_out(monkeypatch):
+    rng = np.random.default_rng(0)
+    from tamiz.graphs.class_graph import ClassGraph
+
+    monkeypatch.setattr(ClassGraph, "adjacency", property(lambda _: pytest.fail("written out")))
+    result = study(rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000), graph=SameClass()).to_dict()
+    n = sorted(c["weight"] for c in result["table"]["classes"])
+    assert (result["graph"]["neighbors"]["min"], result["graph"]["neighbors"]["max"]) == (n[0] - 1, n[1] - 1)
+
+
+def test_classes_that_are_not_there_are_asked_for():
+    iris = load_iris(as_frame=True)
+    for target in (None, iris.data["petal length (cm)"]):
+        with pytest.raises(
+            ValueError, match="SameClass joins rows of one class; open the source with a target of classes"
+        ):
+            study(iris.data, target, graph=SameClass())
+
+
+@pytest.mark.parametrize("weight", [Binary(), HeatKernel(np.inf)])
+def test_weights_of_one_are_told_as_such(source, weight):
+    facts = study(source, graph=KNearest(7, weight=weight, metric="seuclidean")).to_dict()["graph"]
+    assert (facts["unweighted"], facts["t"]) == (True, None)
+    assert f"weight={weight!r}" in facts["parameters"]
+    assert facts["degrees"]["max"] == facts["neighbors"]["max"]
+
+
+def test_a_graph_in_pieces_is_told_and_joined_for_its_map():
+    X, _ = make_blobs([60, 40, 30], n_features=3, centers=50 * np.eye(3), random_state=1)
+    result = study(X).to_dict()
+    assert result["graph"]["components"] == {"n": 3, "sizes": [60, 40, 30]}
+    assert result["graph"]["joining"] == 2
+    assert any("falls into 3 components of 60, 40 and 30 rows" in told for told in result["warnings"])
+    assert any("2 edges of lengths" in told and "3 components" in told for told in result["warnings"])
+    assert len(result["maps"][1]["points"]) == 130
+
+
+def test_edges_of_hardly_any_weight_are_told_at_the_map():
+    # Each of the nine rows is joined to rows of the sixty, far away: in one piece, but by threads.
+    X, _ = make_blobs([60, 9], centers=[[0, 0], [50, 50]], random_state=1)
+    notes = [
+        study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][1]["notes"]
+        for weight in (HeatKernel(0.4), Binary())
+    ]
+    assert notes[0][0].startswith("1 of the eigenvalues is 0 to rounding: edges of hardly any weight")
+    assert notes[1] == []
+
+
+def test_gaps_are_filled_for_the_graph_and_told(found):
+    assert "19 missing values were given the mean of the column before distances were taken." in found["warnings"]
+
+
+EQUAL = pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20, "c": [3.0] * 20})
+
+
+def test_a_study_of_equal_rows_goes_on_without_a_graph_and_says_why():
+    result = study(EQUAL).to_dict()
+    assert result["graph"] is None
+    assert any(
+        told.startswith("The study goes on without a graph of the rows: All 20 rows are equal")
+        for told in result["warnings"]
+    )
+    assert list(result["ranking"]["scores"]) == ["entropy", "variance"]
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"graph": KNearest(3)}, {"relevances": [LaplacianScore()]}, {"maps": [LaplacianEigenmaps()]}]
+)
+def test_what_was_asked_for_is_never_left_out(asked):
+    with pytest.raises(ValueError, match="All 20 rows are equal"):
+        study(EQUAL, **asked)
+
+
+def test_a_study_without_a_usable_column_tells_what_was_left_out():
+    frame = pd.DataFrame({"id": [f"r{i}" for i in range(30)], "empty": [None] * 30})
+    result = study(frame).to_dict()
+    assert (result["graph"], result["maps"]) == (None, [])
+    assert any(told.startswith("PCA is left out: No column can be used") for told in result["warnings"])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_study_of_hardly_any_rows_joins_as_many_as_there_are(n):
+    X = np.array([[0.0, 1.0], [1.0, 3.0], [2.5, 2.0], [4.0, 4.5], [7.0, 5.0]])[:n]
+    result = study(X).to_dict()
+    assert result["graph"]["n_edges"] == n * (n - 1) / 2
+    assert len(result["maps"][1]["spectrum"]["values"]) == n - 1
+
+
+def test_a_graph_for_other_rows_is_refused(source):
+    with pytest.raises(ValueError, match="The graph has 3 rows and X has 344; build a graph of X"):
+        study(source, graph=Graph.from_edges([0, 1], [1, 2]))
+
+
+def test_a_graph_that_is_given_by_its_edges_is_told_as_such():
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    result = study(X, graph=Graph.from_edges([0, 1], [1, 2], n_samples=4)).to_dict()
+    facts = result["graph"]
+    assert (facts["id"], facts["label"], facts["parameters"]) == ("given", "A graph that was given", "")
+    assert (facts["search"], facts["recall"], facts["joining"]) == (None, None, None)
+    assert facts["neighbors"]["histogram"] == {"start": 0, "width": 1, "rows": [1, 2, 1]}
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
+
+
+def test_many_numbers_of_neighbours_are_counted_in_wider_bins():
+    x = np.linspace(0, 1, 400)[:, None] ** 2
+    facts = study(np.hstack([x, x]), graph=Radius(0.1)).to_dict()["graph"]
+    adjacency = Radius(0.1).build(np.hstack([x, x])).adjacency
+    counts = np.diff(adjacency.indptr)
+    bins = facts["neighbors"]["histogram"]
+    assert len(bins["rows"]) <= 40
+    edges = bins["start"] + bins["width"] * np.arange(len(bins["rows"]) + 1)
+    assert bins["rows"] == np.histogram(counts, edges)[0].tolist()
+    assert sum(bins["rows"]) == 400
+
+
+def test_what_is_no_graph_is_refused(source):
+    with pytest.raises(TypeError, match=r"study takes a graph such as KNearest\(15\), got 5"):
+        study(source, graph=5)
+
+
+@pytest.fixture
+def long_table(monkeypatch):
+    """600 rows where more than 250 are a long table, with gaps, classes and weights."""
+    monkeypatch.setattr("tamiz._joining._MOST_JOINED", 250)
+    monkeypatch.setattr("tamiz._description._MOST_POINTS", 100)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
+    X["b"] += 3 * X["a"]
+    X.loc[::50, "c"] = np.nan
+    X["kind"] = np.where(X["a"] > 0, "up", "down")
+    return X
+
+
+def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
+    first, again, other = (study(long_table, random_state=seed).to_dict() for seed in (1, 1, 2))
+    assert without_times(first) == without_times(again)
+    assert first["ranking"]["scores"] != other["ranking"]["scores"]
+    assert first["graph"]["n_rows"] == 250
+    told = "The graph joins 250 of the 600 rows, drawn at random; one that is asked for joins all."
+    assert told in first["warnings"]
+    pca, eigenmap = first["maps"]
+    assert pca["rows"] == eigenmap["rows"] == sorted(set(pca["rows"]))
+    assert len(eigenmap["points"]) == len(pca["points"]) == 100
+    # The variances are those of the whole table all the same.
+    assert first["ranking"]["scores"]["variance"] == RankSelector(Variance()).fit(long_table).scores_.tolist()
+
+
+def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):
+    drawn = []
+    from tamiz import _joining
+
+    sample = _joining._drawn
+    monkeypatch.setattr(_joining, "_drawn", lambda *a: drawn.append(sample(*a)) or drawn[-1])
+    result = study(long_table).to_dict()
+    (rows,) = drawn
+    part = long_table.iloc[rows].reset_index(drop=True)
+    assert len(rows) == 250
+    np.testing.assert_allclose(scored(study(long_table)), RankSelector(LaplacianScore(graph=USUAL)).fit(part).scores_)
+    eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(part)
+    shown = np.searchsorted(rows, result["maps"][1]["rows"])
+    assert np.array_equal(rows[shown], result["maps"][1]["rows"])
+    np.testing.assert_allclose(result["maps"][1]["points"], eigenmap.embedding_[shown, :2], atol=1e-9)
+
+
+def test_a_long_table_without_points_and_with_rows_dropped_is_sampled_too(long_table):
+    target = long_table["kind"].where(np.arange(600) % 20 > 0)
+    result = study(long_table[["a", "b", "c"]], target, points=False).to_dict()
+    assert (result["table"]["n_rows_used"], result["graph"]["n_rows"]) == (570, 250)
+    assert result["maps"][1]["points"] is None
+    seen = study(long_table[["a", "b", "c"]], target).to_dict()["maps"][1]["rows"]
+    assert all(row % 20 for row in seen)
+
+
+def test_a_graph_that_is_asked_for_joins_every_row_of_a_long_table(long_table):
+    assert study(long_table, graph=USUAL).to_dict()["graph"]["n_rows"] == 600
+
+
+def test_a_weighted_table_is_scored_by_its_weights(penguins):
+    weights = np.arange(344) % 3 + 1.0
+    source = open_source(penguins, "species", weight=weights)
+    expected = RankSelector(LaplacianScore(graph=USUAL)).fit(source).scores_
+    assert scored(study(source)) == expected.tolist()
+    assert scored(study(source)) != scored(study(penguins, "species"))
+
+
+def test_a_directed_graph_is_refused_with_the_way_out(source):
+    with pytest.raises(ValueError, match="build it with symmetry='or' or 'mutual'"):
+        study(source, graph=KNearest(5, symmetry="directed", metric="seuclidean"))

@@ -9,7 +9,9 @@ registry = Registry(
     """
     RankSelector    selection:RankSelector      selector  Columns ranked one by one
     SubsetSelector  selection:SubsetSelector    selector  Columns chosen together
+    load            storage.file:load           function  A model, graph or selection read from a file
     open_source     sources:open_source         function  A table opened
+    save            storage.file:save           function  A model, graph or selection written to a file
     study           _study:study                function  A table studied
     """,
 )

@@ -3,6 +3,8 @@ from tamiz._study import study as study
 from tamiz.selection import RankSelector as RankSelector
 from tamiz.selection import SubsetSelector as SubsetSelector
 from tamiz.sources import open_source as open_source
+from tamiz.storage.file import load as load
+from tamiz.storage.file import save as save
 
 __version__: str
 registry: Registry

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz._joining import Joined, Rows
 from tamiz.criteria.base import Relevance, complete
 from tamiz.criteria.discretization import MDL, Coder
+from tamiz.graphs.graph import Graph
 from tamiz.reduction.base import Reducer
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# Points drawn in a map, levels listed, columns offered for colour, evaluations drawn: what a reader can still take in.
+# Points drawn in a map, levels listed, columns offered for colour, evaluations drawn, components sized, bars of a
+# histogram: what a reader can still take in.
 _MOST_POINTS = 2000
 _MOST_LEVELS = 20
 _MOST_COLOURS = 40
 _MOST_TRACED = 2000
-
-Rows = NDArray[np.intp]
+_MOST_SIZED = 10
+_MOST_BARS = 40
 
 
 def drawn_rows(n_rows: int, rng: np.random.Generator) -> Rows:
@@ -80,12 +85,90 @@ def _summary(moments: ClassMoments, k: int) -> dict[str, float | None]:
     }
 
 
-def describe_ranking(source: Source, relevances: list[tuple[str, str, Relevance]]) -> dict[str, Any]:
+def describe_graph(joined: Joined, label: dict[str, str]) -> dict[str, Any] | None:
+    """Return how the rows are joined and what came of it, None where they are not."""
+    graph, source = joined.graph, joined.source
+    if graph is None or source is None:
+        return None
+    given = joined.builder is graph
+    counts = _neighbor_counts(graph)
+    return {
+        **({"id": "given", "label": "A graph that was given"} if given else label),
+        "parameters": "" if given else _parameters(joined.builder),
+        "by_class": joined.builder is not None and joined.builder.needs_classes,
+        "n_rows": graph.n_samples,
+        "n_edges": graph.n_edges,
+        "components": {
+            "n": len(graph.components),
+            "sizes": np.sort(graph.components.sizes)[::-1][:_MOST_SIZED].tolist(),
+        },
+        "joining": None if joined.whole is None else joined.whole.n_edges - graph.n_edges,
+        "neighbors": {**_spread(counts), "histogram": _histogram(counts)},
+        "degrees": _spread(graph.degrees),
+        "radius": graph.radius,
+        "t": graph.t if graph.t is not None and np.isfinite(graph.t) else None,
+        "unweighted": bool((graph.degrees == counts).all()),
+        "search": graph.search,
+        "recall": graph.recall,
+    }
+
+
+def _neighbor_counts(graph: Graph) -> NDArray[np.int64]:
+    """Return how many others every row is joined to."""
+    sizes = graph.components.sizes.astype(np.int64)
+    if graph.search is None and graph.n_edges == int((sizes * (sizes - 1) // 2).sum()):
+        # All pairs of every component: they are known without being written out.
+        return (sizes - 1)[graph.components.labels]
+    adjacency = graph.adjacency
+    return np.diff(adjacency.indptr).astype(np.int64) - (adjacency.diagonal() != 0)
+
+
+def _spread(values: NDArray[Any]) -> dict[str, float]:
+    return {"min": float(values.min()), "median": float(np.median(values)), "max": float(values.max())}
+
+
+def _histogram(counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Return how many rows have so many neighbours, in bins of equal width, one a number where there is room."""
+    least, most = int(counts.min()), int(counts.max())
+    width = -(-(most - least + 1) // _MOST_BARS)
+    return {"start": least, "width": width, "rows": np.bincount((counts - least) // width).tolist()}
+
+
+def _parameters(part: Any) -> str:
+    """Return what a part was made with, as Python takes it; what it would be without a word is left out."""
+    given = part.get_params(deep=False)
+    signature = inspect.signature(type(part)).parameters.values()
+    told = [p.name for p in signature if p.kind is not p.KEYWORD_ONLY or given[p.name] != p.default]
+    return ", ".join(f"{name}={given[name]!r}" for name in told)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A relevance of a ranking.
+
+    Attributes
+    ----------
+    name, label : str
+    relevance : Relevance
+    source : Source
+        The rows it reads, where it compares rows with rows.
+    """
+
+    name: str
+    label: str
+    relevance: Relevance
+    source: Source
+
+
+def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
     """Return the scores of every column by every criterion, and the cut points behind them."""
     schema = source.schema
-    known = complete([relevance for _, _, relevance in relevances], source.reduce, schema)
+    for one in ranked:
+        one.relevance.check(schema)
+    ready = {one.name: one.relevance.ready(one.source) for one in ranked}
+    known = complete(list(ready.values()), source.reduce, schema)
     used = set(schema.used.tolist())
-    scores = {name: relevance.scores(known, schema).tolist() for name, _, relevance in relevances}
+    scores = {name: relevance.scores(known, schema).tolist() for name, relevance in ready.items()}
     cuts: dict[str, list[float]] = {}
     if schema.has_classes and schema.numeric:
         coder = Coder(MDL(), schema, with_target=True, owner="study")
@@ -94,8 +177,8 @@ def describe_ranking(source: Source, relevances: list[tuple[str, str, Relevance]
             cuts = {schema.columns[j].name: edges[j].tolist() for j in schema.numeric}
     return {
         "criteria": [
-            {"id": name, "label": label, "unit": relevance.unit, "summary": _first_line(relevance)}
-            for name, label, relevance in relevances
+            {"id": one.name, "label": one.label, "unit": one.relevance.unit, "summary": _first_line(one.relevance)}
+            for one in ranked
         ],
         "columns": schema.names,
         "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
@@ -131,19 +214,26 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
     }
 
 
-def describe_map(reducer: Reducer, source: Source, rows: Rows | None) -> dict[str, Any]:
+def describe_map(reducer: Reducer, source: Source, rows: Rows | None, label: dict[str, str]) -> dict[str, Any]:
     """Return a fitted map: its points at some rows, and what explains it."""
     reducer.fit(source)
     facts = reducer.facts()
     points = None if rows is None else reducer.embedding_[rows, :2].tolist()
     return {
-        "id": type(reducer).__name__.lower(),
-        "label": type(reducer).__name__,
+        **label,
         "axes": facts.axes[:2],
         "notes": facts.notes,
+        "nearness": facts.nearness,
+        "common_unit": facts.common_unit,
         "points": points,
         "rows": [] if rows is None else source.row_numbers[rows].tolist(),
-        "spectrum": {"label": facts.spectrum_label, "values": facts.spectrum, "cumulative": facts.cumulative},
+        "spectrum": {
+            "label": facts.spectrum_label,
+            "note": facts.spectrum_note,
+            "values": facts.spectrum,
+            "cumulative": facts.cumulative,
+            "residuals": facts.residuals,
+        },
         "loadings": {"columns": facts.loading_names, "values": facts.loadings},
     }
 

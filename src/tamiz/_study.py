@@ -1,31 +1,40 @@
-"""A study: the table, the ranking, the subset and the maps, gathered into one Result."""
+"""A study: the table, the graph of its rows, the ranking, the subset and the maps, gathered into one Result."""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from tamiz import __version__, parallel, progress
 from tamiz._description import (
+    Ranked,
     describe_colors,
+    describe_graph,
     describe_map,
     describe_ranking,
     describe_subset,
     describe_table,
     drawn_rows,
 )
+from tamiz._joining import Joined, Rows, join_rows, takes_graph
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_family import Missing
+from tamiz.exceptions import DataError
+from tamiz.graphs import registry as graphs
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
 from tamiz.random import Seed, generator
 from tamiz.reduction import registry as reduction
 from tamiz.reduction.base import Reducer
-from tamiz.registry import Registry
+from tamiz.registry import Entry, Registry
 from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
@@ -49,6 +58,7 @@ def study(
     merit: Merit | None = None,
     search: Search | None = None,
     maps: Sequence[Reducer] | None = None,
+    graph: GraphBuilder | Graph | None = None,
     missing: Missing = "distribute",
     n_features: int | tuple[int, int] | None = None,
     stop: Stopping | None = None,
@@ -69,6 +79,9 @@ def study(
         How the subset is chosen; None is CFS() and BestFirst(). Without a target no subset is chosen by a merit that needs one.
     maps : list of reducers, default=None
         None is every map there is.
+    graph : GraphBuilder or Graph, default=None
+        How rows are joined, for every relevance and map that lives on a graph and was not given one: it is built once. None is
+        `KNearest(15, metric="seuclidean")`, fewer where there are no more rows, of a sample where there are more than 200,000.
     missing : {"distribute", "category"}, default="distribute"
         What the relevances and the merit that are not given do with missing values: share their counts out, or make missing a
         value of its own.
@@ -88,7 +101,8 @@ def study(
 
     Notes
     -----
-    Ctrl-C ends the work at hand; the result then holds what was found and says so.
+    Ctrl-C ends the work at hand; the result then holds what was found and says so. What nobody asked for and cannot be done, such
+    as a graph of rows that are all equal, is left out, and the result says why.
 
     Examples
     --------
@@ -101,6 +115,8 @@ def study(
     """
     if isinstance(data, Source) and not (target is None and kinds is None and weight is None):
         raise TypeError("A source has its own target, kinds and weights: pass them to open_source, not to study.")
+    if graph is not None and not isinstance(graph, GraphBuilder | Graph):
+        raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
     run = _Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
@@ -111,7 +127,11 @@ def study(
         rows = drawn_rows(schema.n_rows, rng) if points else None
         table = run.first("table", lambda: describe_table(source))
         tell(_sentences_on_gaps(schema, missing))
-        scored = run.step("ranking", lambda: describe_ranking(source, _relevances(relevances, schema, missing)))
+        asked = [*(relevances or ()), *(maps or ())]
+        needed = relevances is None or maps is None or graph is not None or any(map(takes_graph, asked))
+        found = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
+        joined: Joined = found or Joined(source)
+        scored = run.step("ranking", lambda: describe_ranking(source, _ranked(relevances, schema, missing, joined)))
         chosen = merit or CFS(missing=missing)
         subset = None
         if schema.target is not None or not chosen.needs_target:
@@ -119,8 +139,8 @@ def study(
                 chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=rng
             )
             subset = run.step("subset", lambda: _select(selector, source, run))
-        reducers = [e.load().for_study(schema) for e in reduction.of_kind("map")] if maps is None else maps
-        drawn = run.step("maps", lambda: [describe_map(reducer, source, rows) for reducer in reducers]) or []
+        drawn: list[dict[str, Any]] = []
+        run.step("maps", lambda: drawn.extend(_drawn(maps, rows, joined)))
         colors = describe_colors(source, rows, scored) if rows is not None and drawn else []
     return Result(
         {
@@ -135,6 +155,7 @@ def study(
             "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
             "interrupted": run.interrupted,
             "table": table,
+            "graph": describe_graph(joined, _label(graphs, joined.builder)),
             "ranking": scored,
             "subset": subset,
             "maps": drawn,
@@ -173,20 +194,59 @@ class _Run:
         self.interrupted = f"Interrupted in the step '{name}'; what was found until then is shown."
 
 
-def _relevances(
-    given: Sequence[Relevance] | None, schema: Schema, missing: Missing
-) -> list[tuple[str, str, Relevance]]:
-    """Return name, label and relevance; by default every registered one that has a meaning on the table."""
-    if given is not None:
-        labels = [_label(criteria, relevance) for relevance in given]
-        taken = [label["id"] for label in labels]
-        for k, relevance in enumerate(given):
-            if taken.count(taken[k]) > 1:
-                labels[k] = {"id": f"{taken[k]}_{taken[: k + 1].count(taken[k])}", "label": repr(relevance)}
-        parts = [relevance.suited(schema) or relevance for relevance in given]
-        return [(label["id"], label["label"], part) for label, part in zip(labels, parts, strict=True)]
-    suited = [(e.name, e.label, e.load()().with_missing(missing).suited(schema)) for e in criteria.of_kind("relevance")]
-    return [(name, label, relevance) for name, label, relevance in suited if relevance is not None]
+def _join(
+    source: Source,
+    asked: GraphBuilder | Graph | None,
+    parts: Sequence[Any],
+    rows: Rows | None,
+    rng: np.random.Generator,
+) -> Joined | None:
+    """Return the graph; None, and why, where it cannot be built and nobody asked for it."""
+    try:
+        return join_rows(source, asked, rows, rng)
+    except (DataError, MemoryError) as error:
+        if asked is not None or any(map(takes_graph, parts)):
+            raise
+        tell([f"The study goes on without a graph of the rows: {error}"])
+        return None
+
+
+def _ranked(given: Sequence[Relevance] | None, schema: Schema, missing: Missing, joined: Joined) -> list[Ranked]:
+    """Return the relevances as the table needs them; by default every registered one that has a meaning on it."""
+    taken = [] if given is None else [(label, part.suited(schema) or part) for label, part in _told_apart(given)]
+    for entry in criteria.of_kind("relevance") if given is None else ():
+        part = entry.load()().with_missing(missing).suited(schema)
+        if part is not None and (joined.graph is not None or not takes_graph(part)):
+            taken.append((_named(entry), part))
+    lent = [(label, joined.lent_to(part)) for label, part in taken]
+    return [Ranked(label["id"], label["label"], part, joined.read_by(part)) for label, part in lent]
+
+
+def _told_apart(given: Sequence[Relevance]) -> list[tuple[dict[str, str], Relevance]]:
+    """Return relevances with their labels, numbered where a class occurs twice."""
+    labels = [_label(criteria, relevance) for relevance in given]
+    taken = [label["id"] for label in labels]
+    for k, relevance in enumerate(given):
+        if taken.count(taken[k]) > 1:
+            labels[k] = {"id": f"{taken[k]}_{taken[: k + 1].count(taken[k])}", "label": repr(relevance)}
+    return list(zip(labels, given, strict=True))
+
+
+def _drawn(given: Sequence[Reducer] | None, rows: Rows | None, joined: Joined) -> Iterator[dict[str, Any]]:
+    """Yield the maps, fitted; by default every registered one that can be drawn."""
+
+    def draw(reducer: Reducer) -> dict[str, Any]:
+        source = joined.read_by(reducer)
+        return describe_map(reducer, source, joined.numbers(rows, source), _label(reduction, reducer))
+
+    yield from (draw(joined.lent_to(reducer)) for reducer in given or ())
+    for entry in reduction.of_kind("map") if given is None else ():
+        reducer = entry.load().for_study(joined.table.schema, joined.whole)
+        try:
+            if reducer is not None:
+                yield draw(reducer)
+        except (DataError, MemoryError) as error:
+            tell([f"{entry.label} is left out: {error}"])
 
 
 def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
@@ -212,7 +272,11 @@ def _select(selector: SubsetSelector, source: Source, run: _Run) -> dict[str, An
 def _label(registry: Registry, part: Any) -> dict[str, str]:
     name = type(part).__name__
     entry = next((entry for entry in registry if entry.attribute == name), None)
-    return {"id": entry.name, "label": entry.label} if entry else {"id": name, "label": name}
+    return _named(entry) if entry else {"id": name, "label": name}
+
+
+def _named(entry: Entry) -> dict[str, str]:
+    return {"id": entry.name, "label": entry.label}
 
 
 def _versions() -> dict[str, str]:

@@ -126,8 +126,10 @@ class RankSelector(_Selector):
         _check_part("RankSelector", "relevance", self.relevance, Relevance, "InformationGain()")
         with parallel.session():
             source = as_source(X, y if self.relevance.needs_target or isinstance(X, Source) else None, sample_weight)
-            known = complete([self.relevance], source.reduce, source.schema)
-            self.scores_ = self.relevance.scores(known, source.schema)
+            self.relevance.check(source.schema)
+            relevance = self.relevance.ready(source)
+            known = complete([relevance], source.reduce, source.schema)
+            self.scores_ = relevance.scores(known, source.schema)
         remember(self, X)
         self.schema_ = source.schema
         tell([*source.schema.dropped, *source.schema.left_out])

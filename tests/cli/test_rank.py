@@ -46,7 +46,7 @@ def test_top_keeps_the_best(tamiz: Callable[..., Result], iris: Path) -> None:
 
 def test_without_a_target_a_relevance_that_needs_none_is_taken(tamiz: Callable[..., Result], iris: Path) -> None:
     shown = json.loads(tamiz("rank", iris, "--json").stdout)
-    assert shown["relevance"]["name"] == "entropy"
+    assert shown["relevance"]["name"] == "laplacian-score"
     assert len(shown["columns"]) == 5
 
 

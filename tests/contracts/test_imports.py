@@ -19,7 +19,10 @@ def loaded_by(lines):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("module", ["tamiz", "tamiz.criteria", "tamiz.search", "tamiz.reduction", "tamiz.sources"])
+PACKAGES = ["criteria", "search", "graphs", "reduction", "cluster", "comparison", "display", "sources"]
+
+
+@pytest.mark.parametrize("module", ["tamiz", *(f"tamiz.{package}" for package in PACKAGES)])
 def test_importing_a_package_loads_nothing_heavy(module):
     assert loaded_by(f"import {module}") == set()
 

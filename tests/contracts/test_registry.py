@@ -10,9 +10,25 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc
 from sklearn.base import BaseEstimator, clone
 
 import tamiz
-from tamiz import RankSelector, SubsetSelector, criteria, reduction, report, search, sources
+from tamiz import (
+    RankSelector,
+    SubsetSelector,
+    cluster,
+    comparison,
+    criteria,
+    display,
+    graphs,
+    reduction,
+    report,
+    search,
+    sources,
+)
+from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
 from tamiz.criteria.base import Merit, Relevance
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.weights import Weight
 from tamiz.reduction.base import Reducer
 from tamiz.registry import Registry, suggestion
 from tamiz.search import Evaluations, Forward
@@ -20,7 +36,7 @@ from tamiz.search.base import Search
 from tamiz.search.stopping import Stopping
 from tamiz.statistics.cuts import Discretization
 
-PACKAGES = [tamiz, criteria, search, reduction, sources, report]
+PACKAGES = [tamiz, criteria, graphs, search, reduction, cluster, comparison, display, sources, report]
 ENTRIES = [entry for package in PACKAGES for entry in package.registry]
 BASES = {
     "relevance": Relevance,
@@ -29,12 +45,23 @@ BASES = {
     "map": Reducer,
     "stopping": Stopping,
     "discretization": Discretization,
+    "builder": GraphBuilder,
+    "weight": Weight,
+    "neighbors": NeighborSearch,
+    "clustering": SpectralClustering,
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
-METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "search", "map")]
+METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "search", "map", "clustering")]
 SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
-FUNCTIONS = [entry for package in (tamiz, criteria) for entry in package.registry.of_kind("function")]
-ARGUMENTS = {"evaluations": (10,), "seconds": (1.5,), "stale": (3,), "min_gain": (0.1,), "target": (0.5,)}
+FUNCTIONS = [entry for package in (tamiz, criteria, comparison) for entry in package.registry.of_kind("function")]
+ARGUMENTS = {
+    "evaluations": (10,),
+    "seconds": (1.5,),
+    "stale": (3,),
+    "min_gain": (0.1,),
+    "target": (0.5,),
+    "radius": (1.0,),
+}
 
 
 def by_name(entries):
@@ -66,7 +93,7 @@ def test_every_line_has_a_name_for_the_command_line_and_a_label_for_people(entry
 
 
 def test_no_two_parts_of_a_package_share_a_name_or_an_attribute():
-    for package in (tamiz, criteria, search, reduction):
+    for package in (tamiz, criteria, graphs, search, reduction, cluster, comparison, display):
         attributes = [entry.attribute for entry in package.registry]
         assert len(set(attributes)) == len(attributes)
 

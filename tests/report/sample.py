@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_breast_cancer, load_wine
 
 if TYPE_CHECKING:
@@ -85,14 +86,85 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         "label": "PCA",
         "axes": ["PC 1", "PC 2"],
         "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
+        "nearness": "Points near each other are rows with like values.",
+        "common_unit": True,
         "points": (u[:, :2] * s[:2]).tolist(),
         "rows": list(range(len(x))),
         "spectrum": {
             "label": "Share of the total variance",
+            "note": "",
             "values": share.tolist(),
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
+            "residuals": [],
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
+    }
+
+
+def _neighbors(x: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the 0/1 matrix of rows among each other's k nearest, by standardised columns."""
+    z = (x - x.mean(0)) / x.std(0, ddof=1)
+    distances = ((z[:, None] - z[None]) ** 2).sum(-1)
+    np.fill_diagonal(distances, np.inf)
+    joined = np.zeros_like(distances)
+    np.put_along_axis(joined, np.argsort(distances, axis=1, kind="stable")[:, :k], 1.0, axis=1)
+    return np.maximum(joined, joined.T)
+
+
+def _spread(values: NDArray[np.float64]) -> dict[str, float]:
+    return {"min": float(values.min()), "median": float(np.median(values)), "max": float(values.max())}
+
+
+def _graph(joined: NDArray[np.float64], k: int) -> dict[str, Any]:
+    degrees = joined.sum(1)
+    _, labels = connected_components(joined)
+    return {
+        "id": "knn",
+        "label": "Nearest neighbours",
+        "parameters": f"n_neighbors={k}, weight=Binary(), metric='seuclidean'",
+        "by_class": False,
+        "n_rows": len(joined),
+        "n_edges": int(joined.sum() / 2),
+        "components": {"n": int(labels.max() + 1), "sizes": sorted(np.bincount(labels).tolist(), reverse=True)},
+        "joining": int(labels.max()),
+        "neighbors": {
+            **_spread(degrees),
+            "histogram": {
+                "start": int(degrees.min()),
+                "width": 1,
+                "rows": np.bincount(degrees.astype(int))[k:].tolist(),
+            },
+        },
+        "degrees": _spread(degrees),
+        "radius": None,
+        "t": None,
+        "unweighted": True,
+        "search": "exact, by blocks of products",
+        "recall": 1.0,
+    }
+
+
+def _eigenmap(joined: NDArray[np.float64]) -> dict[str, Any]:
+    degrees = joined.sum(1)
+    laplacian = np.eye(len(joined)) - joined / np.sqrt(np.outer(degrees, degrees))
+    values, vectors = np.linalg.eigh(laplacian)
+    return {
+        "id": "laplacian_eigenmaps",
+        "label": "Laplacian eigenmaps",
+        "axes": ["Eigenvector 1", "Eigenvector 2"],
+        "notes": [],
+        "nearness": "Points near each other are rows that few steps along the graph join.",
+        "common_unit": False,
+        "points": (vectors[:, 1:3] / np.sqrt(degrees)[:, None]).tolist(),
+        "rows": list(range(len(joined))),
+        "spectrum": {
+            "label": "Eigenvalue",
+            "note": "The smaller an eigenvalue, the less its coordinate changes along the edges.",
+            "values": values[1:11].tolist(),
+            "cumulative": [],
+            "residuals": [3e-15] * 10,
+        },
+        "loadings": {"columns": [], "values": []},
     }
 
 
@@ -117,6 +189,7 @@ def _build(
         [[_symmetric_uncertainty(a, b) if i != j else 1.0 for j, b in enumerate(codes)] for i, a in enumerate(codes)]
     )
     gain = [_entropy(c) + _entropy(y) - _entropy(c * (y.max() + 1) + y) for c in codes]
+    joined = _neighbors(x, 15)
     grand = x.mean(0)
     groups = [x[y == k] for k in range(y.max() + 1)]
     fisher = sum(len(g) * (g.mean(0) - grand) ** 2 for g in groups) / sum(len(g) * g.var(0) for g in groups)
@@ -129,6 +202,7 @@ def _build(
         "seed": 0,
         "timings": [
             {"step": "read", "seconds": 0.1234},
+            {"step": "graph", "seconds": 0.0213},
             {"step": "ranking", "seconds": 0.0312},
             {"step": "subset", "seconds": 0.00214},
             {"step": "maps", "seconds": 0.041},
@@ -145,6 +219,7 @@ def _build(
             "weight_column": None,
             "columns": [_column(name, x[:, j]) for j, name in enumerate(names)],
         },
+        "graph": _graph(joined, 15),
         "ranking": {
             "criteria": [
                 {
@@ -175,7 +250,7 @@ def _build(
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
         },
         "subset": _forward(with_class, between, names),
-        "maps": [_pca(x, names)],
+        "maps": [_pca(x, names), _eigenmap(joined)],
         "colors": [
             {"name": "class", "kind": "categorical", "values": y.tolist(), "levels": classes},
             *(
@@ -251,6 +326,9 @@ def hostile() -> dict[str, Any]:
     result["subset"]["search"]["label"] = HOSTILE[0]
     result["maps"][0] |= {"label": HOSTILE[0], "axes": [HOSTILE[0], HOSTILE[2]], "notes": [*HOSTILE]}
     result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
+    result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "nearness": HOSTILE[0]}
+    result["maps"][1]["spectrum"] |= {"label": HOSTILE[3], "note": HOSTILE[2]}
+    result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "search": HOSTILE[2]}
     result["ranking"]["criteria"][0] |= {"label": HOSTILE[0], "unit": HOSTILE[1], "summary": HOSTILE[2]}
     result["versions"] = {name: name for name in HOSTILE}
     result["colors"][0]["name"] = HOSTILE[2]
@@ -261,7 +339,7 @@ def hostile() -> dict[str, Any]:
 
 
 def bare() -> dict[str, Any]:
-    """Return a result without a target, a subset or points: what the least of studies leaves."""
+    """Return a result without a target, a graph, a subset or points: what the least of studies leaves."""
     result = wine()
     result["table"] |= {"target": None, "target_kind": None, "classes": [], "n_rows": 178}
     variance = [None if column["sd"] is None else column["sd"] ** 2 for column in result["table"]["columns"]]
@@ -273,7 +351,8 @@ def bare() -> dict[str, Any]:
         "cuts": {},
     }
     result["subset"] = None
-    result["maps"][0] |= {"points": None, "rows": []}
+    result["graph"] = None
+    result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]
     result["colors"] = []
     result["warnings"] = []
     return result

@@ -32,7 +32,7 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECTIONS = ("table", "ranking", "subset", "maps", "about")
+SECTIONS = ("table", "ranking", "subset", "graph", "maps", "about")
 
 
 @pytest.fixture(scope="module")
@@ -161,15 +161,16 @@ def test_a_search_reaches_folded_columns(read: Any) -> None:
     assert reader.names("columns") == ["probe_0119_channel_0"]
 
 
-def recoloured(reader: Reader, option: str) -> list[dict[str, Any]]:
-    select = reader.page.locator("select[data-map]")
-    select.scroll_into_view_if_needed()
-    reader.page.locator("#map-1-points .main-svg").first.wait_for()
+def recoloured(reader: Reader, option: str, plot: str = "map-1-points") -> list[dict[str, Any]]:
+    select = reader.page.locator("#colours select")
+    for drawn in reader.page.locator("[data-coloured]").all():
+        drawn.scroll_into_view_if_needed()
+        drawn.locator(".main-svg").first.wait_for()
     select.select_option(label=option)
-    script = """() => document.getElementById("map-1-points").data.map((trace) => ({
-        name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol }))"""
+    script = """(id) => document.getElementById(id).data.map((trace) => ({
+        name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol, text: trace.text }))"""
     reader.page.wait_for_timeout(300)
-    traces: list[dict[str, Any]] = reader.page.evaluate(script)
+    traces: list[dict[str, Any]] = reader.page.evaluate(script, plot)
     return traces
 
 
@@ -187,6 +188,43 @@ def test_a_numeric_column_colours_by_its_values_and_leaves_the_missing_grey(read
     values = [value for value in sample.wine()["colors"][4]["values"] if value is not None]
     assert shades["color"] == pytest.approx(values, rel=1e-5)
     assert reader.page.locator("#map-1-points .colorbar").count() == 1
+
+
+def test_one_choice_recolours_every_map_alike(read: Any) -> None:
+    reader = read("wine")
+    for option in ("flavanoids", "class (target)", "cellar"):
+        first = recoloured(reader, option)
+        second = recoloured(reader, option, "map-2-points")
+        assert first == second
+        assert sum(trace["n"] for trace in second) == 178
+    assert reader.page.locator("select").count() == 1
+
+
+def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) -> None:
+    reader = read("wine", width=390)
+    reader.page.locator("#colours select").select_option(label="alcohol")
+    reader.page.locator("#map-2-points").scroll_into_view_if_needed()
+    reader.page.locator("#map-2-points .main-svg").first.wait_for()
+    reader.page.wait_for_timeout(300)
+    assert reader.page.evaluate("document.getElementById('map-2-points').data.map((t) => t.name)") == ["alcohol"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_maps_stand_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any, scheme: str) -> None:
+    wide, narrow = read("wine", width=1400, scheme=scheme), read("wine", width=390, scheme=scheme)
+    for reader in (wide, narrow):
+        reader.visit_all()
+    for part in ("points", "spectrum"):
+        left, right = (wide.page.locator(f"#map-{k}-{part}").bounding_box() for k in (1, 2))
+        assert left["x"] + left["width"] <= right["x"]
+        assert right["x"] + right["width"] <= 1400
+    # The points stand at one height, however much is said above them.
+    tops = [wide.page.locator(f"#map-{k}-points").bounding_box()["y"] for k in (1, 2)]
+    assert tops[0] == tops[1]
+    above, below = (narrow.page.locator(f"#map-{k}-points").bounding_box() for k in (1, 2))
+    assert above["x"] == below["x"]
+    assert above["y"] + above["height"] < below["y"]
+    assert below["width"] <= 390
 
 
 def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
@@ -226,7 +264,7 @@ def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:
     reader = read("wine")
     reader.visit_all()
     titles = reader.page.evaluate("[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title)")
-    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Reset axes"]
+    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Reset axes"] * 2
 
 
 def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
@@ -237,11 +275,11 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
         reader.page.wait_for_timeout(100)
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     plots = reader.page.locator(".plot")
-    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 4
+    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 7
     assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") <= 640
     reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
     reader.page.wait_for_timeout(500)
-    assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") > 900
+    assert reader.page.evaluate("document.getElementById('course')._fullLayout.width") > 900
 
 
 def test_the_numbers_can_be_saved_and_drawn_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:

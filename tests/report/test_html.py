@@ -63,7 +63,9 @@ def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
 
 def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
     shown = re.findall(r'<section id="(\w+)"', render(wine))
-    assert shown == [entry.name for entry in registry.of_kind("section")] == ["table", "ranking", "subset", "maps"]
+    assert shown == [entry.name for entry in registry.of_kind("section")] == [
+        "table", "ranking", "subset", "graph", "maps",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
@@ -84,9 +86,9 @@ def test_hostile_names_add_no_element_and_no_handler(wine: dict[str, Any], hosti
     plain, page = Elements(render(wine)), Elements(render(hostile))
     assert set(page.tags) == set(plain.tags)
     assert page.handlers == []
-    # A map, a curve, a course and a balance; themes, rows, the page's own script, and what is packed.
+    # Two maps with a spectrum each, a course, a balance and a histogram; themes, rows, the page's own script, and what is packed.
     colors = len(hostile["colors"])
-    assert page.tags.count("script") == 4 + 2 + 1 + 2 + colors
+    assert page.tags.count("script") == 7 + 2 + 1 + 2 + colors
 
 
 def test_hostile_names_are_whole_in_the_text(hostile: dict[str, Any]) -> None:
@@ -113,6 +115,7 @@ def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:
 
 def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> None:
     bare |= {"ranking": None, "maps": []}
+    assert bare["graph"] is None
     page = render(bare)
     assert re.findall(r'<section id="(\w+)"', page) == ["table"]
     assert 'href="#ranking"' not in page
@@ -123,7 +126,21 @@ def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
     page = render(bare)
     assert "this file holds no row of the table" in words(section(page, "maps"))
     assert 'id="rows"' not in page
-    assert 'id="map-1-scree"' in page
+    assert 'id="map-1-spectrum"' in page
+
+
+def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: dict[str, Any]) -> None:
+    assert 'class="box warn"' not in section(render(wine), "graph")
+    wine["graph"] |= {"components": {"n": 3, "sizes": [130, 40, 8]}, "joining": 2}
+    shown = section(render(wine), "graph")
+    assert "join them by the shortest 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
+    assert "1 130 73% 2 40 22% 3 8 4.5%" in words(shown)
+
+
+def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> None:
+    page = Elements(render(wine))
+    assert page.tags.count("select") == 1
+    assert section(render(wine), "maps").count("data-coloured") == 2
 
 
 def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:
@@ -140,7 +157,7 @@ def test_a_result_with_nothing_to_warn_of_has_no_box(bare: dict[str, Any]) -> No
 def test_the_foot_tells_versions_seed_and_times(wine: dict[str, Any]) -> None:
     foot = words(render(wine).split("<footer")[1])
     assert "tamiz 0.1.0 with the seed 0" in foot
-    assert "read 0.12 s, ranking 0.031 s, subset 0.0021 s, maps 0.041 s" in foot
+    assert "read 0.12 s, graph 0.021 s, ranking 0.031 s, subset 0.0021 s, maps 0.041 s" in foot
     assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7" in foot
 
 

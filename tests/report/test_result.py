@@ -77,6 +77,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     ("spoil", "sentence"),
     [
         (lambda d: d.pop("maps"), "maps is missing"),
+        # What a version without graphs wrote.
+        (lambda d: d.pop("graph"), "graph is missing"),
+        (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
         (lambda d: d["table"]["columns"][2].pop("kind"), r"table.columns\[2\].kind is missing"),
         (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),
         (lambda d: d["subset"]["course"].append(3), r"subset.course\[\d+\] is not a set of names and values"),
@@ -101,6 +104,8 @@ def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) ->
     assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
+    assert lines[6] == "  Graph: 1,802 edges join 178 rows, all in one piece"
+    assert lines[7] == "  Maps: PCA and Laplacian eigenmaps"
     assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tamiz.report import charts
+from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
 from tamiz.report.ranking import collect_ranking
 from tamiz.report.subset import collect_subset
@@ -80,6 +81,13 @@ def test_no_cut_is_told_apart_from_a_column_that_is_not_cut(wine: dict[str, Any]
     assert cuts["magnesium"] == "88, 98, 107"
 
 
+def test_a_score_named_after_a_person_keeps_its_capital(wine: dict[str, Any]) -> None:
+    wine["ranking"]["criteria"][0] |= {"label": "Laplacian score", "unit": ""}
+    assert collected(collect_ranking, wine)["lead"].startswith(
+        "flavanoids says most about class: Laplacian score 0.8718"
+    )
+
+
 def test_nothing_scored_is_told(wine: dict[str, Any]) -> None:
     wine["ranking"]["scores"]["information_gain"] = [None] * 16
     assert collected(collect_ranking, wine)["lead"] == "No column could be scored by information gain."
@@ -138,13 +146,13 @@ def test_the_loadings_are_the_ten_largest_by_size_with_their_sign(wine: dict[str
 
 def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, Any]) -> None:
     shown = collected(collect_maps, wine)["maps"][0]
-    assert shown["scree"]["title"] == "5 components of 13 hold 80% of the total variance"
+    assert shown["spectrum"]["title"] == "5 components of 13 hold 80% of the total variance"
     assert shown["lead"] == "PC 1 and PC 2 hold 55% of the total variance."
 
 
 def test_drawn_points_are_told_apart_from_all_rows(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
-    assert "178 of the 50,000" in collected(collect_maps, wine)["maps"][0]["title"]
+    assert collected(collect_maps, wine)["points"].startswith("Each point is a row: 178 of the 50,000 are drawn.")
 
 
 def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) -> None:
@@ -152,6 +160,127 @@ def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) 
     wine["maps"][0]["spectrum"]["cumulative"][1] = 0.2
     near = collected(collect_maps, wine)["maps"][0]["near"]
     assert near.startswith("Both axes together hold only 20% of the total variance: rows that look near may be far")
+
+
+def test_eigenvalues_are_told_with_their_residuals_and_hold_no_share(wine: dict[str, Any]) -> None:
+    shown = collected(collect_maps, wine)["maps"][1]
+    values = wine["maps"][1]["spectrum"]["values"]
+    assert values[:2] == pytest.approx([0.0359, 0.1061], abs=1e-4)
+    assert shown["spectrum"]["title"] == "The first two eigenvalues are 0.036 and 0.11; residuals below 10⁻¹⁴"
+    (bars,) = shown["spectrum"]["chart"]["data"]
+    assert bars["y"] == pytest.approx(values, rel=1e-5)
+    assert bars["customdata"][0] == ["Eigenvalue", "0.03595, residual 3 × 10⁻¹⁵"]
+    assert "%" not in shown["spectrum"]["title"] + shown["lead"] + shown["chart"]["layout"]["xaxis"]["title"]["text"]
+    assert shown["lead"] == "Points near each other are rows that few steps along the graph join."
+
+
+@pytest.mark.parametrize(
+    ("values", "residuals", "title"),
+    [
+        ([0.25], [2e-7], "The eigenvalue is 0.25; residuals below 10⁻⁶"),
+        ([0.25, 0.5], [0.0, 0.0], "The first two eigenvalues are 0.25 and 0.5; residuals 0"),
+        ([0.25, 0.5], [], "The first two eigenvalues are 0.25 and 0.5"),
+        ([1e-7, 0.5], [0.03, 0.001], "The first two eigenvalues are 1\u00a0×\u00a010⁻⁷ and 0.5; residuals below 0.1"),
+    ],
+)
+def test_the_title_of_eigenvalues_says_how_many_there_are_and_how_good(
+    values: list[float], residuals: list[float], title: str, wine: dict[str, Any]
+) -> None:
+    wine["maps"][1]["spectrum"] |= {"values": values, "residuals": residuals}
+    assert collected(collect_maps, wine)["maps"][1]["spectrum"]["title"] == title
+
+
+def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict[str, Any]) -> None:
+    pca, eigenmap = collected(collect_maps, wine)["maps"]
+    assert pca["chart"]["layout"]["yaxis"]["scaleanchor"] == "x"
+    assert "One unit is as long on both axes." in pca["near"]
+    assert charts.equal_scales(wine["maps"][1]["points"])
+    assert "scaleanchor" not in eigenmap["chart"]["layout"]["yaxis"]
+    assert "One unit" not in eigenmap["near"]
+
+
+def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, Any]) -> None:
+    told = collected(collect_graph, wine)
+    assert told["lead"] == "1,802 edges join 178 rows, all in one piece."
+    assert told["cautions"] == []
+    assert told["components"] == []
+    assert dict(told["facts"]) == {
+        "Built by": "Nearest neighbours (n_neighbors=15, weight=Binary(), metric='seuclidean')",
+        "Neighbours of a row": "15 to 39, median 19",
+        "Weight of an edge": "1",
+        "Neighbours found": "exact, by blocks of products",
+    }
+    assert told["title"] == "Half of the rows have at most 19 neighbours; the most that one has are 39"
+    assert sum(told["chart"]["data"][0]["y"]) == 178
+
+
+def test_a_weighted_graph_of_a_sample_tells_t_radius_and_how_many_rows_it_joins(wine: dict[str, Any]) -> None:
+    wine["graph"] |= {"unweighted": False, "t": 0.5, "radius": 1.25, "degrees": {"min": 0.5, "median": 2, "max": 3.5}}
+    wine["table"]["n_rows_used"] = 300_000
+    facts = dict(collected(collect_graph, wine)["facts"])
+    assert facts["Weight of an edge"] == "exp(−d² / t) at the distance d, t = 0.5"
+    assert facts["Weights of a row, summed"] == "0.5 to 3.5, median 2"
+    assert facts["Radius"] == "1.25"
+    assert facts["Rows joined"] == "178 of 300,000, drawn at random"
+
+
+@pytest.mark.parametrize(
+    ("components", "lead"),
+    [
+        ({"n": 2, "sizes": [170, 8]}, "1,802 edges join 178 rows, in 2 components of 170 and 8 rows."),
+        ({"n": 60, "sizes": [100, *[2] * 9]}, "1,802 edges join 178 rows, in 60 components, the largest of 100 rows."),
+    ],
+)
+def test_a_graph_in_pieces_names_them_and_cautions(components: dict[str, Any], lead: str, wine: dict[str, Any]) -> None:
+    wine["graph"] |= {"components": components, "joining": components["n"] - 1}
+    told = collected(collect_graph, wine)
+    assert told["lead"] == lead
+    assert told["cautions"][0].startswith(f"No edge leads from one of the {components['n']} components to another.")
+    assert told["cautions"][-1] == "More neighbours make fewer components, and --graph connected-radius makes one."
+    assert [size for _, size, _ in told["components"]] == [str(size) for size in components["sizes"]]
+    assert told["more"] == components["n"] - len(components["sizes"])
+
+
+def test_a_graph_of_classes_is_meant_to_fall_into_them(wine: dict[str, Any]) -> None:
+    wine["graph"] |= {"components": {"n": 3, "sizes": [71, 59, 48]}, "joining": None, "by_class": True, "recall": None}
+    assert collected(collect_graph, wine)["cautions"] == []
+    wine["graph"]["components"]["n"] = 4
+    assert "no map is drawn on the graph" in collected(collect_graph, wine)["cautions"][0]
+
+
+@pytest.mark.parametrize(("recall", "told"), [(0.96, None), (0.9499, "94.9%"), (0.5, "50.0%")])
+def test_a_recall_below_nineteen_of_twenty_is_cautioned_of(
+    recall: float, told: str | None, wine: dict[str, Any]
+) -> None:
+    wine["graph"]["recall"] = recall
+    shown = collected(collect_graph, wine)
+    assert [f"Only {told} of the true neighbours" in sentence for sentence in shown["cautions"]] == [True] * bool(told)
+    assert dict(shown["facts"])["Neighbours found"].endswith("% of the true ones")
+
+
+def test_a_share_found_never_rounds_up_to_all_of_them(wine: dict[str, Any]) -> None:
+    wine["graph"]["recall"] = 0.99996
+    assert dict(collected(collect_graph, wine)["facts"])["Neighbours found"].endswith(": 99.9% of the true ones")
+
+
+def test_rows_that_all_have_as_many_neighbours_need_no_chart(wine: dict[str, Any]) -> None:
+    wine["graph"]["neighbors"] |= {"min": 2.0, "median": 2.0, "max": 2.0}
+    shown = collected(collect_graph, wine)
+    assert shown["chart"] is None
+    assert dict(shown["facts"])["Neighbours of a row"] == "2"
+
+
+def test_wide_bins_name_their_range() -> None:
+    (bars,) = charts.histogram({"start": 3, "width": 5, "rows": [4, 1]})["data"]
+    assert bars["x"] == [5.0, 10.0]
+    assert bars["customdata"] == [["3 to 7", "4 rows"], ["8 to 12", "1 row"]]
+
+
+def test_numbers_of_either_sign_are_coloured_by_one_scale() -> None:
+    for theme in charts.themes().values():
+        if isinstance(theme, dict):
+            scales = theme["template"]["layout"]["colorscale"]
+            assert scales["sequential"] == scales["diverging"] == scales["sequentialminus"]
 
 
 def test_axes_of_like_length_share_one_scale() -> None:

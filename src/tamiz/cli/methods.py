@@ -10,13 +10,18 @@ import click
 from tamiz.cli.command import Work
 from tamiz.cli.options import command_name, json_flag
 from tamiz.cli.terminal import show_table
+from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
+from tamiz.graphs import registry as graphs
 from tamiz.reduction import registry as reduction
 from tamiz.search import registry as searches
 from tamiz.sources import registry as sources
 
 # A person chooses among methods; functions and base classes are for those who write Python.
 _NO_METHODS = ("function", "base")
+# Of what makes a graph, the command line takes the builders, as graphs.
+_FIRST, _LAST = (criteria, searches), (reduction, clusters, sources)
+_BUILDERS = [(entry, "graph") for entry in graphs.of_kind("builder")]
 
 
 @click.command(cls=Work, short_help="List every method, with its name and what it is.")
@@ -26,19 +31,18 @@ def methods(as_json: bool) -> None:
     tamiz methods
     tamiz methods --json | jq '.[] | select(.kind == "search")'
 
-    List every criterion, search, map and file format: its kind, its name on the command line and what it is.
+    List every criterion, search, graph, map, clustering and file format: its kind, its name on the command line and what it is.
     """
-    entries = [
-        e for registry in (criteria, searches, reduction, sources) for e in registry if e.kind not in _NO_METHODS
-    ]
+    before, after = ([(e, e.kind) for registry in registries for e in registry] for registries in (_FIRST, _LAST))
     listed = [
         {
-            "kind": entry.kind,
+            "kind": kind,
             "name": command_name(entry),
             "label": entry.label,
             "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0],
         }
-        for entry in entries
+        for entry, kind in [*before, *_BUILDERS, *after]
+        if kind not in _NO_METHODS
     ]
     if as_json:
         click.echo(json.dumps(listed, ensure_ascii=False, indent=2))

@@ -25,8 +25,8 @@ class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
 
     name = "method"
 
-    def __init__(self, registry: Registry, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, registry: Registry, kind: str, word: str = "") -> None:
+        self.kind = word or kind
         self._entries = {command_name(entry): entry for entry in registry.of_kind(kind)}
 
     @property
@@ -97,7 +97,7 @@ def stop_after(max_evaluations: int | None, max_seconds: float | None) -> Stoppi
 def need_target(entries: tuple[Entry, ...], target: str | None) -> None:
     """Refuse a command line without a target where a method of it needs one."""
     for entry in entries:
-        if target is None and entry.load().needs_target:
+        if target is None and entry.load()().needs_target:
             raise click.UsageError(f"{entry.label} needs a target: name its column with --target.")
 
 

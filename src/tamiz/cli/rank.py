@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import Work
+from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options
 from tamiz.cli.terminal import Voice, show_table
 from tamiz.criteria import registry as criteria
@@ -16,6 +17,7 @@ from tamiz.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
+    from tamiz.graphs.builder import GraphBuilder
     from tamiz.sources.schema import Kind, Schema
 
 _relevances = Method(criteria, "relevance")
@@ -39,6 +41,7 @@ _relevances = Method(criteria, "relevance")
     metavar="K",
     help="Print the best K columns only.",
 )
+@graph_options
 @json_flag
 @jobs_option
 @click.pass_obj
@@ -51,22 +54,30 @@ def rank(
     missing: str,
     relevance: Entry | None,
     n_features: int | None,
+    asked: Asked | None,
+    width: float | None,
     as_json: bool,
     jobs: int | None,
 ) -> None:
     """\b
     tamiz rank data.csv --target class
     tamiz rank data.csv --target class --relevance gain-ratio --top 10
+    tamiz rank data.csv --relevance laplacian-score --graph knn:5
     tamiz rank data.csv --target class --json | jq .columns
 
     Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
     """
     need_target((relevance,) if relevance else (), target)
+    graph = make_builder(asked, width, target)
+    entries = _entries(relevance, graph)
     from tamiz import RankSelector, open_source, parallel
+    from tamiz._joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
         source = open_source(table, target, kinds=kinds, weight=weight)
-        entry, criterion = _criterion(relevance, source.schema, missing)
+        entry, criterion = _criterion(entries, source.schema, missing)
+        if takes_graph(criterion):
+            criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))
         selector = RankSelector(criterion, n_features=n_features).fit(source)
     kept = selector.get_support()
     columns = source.schema.columns
@@ -100,13 +111,26 @@ def tell_columns(voice: Voice, schema: Schema) -> None:
         voice.note(f"{counted(len(left_out), 'column')} left out: {listed(left_out, width=80)}.")
 
 
-def _criterion(asked: Entry | None, schema: Schema, missing: str) -> tuple[Entry, Relevance]:
-    """Return the relevance as the table needs it: the one asked for, or the first that has a meaning there."""
-    for entry in criteria.of_kind("relevance") if asked is None else [asked]:
+def _entries(asked: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
+    """Return the relevances to choose from: the one asked for, or all; with a graph, those that live on one."""
+    listed = criteria.of_kind("relevance") if asked is None else [asked]
+    if graph is None:
+        return listed
+    from tamiz._joining import takes_graph
+
+    on_graphs = [entry for entry in listed if takes_graph(entry.load()())]
+    if not on_graphs:
+        raise click.UsageError(f"{listed[0].label} lives on no graph: leave --graph and --t out.")
+    return on_graphs
+
+
+def _criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
+    """Return the relevance as the table needs it: the first that has a meaning there."""
+    for entry in entries:
         relevance = entry.load()().with_missing(missing)
         suited = relevance.suited(schema)
         if suited is not None:
             return entry, suited
-        if asked is not None:
+        if len(entries) == 1:
             relevance.check(schema)
     raise ValueError(f"No relevance has a meaning on this table; there are: {_relevances.names}.")

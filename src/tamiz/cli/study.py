@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import INTERRUPTED, Work
+from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.options import (
     FILE,
     Method,
@@ -58,6 +59,7 @@ _json_option = click.option(
     help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning.",
 )
 @search_options
+@graph_options
 @_output_option
 @_json_option
 @click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
@@ -74,6 +76,8 @@ def study(
     search: Entry,
     max_evaluations: int | None,
     max_seconds: float | None,
+    asked: Asked | None,
+    width: float | None,
     output: Path | None,
     json_output: Path | None,
     no_points: bool,
@@ -85,14 +89,16 @@ def study(
     tamiz study data.csv --target class -o report.html
     tamiz study data.csv --target price --kinds zip=categorical
     tamiz study data.parquet --target class --search forward --n-features 8 --journal search.journal
+    tamiz study data.csv --graph knn:30 --t inf
 
-    Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, and a
-    map of the rows. Prints the name of the file. Ctrl-C writes the report of what was found so far.
+    Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, how the
+    rows hang together, and maps of them. Prints the name of the file. Ctrl-C writes the report of what was found so far.
     """
     output = output or _report_name(table)
     need_target(relevances, target)
     _check_streams(output, json_output)
     check_places([output, json_output, same["journal"]], table)
+    graph = make_builder(asked, width, target)
     from tamiz import study as run
 
     voice: Voice = context.obj
@@ -103,6 +109,7 @@ def study(
             relevances=[entry.load()().with_missing(same["missing"]) for entry in relevances] or None,
             merit=merit.load()().with_missing(same["missing"]),
             search=search.load()(),
+            graph=graph,
             stop=stop_after(max_evaluations, max_seconds),
             points=not no_points,
             random_state=seed,

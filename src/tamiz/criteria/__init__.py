@@ -9,6 +9,7 @@ registry = Registry(
     gain_ratio             gain_ratio:GainRatio               relevance       Gain ratio
     symmetric_uncertainty  uncertainty:SymmetricUncertainty   relevance       Symmetric uncertainty
     fisher_score           fisher:FisherScore                 relevance       Fisher score
+    laplacian_score        laplacian:LaplacianScore           relevance       Laplacian score
     entropy                shannon:Entropy                    relevance       Entropy
     variance               variance:Variance                  relevance       Variance
     cfs                    cfs:CFS                            merit           CFS
@@ -17,6 +18,7 @@ registry = Registry(
     equal_width            discretization:EqualWidth          discretization  Equal width
     entropy_function       shannon:entropy                    function        Entropy of a column, in bits
     fisher_function        fisher:fisher_score                function        Fisher scores of columns
+    laplacian_function     laplacian:laplacian_score          function        Laplacian scores of columns
     uncertainty_function   uncertainty:symmetric_uncertainty  function        Symmetric uncertainty of columns
     """,
 )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 
@@ -75,6 +76,10 @@ class Relevance(Criterion):
             return None
         return self
 
+    def ready(self, source: Source) -> Relevance:  # noqa: ARG002 - most need statistics only
+        """Return the relevance as it can score this table: one that compares rows with rows has then read them."""
+        return self
+
     @abstractmethod
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
         """Return the statistics wanted next, none when all are known."""
@@ -82,6 +87,28 @@ class Relevance(Criterion):
     @abstractmethod
     def scores(self, known: Known, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for those left out."""
+
+
+class Scored(Relevance):
+    """Scores that are there already.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_columns,)
+    """
+
+    needs_target: ClassVar[bool] = False
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
+        """Return nothing."""
+        return ()
+
+    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
+        """Return the scores."""
+        return self.values
 
 
 class Pairs(ABC):

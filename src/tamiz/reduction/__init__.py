@@ -5,7 +5,8 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    pca  pca:PCA  map  PCA
+    pca                  pca:PCA                                  map  PCA
+    laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map  Laplacian eigenmaps
     """,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -12,6 +12,9 @@ from sklearn.utils import Tags
 from tamiz.sources.features import mixed_table_tags
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from tamiz.graphs.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,20 @@ class MapFacts:
         A name for every coordinate.
     notes : list of str
         What was done to the columns, a sentence each.
+    nearness : str
+        What it means that two points lie near each other, a sentence.
+    common_unit : bool
+        Whether one unit means as much on every axis.
     spectrum_label : str
         What the values of the spectrum are.
-    spectrum, cumulative : list of float
+    spectrum : list of float
+        One value an axis, first axis first.
+    spectrum_note : str
+        How to read them, a sentence.
+    cumulative : list of float
+        Their sums up to each, none where they are no shares of a whole.
+    residuals : list of float
+        How far each is from solving its equation, none where they were not found by steps.
     loading_names : list of str
     loadings : list of list of float
         One row a name, one value an axis.
@@ -34,9 +48,13 @@ class MapFacts:
 
     axes: list[str]
     notes: list[str] = field(default_factory=list)
+    nearness: str = "Points near each other are rows with like values."
+    common_unit: bool = True
     spectrum_label: str = ""
     spectrum: list[float] = field(default_factory=list)
+    spectrum_note: str = ""
     cumulative: list[float] = field(default_factory=list)
+    residuals: list[float] = field(default_factory=list)
     loading_names: list[str] = field(default_factory=list)
     loadings: list[list[float]] = field(default_factory=list)
 
@@ -56,8 +74,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
 
     @classmethod
     @abstractmethod
-    def for_study(cls, schema: Schema) -> Self:
-        """Return the map as a study of the table uses it."""
+    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self | None:
+        """Return the map as a study of the table draws it, None where it lives on a graph and there is none.
+
+        Parameters
+        ----------
+        schema : Schema
+        graph : Graph, default=None
+            The one graph of the study, in one piece.
+        """
 
     @abstractmethod
     def facts(self) -> MapFacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from tamiz import parallel
 from tamiz.kernels.projection import project
 from tamiz.reduction.base import MapFacts, Reducer
-from tamiz.reduction.encoding import Encoding
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
+from tamiz.sources.encoding import Encoding
 from tamiz.sources.features import compare, remember
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
@@ -22,6 +22,9 @@ from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import SLAB_ROWS, CrossProducts
 from tamiz.validation import check_integer, check_memory
 from tamiz.warn import tell
+
+if TYPE_CHECKING:
+    from tamiz.graphs.graph import Graph
 
 
 class PCA(Reducer):
@@ -82,7 +85,7 @@ class PCA(Reducer):
         self.standardize = standardize
 
     @classmethod
-    def for_study(cls, schema: Schema) -> Self:
+    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self:  # noqa: ARG003 - lines need no graph
         """Return the ten leading directions of the standardised columns."""
         return cls(min(10, len(schema.used), schema.n_rows), standardize=True)
 
@@ -97,11 +100,11 @@ class PCA(Reducer):
         return MapFacts(
             [f"PC {k + 1}" for k in range(self.n_components_)],
             notes,
-            "Share of the total variance",
-            self.explained_variance_ratio_.tolist(),
-            np.cumsum(self.explained_variance_ratio_).tolist(),
-            self.coordinate_names_,
-            self.loadings_.tolist(),
+            spectrum_label="Share of the total variance",
+            spectrum=self.explained_variance_ratio_.tolist(),
+            cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
+            loading_names=self.coordinate_names_,
+            loadings=self.loadings_.tolist(),
         )
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002

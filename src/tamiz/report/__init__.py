@@ -16,6 +16,7 @@ registry = Registry(
     table     table:collect_table        section   The table
     ranking   ranking:collect_ranking    section   The ranking
     subset    subset:collect_subset      section   The subset
+    graph     graph:collect_graph        section   The graph
     maps      maps:collect_maps          section   The maps
     """,
 )

@@ -48,12 +48,14 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
         "automargin": True,
         "title": {"standoff": 10, "font": {"size": 13, "color": colors["muted"]}},
     }
+    shades = [[i / (len(scale) - 1), color] for i, color in enumerate(scale)]
     layout = go.Layout(
         font={"family": 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', "size": 13, "color": colors["ink"]},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         colorway=[colors["faint"], colors["strong"]],
-        colorscale={"sequential": [[i / (len(scale) - 1), color] for i, color in enumerate(scale)]},
+        # One scale whatever the signs: a diverging one has a middle as pale as the page.
+        colorscale={"sequential": shades, "sequentialminus": shades, "diverging": shades},
         hoverlabel={
             "bgcolor": colors["paper"],
             "bordercolor": colors["axis"],
@@ -176,14 +178,16 @@ def course(trace: dict[str, list[Any]], best: Sequence[tuple[int, float]], *, me
     )
 
 
-def scatter(points: Sequence[Sequence[float]], axes: Sequence[str], shares: Sequence[str]) -> dict[str, Any]:
+def scatter(
+    points: Sequence[Sequence[float]], axes: Sequence[str], shares: Sequence[str], *, one_scale: bool
+) -> dict[str, Any]:
     """Return the points of a map in one colour; the page splits and colours them by the column chosen."""
     x, y = ([rounded(point[axis]) for point in points] for axis in (0, 1))
     titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
     # Many points are drawn smaller and fainter, so that a crowd is told from a few.
     marker = {"size": 7, "opacity": 0.8} if len(points) <= 1000 else {"size": 5, "opacity": 0.6}
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
-    if equal_scales(points):
+    if one_scale:
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
     return _spec(
         [go.Scatter(x=x, y=y, mode="markers", marker=marker)],
@@ -201,6 +205,50 @@ def equal_scales(points: Sequence[Sequence[float]]) -> bool:
     """Tell whether both axes can have one scale: beyond 1 to 4 the shorter one would be too thin to read."""
     spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
     return min(spans) > 0 and max(spans) <= 4 * min(spans)
+
+
+def histogram(bins: dict[str, Any]) -> dict[str, Any]:
+    """Return bars of how many rows have how many neighbours."""
+    start, width = bins["start"], bins["width"]
+    firsts = [start + width * k for k in range(len(bins["rows"]))]
+    spans = [counted(first, "neighbour") if width == 1 else f"{first:,} to {first + width - 1:,}" for first in firsts]
+    return _spec(
+        [
+            go.Bar(
+                x=[first + (width - 1) / 2 for first in firsts],
+                y=bins["rows"],
+                width=width,
+                customdata=[[span, counted(n, "row")] for span, n in zip(spans, bins["rows"], strict=True)],
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+            )
+        ],
+        height=260,
+        bargap=0.1,
+        xaxis={"title": {"text": "Neighbours of a row"}, "showgrid": False, "zeroline": False, "fixedrange": True},
+        yaxis={"title": {"text": "Rows"}, "tickformat": ",d", "fixedrange": True},
+    )
+
+
+def eigenvalues(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
+    """Return values that are no shares of a whole as bars, the residual of each told beside it."""
+    numbers = list(range(1, n_shown + 1))
+    values = spectrum["values"][:n_shown]
+    name = label(spectrum["label"], 40)
+    residuals = [f", residual {number(r, digits=2)}" for r in spectrum["residuals"][:n_shown]] or [""] * n_shown
+    return _spec(
+        [
+            go.Bar(
+                x=numbers,
+                y=[rounded(v) for v in values],
+                customdata=[[name, f"{number(v)}{told}"] for v, told in zip(values, residuals, strict=True)],
+                hovertemplate="%{customdata[0]} %{x}: %{customdata[1]}<extra></extra>",
+            )
+        ],
+        height=320,
+        bargap=0.3,
+        xaxis={"title": {"text": "Coordinate"}, "showgrid": False, "tickformat": "d", "dtick": 1 + n_shown // 15},
+        yaxis={"title": {"text": name}, "rangemode": "tozero"},
+    )
 
 
 def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

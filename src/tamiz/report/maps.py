@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ _LOADINGS_SHOWN = 10
 
 
 def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: each map with its points, curve and loadings, and the columns that colour them.
+    """Return what the section shows: each map with its points, spectrum and loadings, and the columns that colour them.
 
     Parameters
     ----------
@@ -33,51 +34,56 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     drawn = [reduced for reduced in result["maps"] if reduced["points"] is not None]
     return {
-        "maps": [_map(reduced, index, result["table"]["n_rows_used"]) for index, reduced in enumerate(result["maps"])],
+        "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"]) if drawn else None,
+        "maps": [_map(reduced, index) for index, reduced in enumerate(result["maps"])],
         "colors": [_color(column, column["name"] == result["table"]["target"]) for column in result["colors"]],
         # The points of every map are the same rows.
         "rows": drawn[0]["rows"] if drawn else [],
     }
 
 
-def _map(reduced: Mapping[str, Any], index: int, n_rows: int) -> dict[str, Any]:
+def _map(reduced: Mapping[str, Any], index: int) -> dict[str, Any]:
     spectrum, points, axes = reduced["spectrum"], reduced["points"], reduced["axes"]
     n_axes = len(axes)
     if n_axes == 1:
         # One coordinate is drawn against the order of the rows, since a line of points hides how many there are.
         axes = [*axes, "Row"]
         points = points and [[x, row + 1] for (x,), row in zip(points, reduced["rows"], strict=True)]
-    shares = ["", ""]
-    held = ""
-    if spectrum is not None and len(spectrum["values"]) >= 2:
+    shares, held = ["", ""], ""
+    if _are_shares(spectrum) and len(spectrum["values"]) >= 2:
         shares = [f" ({percent(value)})" for value in spectrum["values"][:2]]
-        held = f"{axes[0]} and {axes[1]} hold {percent(spectrum['cumulative'][1])} of {_whole(spectrum)}"
+        held = f"{axes[0]} and {axes[1]} hold {percent(spectrum['cumulative'][1])} of {_whole(spectrum)}."
+    one_scale = reduced["common_unit"] and points is not None and charts.equal_scales(points)
+    near = _near(reduced) if held else ""
     return {
         "key": f"map-{index + 1}",
         "label": reduced["label"],
         "notes": reduced["notes"],
-        "lead": f"{held}." if held else f"The rows by {reduced['label']}.",
-        "title": _points_title(len(points), n_rows) if points is not None else None,
-        "near": _near(spectrum, points or []),
-        "chart": charts.scatter(points, axes[:2], shares) if points is not None else None,
-        "scree": _scree(spectrum),
+        "lead": held or reduced["nearness"],
+        "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
+        "chart": charts.scatter(points, axes[:2], shares, one_scale=one_scale) if points is not None else None,
+        "spectrum": _spectrum(spectrum),
         "loadings": _loadings(reduced["loadings"], axes[: min(n_axes, 2)]) if reduced["loadings"] is not None else [],
     }
 
 
-def _points_title(n_points: int, n_rows: int) -> str:
-    if n_points < n_rows:
-        return f"Each point is a row: {n_points:,} of the {n_rows:,} are drawn"
-    return f"Each point is one of the {counted(n_points, 'row')}"
+def _points(n_points: int, n_rows: int) -> str:
+    all_rows = f"Each point is one of the {counted(n_rows, 'row')}"
+    some = f"Each point is a row: {n_points:,} of the {n_rows:,} are drawn"
+    return f"{some if n_points < n_rows else all_rows}. Row 1 is the first row of the table."
 
 
-def _near(spectrum: Mapping[str, Any] | None, points: Sequence[Sequence[float]]) -> str:
+def _near(reduced: Mapping[str, Any]) -> str:
     """Return what nearness on the map means; two axes that hold little of the whole must not be read as the whole."""
-    words = "Points near each other are rows with like values."
-    if spectrum is not None and len(spectrum["values"]) >= 2 and spectrum["cumulative"][1] < 0.5:
+    spectrum = reduced["spectrum"]
+    if spectrum["cumulative"][1] < 0.5:
         held = percent(spectrum["cumulative"][1])
-        words = f"Both axes together hold only {held} of {_whole(spectrum)}: rows that look near may be far apart."
-    return f"{words} One unit is as long on both axes." if points and charts.equal_scales(points) else words
+        return f"Both axes together hold only {held} of {_whole(spectrum)}: rows that look near may be far apart."
+    return str(reduced["nearness"])
+
+
+def _are_shares(spectrum: Mapping[str, Any] | None) -> bool:
+    return spectrum is not None and bool(spectrum["cumulative"])
 
 
 def _whole(spectrum: Mapping[str, Any]) -> str:
@@ -85,18 +91,41 @@ def _whole(spectrum: Mapping[str, Any]) -> str:
     return shortened(spectrum["label"], 60).removeprefix("Share of ")
 
 
-def _scree(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the chart of a map's spectrum, with a title that says what it shows."""
     if spectrum is None or not spectrum["values"]:
         return None
+    total = len(spectrum["values"])
+    n_shown = min(total, _COMPONENTS_SHOWN)
+    drawn = f"The first {n_shown} of {total:,} are drawn." if total > n_shown else ""
+    note = " ".join(filter(None, [spectrum["note"], drawn]))
+    if not _are_shares(spectrum):
+        title = f"{_first_values(spectrum)}{_residuals(spectrum['residuals'])}"
+        told = "The value of each coordinate."
+        return {"title": title, "note": note, "chart": charts.eigenvalues(dict(spectrum), n_shown), "described": told}
     cumulative = spectrum["cumulative"]
-    total = len(cumulative)
     enough = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), total)
     held = percent(cumulative[enough - 1])
     verb = "holds" if enough == 1 else "hold"
     title = f"{counted(enough, 'component')} of {total:,} {verb} {held} of {_whole(spectrum)}"
-    names = [f"Component {i + 1}" for i in range(min(total, _COMPONENTS_SHOWN))]
-    note = f"The first {_COMPONENTS_SHOWN} of {total:,} are drawn." if total > _COMPONENTS_SHOWN else None
-    return {"title": title, "note": note, "chart": charts.scree(dict(spectrum), names)}
+    names = [f"Component {i + 1}" for i in range(n_shown)]
+    told = "The share of each component, and of all up to it."
+    return {"title": title, "note": note, "chart": charts.scree(dict(spectrum), names), "described": told}
+
+
+def _first_values(spectrum: Mapping[str, Any]) -> str:
+    name = shortened(spectrum["label"], 60).lower()
+    # A power of ten is not broken over two lines.
+    told = [number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
+    return f"The first two {name}s are {told[0]} and {told[1]}" if len(told) == 2 else f"The {name} is {told[0]}"
+
+
+def _residuals(residuals: Sequence[float]) -> str:
+    """Return how well the values solve their equation: the power of ten that no residual reaches."""
+    if not any(residuals):
+        return "; residuals 0" if residuals else ""
+    bound = number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
+    return f"; residuals below {bound.removeprefix('1 × ')}"
 
 
 def _loadings(loadings: Mapping[str, Any], axes: Sequence[str]) -> list[dict[str, Any]]:

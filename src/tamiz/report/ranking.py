@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import listed, number, shortened
+from tamiz.report.text import listed, midway, number, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _lead(target: str | None, criterion: Mapping[str, Any], ranked: Sequence[tuple[str, float | None]]) -> str:
     told = [(name, score) for name, score in ranked if score is not None]
-    first = criterion["label"].lower()
+    first = midway(criterion["label"])
     if not told:
         return f"No column could be scored by {first}."
     name, score = told[0]

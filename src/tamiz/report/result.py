@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tamiz.exceptions import DataError
 from tamiz.report.files import write_whole
 from tamiz.report.shape import FORMAT, wanting
-from tamiz.report.text import counted, listed, number, shortened
+from tamiz.report.text import counted, edges_told, listed, number, shortened
 
 if TYPE_CHECKING:
     import os
@@ -136,6 +136,8 @@ class Result:
                     f" {counted(subset['n_evaluations'], 'evaluation')})",
                 )
             )
+        if self.data["graph"] is not None:
+            lines.append(("Graph", edges_told(self.data["graph"])))
         if self.data["maps"]:
             lines.append(("Maps", listed([reduced["label"] for reduced in self.data["maps"]])))
         lines += [("Interrupted", self.data["interrupted"])] if self.data["interrupted"] else []

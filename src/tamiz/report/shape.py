@@ -11,6 +11,7 @@ from typing import Any
 FORMAT = "tamiz result 1"
 
 _CHOSEN = {"id": str, "label": str}
+_SPREAD = {"min": float, "median": float, "max": float}
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
     "versions": {},
@@ -43,6 +44,24 @@ _SHAPE: dict[str, Any] = {
             }
         ],
     },
+    "graph": (
+        {
+            **_CHOSEN,
+            "parameters": str,
+            "by_class": bool,
+            "n_rows": float,
+            "n_edges": float,
+            "components": {"n": float, "sizes": [float]},
+            "joining": (float,),
+            "neighbors": {**_SPREAD, "histogram": {"start": float, "width": float, "rows": [float]}},
+            "degrees": _SPREAD,
+            "radius": (float,),
+            "t": (float,),
+            "unweighted": bool,
+            "search": (str,),
+            "recall": (float,),
+        },
+    ),
     "ranking": (
         {
             "criteria": [{**_CHOSEN, "unit": str, "summary": str}],
@@ -68,9 +87,11 @@ _SHAPE: dict[str, Any] = {
             **_CHOSEN,
             "axes": [str],
             "notes": [str],
+            "nearness": str,
+            "common_unit": bool,
             "points": ([[float]],),
             "rows": [float],
-            "spectrum": ({"label": str, "values": [float], "cumulative": [float]},),
+            "spectrum": ({"label": str, "note": str, "values": [float], "cumulative": [float], "residuals": [float]},),
             "loadings": ({"columns": [str], "values": [[float]]},),
         }
     ],

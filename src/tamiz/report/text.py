@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PEOPLE = ("Fisher", "Laplacian")
+_SIZES_NAMED = 5
 # `</script>` and `<!--` end or bend a script element; U+2028 and U+2029 end a line in older JavaScript.
 _IN_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
@@ -96,6 +98,23 @@ def listed(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     if len(words) > limit:
         words = [*words[: limit - 1], f"{len(words) - limit + 1:,} more"]
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def midway(words: str) -> str:
+    """Return a label as it stands inside a sentence: what is named after a person keeps its capital."""
+    return words if words.startswith(_PEOPLE) else words.lower()
+
+
+def edges_told(graph: Mapping[str, Any]) -> str:
+    """Return how many edges of a result's graph join how many rows, and in how many pieces."""
+    edges, rows = counted(graph["n_edges"], "edge"), counted(graph["n_rows"], "row")
+    words = f"{edges} {'joins' if graph['n_edges'] == 1 else 'join'} {rows}"
+    n, sizes = graph["components"]["n"], graph["components"]["sizes"]
+    if n == 1:
+        return f"{words}, all in one piece"
+    if n <= _SIZES_NAMED:
+        return f"{words}, in {n:,} components of {listed(count(size) for size in sizes)} rows"
+    return f"{words}, in {n:,} components, the largest of {counted(sizes[0], 'row')}"
 
 
 def label(name: Any, limit: int = 24) -> str:

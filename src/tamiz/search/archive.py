@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
+from tamiz.storage.stored import Stored
 
 
-class Archive:
+class Archive(Stored):
     """The books of a search.
 
     Attributes
@@ -85,6 +87,49 @@ class Archive:
         place = bisect_right(self._batches, number, key=lambda batch: batch[0]) - 1
         batch = self._unpacked(place)
         return batch[np.array([number - self._batches[place][0]])].masks()[0]
+
+    def stored(self) -> dict[str, Any]:
+        """Return the sizes asked for, and all batches one after the other."""
+        batches = [candidates for _, _, candidates in self._batches]
+        return {
+            "n_columns": self.n_columns,
+            "least": self._least,
+            "most": self._most,
+            "min_gain": self._min_gain,
+            "stopped": self.stopped,
+            "interrupted": self.interrupted,
+            "parents": np.concatenate(
+                [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in self._batches)]
+            ),
+            "n_parents": np.array([len(packed) for _, packed, _ in self._batches], dtype=np.intp),
+            "n_candidates": np.array([len(batch) for batch in batches], dtype=np.intp),
+            "parent": np.concatenate([np.empty(0, np.intp), *(batch.parent for batch in batches)]),
+            "widths": np.concatenate([np.empty(0, np.intp), *(np.diff(batch.starts) for batch in batches)]),
+            "flipped": np.concatenate([np.empty(0, np.intp), *(batch.flipped for batch in batches)]),
+            "merits": self.merits,
+        }
+
+    @classmethod
+    def restored(cls, made_of: dict[str, Any]) -> Self:
+        """Return the books, every batch written down again."""
+        sizes = {name: made_of[name] for name in ("least", "most", "min_gain")}
+        archive = cls(made_of["n_columns"], **sizes)
+        first = np.cumsum([0, *made_of["n_parents"]])
+        begin = np.cumsum([0, *made_of["n_candidates"]])
+        starts = np.concatenate([[0], np.cumsum(made_of["widths"])]).astype(np.intp)
+        parents = np.unpackbits(made_of["parents"], axis=1, count=archive.n_columns).astype(bool)
+        for batch in range(len(begin) - 1):
+            here = slice(begin[batch], begin[batch + 1])
+            flips = starts[begin[batch] : begin[batch + 1] + 1]
+            candidates = Candidates(
+                parents[first[batch] : first[batch + 1]],
+                made_of["parent"][here],
+                flips - flips[0],
+                made_of["flipped"][flips[0] : flips[-1]],
+            )
+            archive.record(candidates, archive.keys(candidates), made_of["merits"][here])
+        archive.stopped, archive.interrupted = made_of["stopped"], made_of["interrupted"]
+        return archive
 
     def keys(self, candidates: Candidates) -> list[bytes]:
         """Return what candidates are known by."""

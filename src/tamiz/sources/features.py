@@ -19,7 +19,8 @@ def mixed_table_tags(tags: Tags) -> Tags:
     tags.input_tags.allow_nan = True
     tags.input_tags.string = True
     tags.input_tags.categorical = True
-    tags.transformer_tags.preserves_dtype = []
+    if tags.transformer_tags is not None:
+        tags.transformer_tags.preserves_dtype = []
     return tags
 
 
@@ -33,8 +34,15 @@ def remember(estimator: Any, X: Any) -> None:
 
 
 def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
-    """Refuse rows of other columns than those of fit; sparse ones are left to the reader's own words."""
+    """Refuse rows of other columns than those of fit."""
     if sparse.issparse(X):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+        elif X.shape[1] != estimator.n_features_in_:
+            name = type(estimator).__name__
+            raise DataError(
+                f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+            )
         return
     if isinstance(X, Source):
         _compare_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)

@@ -33,6 +33,8 @@
   // ---- charts
 
   const plots = all(".plot");
+  // One choice for all maps: a row has the same colour on each.
+  const colours = document.querySelector("#colours select");
   const specs = new Map();
   const drawn = new Set();
   let printing = false;
@@ -72,12 +74,11 @@
   function draw(plot) {
     const theme = themes[dark.matches && !printing ? "dark" : "light"];
     const base = spec(plot);
-    const select = document.querySelector(`select[data-map="${plot.id}"]`);
     const layout = { ...base.layout, template: theme.template };
     let data = structuredClone(base.data);
     const narrow = plot.clientWidth < 640;
-    if (select) {
-      const color = json(select.value);
+    if ("coloured" in plot.dataset) {
+      const color = json(colours.value);
       data = coloured(base, color, theme);
       layout.showlegend = data.some((trace) => trace.showlegend !== false);
       layout.legend = { ...layout.legend, title: { text: color.kind === "numeric" ? "" : color.title } };
@@ -117,10 +118,12 @@
   } else {
     addEventListener("load", () => {
       plots.forEach((plot) => near.observe(plot));
-      all("select[data-map]").forEach((select) => {
-        select.addEventListener("change", () => withPlotly().then(() => draw(byId(select.dataset.map))).catch(failed));
-        select.closest(".tools").hidden = false;
-      });
+      if (colours) {
+        byId("colours").hidden = false;
+        colours.addEventListener("change", () => {
+          [...drawn].filter((plot) => "coloured" in plot.dataset).forEach((plot) => setTimeout(() => draw(plot)));
+        });
+      }
       // Loaded while the reader reads, so that printing, which cannot wait, finds it there.
       (window.requestIdleCallback ?? setTimeout)(() => withPlotly().catch(failed));
     });

@@ -26,8 +26,8 @@ class Encoding:
         One for every coordinate: a column's name, or "column=level".
     numeric, levels
         The source columns behind them.
-    centre, scale : ndarray of shape (n_coordinates,)
-        A coordinate is (x - centre) / scale, and 0 where x is missing.
+    centre, scale, fill : ndarray of shape (n_coordinates,)
+        A coordinate is (x - centre) / scale, and `fill` where x is missing: the place of the mean.
     n_missing : int
         Missing values that were given their column's mean.
     total : float
@@ -39,14 +39,16 @@ class Encoding:
     levels: tuple[Indicators, ...]
     centre: Floats
     scale: Floats
+    fill: Floats
     n_missing: int
     total: float
 
     @classmethod
-    def fit(cls, source: Source, *, standardize: bool) -> Encoding:
+    def fit(cls, source: Source, *, standardize: bool, centred: bool = True) -> Encoding:
         """Learn centre and scale in one pass.
 
-        The indicator of a level is divided by the square root of the level's share, so that rare levels weigh as much as
+        Where only distances count, numbers that are neither standardised nor centred keep their last bits, and ties
+        stay ties. The indicator of a level is divided by the square root of the level's share, so that rare levels weigh as much as
         frequent ones.
         """
         schema = source.schema
@@ -67,15 +69,19 @@ class Encoding:
         total = sum(float(block.weights.sum()) for block in source.blocks([]))
         levels = tuple(Indicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
         scale = np.concatenate([spread, *(np.sqrt(share) for share in shares)])
-        centre = np.concatenate([moments.mean[0], *shares])
-        return cls(names, schema.numeric, levels, centre, np.where(scale > 0, scale, 1.0), n_missing, total)
+        scale = np.where(scale > 0, scale, 1.0)
+        mean = np.concatenate([moments.mean[0], *shares])
+        centre = mean if centred else np.zeros_like(mean)
+        return cls(names, schema.numeric, levels, centre, scale, (mean - centre) / scale, n_missing, total)
 
     def rows(self, block: Block) -> Floats:
         """Return the points of a block, of shape (n_rows, n_coordinates)."""
         points = expand(block, self.numeric, self.levels)
         points -= self.centre
         points /= self.scale
-        points[np.isnan(points)] = 0.0
+        gaps = np.isnan(points)
+        if gaps.any():
+            points[gaps] = np.broadcast_to(self.fill, points.shape)[gaps]
         return points
 
 

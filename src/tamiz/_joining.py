@@ -1,0 +1,156 @@
+"""The one graph of a study: of all rows of the table, or of a sample of a very long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import default_builder
+from tamiz.sources.base import Source
+from tamiz.statistics.base import Block
+from tamiz.warn import tell
+
+Part = TypeVar("Part", bound=BaseEstimator)
+Rows = NDArray[np.intp]
+
+# Rows that are joined where nobody said how: finding their neighbours and the eigenvectors takes up to a minute.
+_MOST_JOINED = 200_000
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The table of a study and the graph of its rows, where it has one.
+
+    Attributes
+    ----------
+    table : Source
+    builder : GraphBuilder, Graph or None
+        What the graph was built by, or itself where it was given.
+    graph : Graph or None
+    whole : Graph or None
+        The graph in one piece, by the shortest edges that join its components, for maps; None where nothing can join them.
+    source : Source or None
+        The rows that are joined: the table, or a sample of it.
+    sample : ndarray of shape (n_joined,) or None
+        Their numbers in the table; None where it is all of them.
+    """
+
+    table: Source
+    builder: GraphBuilder | Graph | None = None
+    graph: Graph | None = None
+    whole: Graph | None = None
+    source: Source | None = None
+    sample: Rows | None = None
+
+    def lent_to(self, part: Part) -> Part:
+        """Return a part that takes a graph and was given none with this one, any other part itself."""
+        return clone(part).set_params(graph=self.graph) if takes_graph(part) else part
+
+    def read_by(self, part: BaseEstimator) -> Source:
+        """Return the rows that a part reads: those joined where it lives on this graph, else the table."""
+        graph = part.get_params(deep=False).get("graph")
+        lives_on_it = graph is not None and (graph is self.graph or graph is self.whole)
+        return self.source if lives_on_it and self.source is not None else self.table
+
+    def numbers(self, rows: Rows | None, source: Source) -> Rows | None:
+        """Return some rows of the table by their numbers in what a part reads."""
+        if rows is None or self.sample is None or source is self.table:
+            return rows
+        return np.searchsorted(self.sample, rows)
+
+
+def takes_graph(part: BaseEstimator) -> bool:
+    """Whether a part takes a graph and was given none."""
+    parameters = part.get_params(deep=False)
+    return "graph" in parameters and parameters["graph"] is None
+
+
+def usual_builder(n_rows: int) -> GraphBuilder:
+    """Return what rows are joined by where nobody said: 15 nearest neighbours, by standardised columns."""
+    return default_builder(n_rows).set_params(metric="seuclidean")
+
+
+def join_rows(
+    source: Source, asked: GraphBuilder | Graph | None, shown: Rows | None, rng: np.random.Generator
+) -> Joined:
+    """Build the graph of a study.
+
+    Parameters
+    ----------
+    source : Source
+    asked : GraphBuilder, Graph or None
+        Of all rows where it is given; else the usual one, of a sample of a very long table.
+    shown : ndarray of row numbers, default=None
+        Rows that are drawn, to be among the sample.
+    rng : Generator
+        Draws the rest of the sample.
+    """
+    n = source.schema.n_rows
+    sample, joined = None, source
+    if asked is None and n > _MOST_JOINED:
+        sample = _drawn(n, shown, rng)
+        joined = _Sample(source, sample)
+        tell([f"The graph joins {_MOST_JOINED:,} of the {n:,} rows, drawn at random; one that is asked for joins all."])
+    builder = usual_builder(joined.schema.n_rows) if asked is None else asked
+    graph = builder.build(joined, fill=True)
+    whole: Graph | None = None
+    try:
+        whole = graph.connected()
+    except DataError as error:
+        tell([f"No map is drawn on the graph: {error}"])
+    return Joined(source, builder, graph, whole, joined, sample)
+
+
+def _drawn(n: int, shown: Rows | None, rng: np.random.Generator) -> Rows:
+    """Return as many rows as are joined, in their order, the rows shown among them."""
+    if shown is None:
+        return np.sort(rng.choice(n, _MOST_JOINED, replace=False))
+    others = np.setdiff1d(np.arange(n), shown, assume_unique=True)
+    return np.sort(np.concatenate([shown, rng.choice(others, _MOST_JOINED - len(shown), replace=False)]))
+
+
+class _Sample(Source):
+    """Some rows of a table, in their order."""
+
+    def __init__(self, table: Source, rows: Rows) -> None:
+        self._table = table
+        self._rows = rows
+        self.schema = replace(table.schema, n_rows=len(rows))
+        n_missing = dict.fromkeys(table.schema.used.tolist(), 0)
+        for block in self.blocks():
+            for j, values in block.values.items():
+                gaps = np.isnan(values) if values.dtype == np.float64 else values < 0
+                n_missing[j] += int(np.count_nonzero(gaps))
+        columns = (replace(c, n_missing=n_missing.get(j, c.n_missing)) for j, c in enumerate(table.schema.columns))
+        self.schema = replace(self.schema, columns=tuple(columns))
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows, as many blocks as the table has."""
+        done = 0
+        for block in self._table.blocks(columns):
+            within = (self._rows >= block.rows.start) & (self._rows < block.rows.stop)
+            at = self._rows[within] - block.rows.start
+            yield Block(
+                range(done, done + len(at)),
+                {j: values[at] for j, values in block.values.items()},
+                None if block.y is None else block.y[at],
+                None if block.weight is None else block.weight[at],
+            )
+            done += len(at)
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them."""
+        return self._table.frame(columns, self._rows if rows is None else self._rows[rows])
+
+    @property
+    def row_numbers(self) -> Rows:
+        """The numbers of the rows in the user's table."""
+        return self._table.row_numbers[self._rows]

@@ -1,0 +1,138 @@
+"""`--graph` and `--t`: how rows are joined, as text until a command runs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tamiz.cli.options import Method, command_name
+from tamiz.graphs import registry as graphs
+from tamiz.registry import Entry
+
+if TYPE_CHECKING:
+    from tamiz.graphs.builder import GraphBuilder
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_builders = Method(graphs, "builder", "graph")
+_USUAL = "knn:15"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A graph as the command line names it.
+
+    Attributes
+    ----------
+    entry : Entry
+        The builder's line in the registry.
+    number : int, float or None
+        What stands after the colon.
+    """
+
+    entry: Entry
+    number: float | None
+
+    def __str__(self) -> str:
+        return command_name(self.entry)
+
+
+class GraphName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
+    """A graph by its builder's name and the number that it takes, "knn:15"."""
+
+    name = "graph"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Asked:
+        """Return the builder's line and the number."""
+        if isinstance(value, Asked):
+            return value
+        name, colon, number = str(value).partition(":")
+        entry = _builders.convert(name, param, ctx)
+        if not colon:
+            return Asked(entry, None)
+        asked = int(number) if number.isdecimal() else _real(number)
+        if asked is None or not 0 < asked < math.inf:
+            self.fail(f"{value!r}: after the colon stands a number above 0, got {number!r}.", param, ctx)
+        return Asked(entry, asked)
+
+
+class Width(click.ParamType):  # type: ignore[type-arg]
+    """The width of a heat kernel: a number above 0, or "inf"."""
+
+    name = "width"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        width = _real(str(value))
+        if width is None or not width > 0:
+            self.fail(f"t must be a number above 0, or inf for weights of 0 and 1, got {str(value)!r}.", param, ctx)
+        return width
+
+
+def _real(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def graph_options(command: Command) -> Command:
+    """Add how rows are joined."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--graph",
+                "asked",
+                type=GraphName(),
+                metavar="NAME[:NUMBER]",
+                help=f"How rows are joined, by distances of standardised columns: {_USUAL} (15 nearest neighbours, the "
+                f"default), radius:0.8 (all within that); there are: {_builders.names}. The last needs --target.",
+            ),
+            click.option(
+                "--t",
+                "width",
+                type=Width(),
+                metavar="T",
+                help="Weigh an edge of length d by exp(-d^2 / T); inf weighs every edge 1. By default T is the mean of d^2.",
+            ),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+def make_builder(asked: Asked | None, width: float | None, target: str | None) -> GraphBuilder | None:
+    """Return what the options ask for, None where nothing was asked."""
+    if asked is None and width is None:
+        return None
+    asked = asked or GraphName().convert(_USUAL, None, None)
+    builder = _made(asked)
+    if builder.needs_classes and target is None:
+        raise click.UsageError(f"--graph {asked} joins rows of one class: name its column with --target.")
+    settings: dict[str, Any] = {"metric": "seuclidean"} if "metric" in builder.get_params(deep=False) else {}
+    if width is not None:
+        from tamiz.graphs import HeatKernel
+
+        settings["weight"] = HeatKernel(width)
+    return builder.set_params(**settings)
+
+
+def _made(asked: Asked) -> GraphBuilder:
+    """Return the builder with the number as its first parameter, where it has one that needs no name."""
+    builder = asked.entry.load()
+    parameters = inspect.signature(builder).parameters.values()
+    taken = next((p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD), None)
+    if asked.number is None:
+        if taken is not None and taken.default is taken.empty:
+            raise click.UsageError(f"--graph {asked} needs a number after a colon, such as {asked}:0.8.")
+        return builder()
+    if taken is None:
+        raise click.UsageError(f"--graph {asked} takes no number.")
+    if taken.annotation == "int" and not isinstance(asked.number, int):
+        raise click.UsageError(f"--graph {asked} takes a whole number such as {_USUAL}, got {asked.number:g}.")
+    return builder(asked.number)

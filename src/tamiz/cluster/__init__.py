@@ -1,0 +1,12 @@
+"""Rows in groups."""
+
+from tamiz.registry import Registry
+
+registry = Registry(
+    __name__,
+    """
+    spectral  spectral:SpectralClustering  clustering  Spectral clustering
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

@@ -1,0 +1,163 @@
+"""Spectral clustering: groups of rows between which few edges run."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import default_builder
+from tamiz.graphs.reading import count_rows
+from tamiz.graphs.spectrum import smallest
+from tamiz.random import Seed, generator
+from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
+from tamiz.sources.features import mixed_table_tags, remember
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_choice, check_integer
+
+ASSIGNMENTS = ("kmeans", "cluster_qr")
+
+
+class SpectralClustering(ClusterMixin, BaseEstimator):
+    """Groups of rows, from the smallest eigenvectors of a graph's Laplacian.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    graph : GraphBuilder or Graph, default=None
+        How rows are joined; None is KNearest(15), fewer where there are no more rows.
+    embedding : LaplacianEigenmaps, default=None
+        A fitted map of the same rows, with at least n_clusters - 1 coordinates: its graph and its eigenvectors are used, and
+        nothing is computed again.
+    assign : {"kmeans", "cluster_qr"}, default="kmeans"
+        How eigenvectors become groups: scikit-learn's k-means of ten starts, or a pivoted QR decomposition, which draws no lots.
+    random_state : int, Generator or RandomState, default=None
+        For the starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        From 0, in the order of their first rows. Equal rows are in one group.
+    eigenvalues_ : ndarray of shape (n_vectors,)
+        Of the normalised Laplacian, ascending; as many zeros as the graph has components. A gap after the k-th speaks for k groups.
+    graph_ : Graph
+
+    Raises
+    ------
+    ValueError
+        When there are fewer rows than groups, or the embedding has too few coordinates or was made in parts.
+
+    Notes
+    -----
+    Cost as for `LaplacianEigenmaps`, and that of k-means in n_clusters columns. A graph in more components than n_clusters is told
+    of, and components are then put together.
+
+    References
+    ----------
+    Shi and Malik (2000), Normalized cuts and image segmentation, IEEE TPAMI 22; von Luxburg (2007), A tutorial on spectral
+    clustering, Statistics and Computing 17; Damle, Minden and Ying (2019), Simple, direct and efficient multi-way spectral
+    clustering, Information and Inference 8.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from tamiz.cluster import SpectralClustering
+    >>> from tamiz.graphs import KNearest
+    >>> X, moon = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = SpectralClustering(2, graph=KNearest(10), random_state=0).fit_predict(X)
+    >>> int((labels == moon).sum()) in (0, 200)
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph: GraphBuilder | Graph | None = None,
+        embedding: LaplacianEigenmaps | None = None,
+        assign: str = "kmeans",
+        random_state: Seed = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.graph = graph
+        self.embedding = embedding
+        self.assign = assign
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = mixed_table_tags(super().__sklearn_tags__())
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            What the graph's builder takes; of the rows that a graph or an embedding given was built from.
+        y : array of shape (n_samples,), default=None
+            Classes, where the graph joins rows by class; else not read.
+        """
+        check_choice("assign", self.assign, ASSIGNMENTS)
+        n = count_rows(X)
+        k = check_integer("n_clusters", self.n_clusters, low=1, high=max(n, 1))
+        rng = generator(self.random_state)
+        with parallel.session():
+            vectors = self._reused(X, k) if self.embedding is not None else self._computed(X, y, k)
+            vectors = vectors[self.graph_.first_equal()]
+            labels = _by_qr(vectors[:, :k]) if self.assign == "cluster_qr" else _by_k_means(vectors, k, rng)
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        self.labels_ = np.argsort(np.argsort(first))[inverse]
+        remember(self, X)
+        return self
+
+    def _computed(self, X: Any, y: Any, k: int) -> Floats:
+        builder = default_builder(count_rows(X)) if self.graph is None else self.graph
+        self.graph_ = builder.build(X, y if builder.needs_classes else None, fill=True)
+        found = smallest(
+            self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)
+        )
+        self.eigenvalues_ = found.values
+        return found.vectors
+
+    def _reused(self, X: Any, k: int) -> Floats:
+        given = self.embedding
+        assert given is not None
+        check_is_fitted(given)
+        if given.eigenvalues_.ndim > 1 or given.laplacian != "random_walk":
+            raise DataError(
+                "The embedding must be one of the random walk on the whole graph: fit LaplacianEigenmaps() without per_component."
+            )
+        if given.embedding_.shape[1] < k - 1:
+            raise DataError(
+                f"{k} clusters need {k - 1} coordinates and the embedding has {given.embedding_.shape[1]}; fit one of more."
+            )
+        self.graph_ = given.graph_.build(X)
+        constant = np.full((self.graph_.n_samples, 1), 1.0 / np.sqrt(self.graph_.degrees.sum()))
+        self.eigenvalues_ = np.concatenate([[0.0], given.eigenvalues_[: k - 1]])
+        return np.hstack([constant, given.embedding_[:, : k - 1]])
+
+
+def _by_k_means(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    # Unit columns on average, so that k-means' tolerance means the same for few rows and many.
+    scaled = vectors / np.sqrt(np.mean(vectors**2))
+    return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
+
+
+def _by_qr(vectors: Floats) -> NDArray[np.intp]:
+    """Return the groups of Damle, Minden and Ying: the k rows that span best, and every row by the nearest of them."""
+    k = vectors.shape[1]
+    _, _, pivots = linalg.qr(vectors.T, mode="economic", pivoting=True)
+    left, _, right = linalg.svd(vectors[pivots[:k]].T, full_matrices=False)
+    return np.asarray(np.argmax(np.abs(vectors @ (left @ right)), axis=1))

@@ -1,0 +1,208 @@
+"""Laplacian eigenmaps over numbers of neighbours and widths of the kernel: the figure of Belkin and Niyogi (2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamiz import parallel
+from tamiz.display.embedding import EmbeddingDisplay
+from tamiz.display.figures import panels
+from tamiz.display.palette import INK
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import read_points, undirected
+from tamiz.graphs.choice import chosen
+from tamiz.graphs.components import Components
+from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.weights import Binary, HeatKernel
+from tamiz.reduction.laplacian_eigenmaps import CHOICES, LaplacianEigenmaps
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_choice, check_integer, check_real
+from tamiz.warn import tell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EigenmapGrid:
+    """Laplacian eigenmaps of one table, for every number of neighbours and every width asked for.
+
+    Attributes
+    ----------
+    n_neighbors : tuple of int
+    t : tuple of float
+    maps : dict
+        The fitted `LaplacianEigenmaps` by (n_neighbors, t).
+    """
+
+    n_neighbors: tuple[int, ...]
+    t: tuple[float, ...]
+    maps: Mapping[tuple[int, float], LaplacianEigenmaps]
+
+    def embedding(self, n_neighbors: int, t: float) -> Floats:
+        """Return the coordinates of the rows in one map, of shape (n_samples, n_components)."""
+        if (n_neighbors, t) not in self.maps:
+            raise ValueError(
+                f"The grid has no map of n_neighbors={n_neighbors}, t={t}; it has n_neighbors {_told(self.n_neighbors)} "
+                f"and t {_told(self.t)}."
+            )
+        return self.maps[n_neighbors, t].embedding_
+
+    def __repr__(self) -> str:
+        n_samples, n_components = next(iter(self.maps.values())).embedding_.shape
+        return (
+            f"<EigenmapGrid of {n_samples:,} rows in {n_components} coordinates: "
+            f"n_neighbors={_told(self.n_neighbors)}; t={_told(self.t)}>"
+        )
+
+    def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
+        """Draw the first two coordinates of every map: a column for each number of neighbours N, a row for each width t.
+
+        Parameters
+        ----------
+        color : array-like of shape (n_samples,), default=None
+            A number or a class for every row.
+        color_label : str, default=None
+            What the colours are; None is the name of a series.
+
+        Returns
+        -------
+        matplotlib Figure
+            No two panels have a scale in common: only the shape of a map has a meaning.
+        """
+        figure, axes = panels(len(self.t), len(self.n_neighbors), width=2.25, height=2.25)
+        for (n_neighbors, t), ax in zip(self._in_rows(), axes.flat, strict=True):
+            display = EmbeddingDisplay(self.embedding(n_neighbors, t), color=color, color_label=color_label)
+            display.plot(ax, legend=False)
+            ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+            width = "∞" if np.isinf(t) else f"{t:g}"
+            ax.set_title(f"N = {n_neighbors},  t = {width}", fontsize="medium", color=INK)
+        display.add_legend(axes)
+        return figure
+
+    def _in_rows(self) -> list[tuple[int, float]]:
+        return [(n_neighbors, t) for t in self.t for n_neighbors in self.n_neighbors]
+
+
+def eigenmap_grid(
+    X: Any,
+    n_neighbors: Iterable[int] = (5, 10, 15),
+    t: Iterable[float] = (5.0, 25.0, np.inf),
+    *,
+    n_components: int = 2,
+    disconnected: str = "error",
+    metric: str = "euclidean",
+    search: NeighborSearch | None = None,
+) -> EigenmapGrid:
+    """Return Laplacian eigenmaps of a table for several numbers of neighbours and widths of the heat kernel.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        As in `KNearest`.
+    n_neighbors : list of int, default=(5, 10, 15)
+    t : list of float, default=(5, 25, inf)
+        Widths of the heat kernel, in the square of the unit of the distances; infinity gives every edge the weight 1.
+    n_components : int, default=2
+        Number of coordinates of every map.
+    disconnected : {"error", "connect", "per_component"}, default="error"
+        What to do with a graph in several components, as in `LaplacianEigenmaps`.
+    metric, search
+        As in `KNearest`.
+
+    Returns
+    -------
+    EigenmapGrid
+
+    Raises
+    ------
+    ValueError
+        When a list is empty or holds a value twice, there are not more rows than neighbours, a width is not above 0 or leaves no
+        edge a weight, or a graph falls apart and nothing was said of that.
+
+    Notes
+    -----
+    The neighbours are searched once, as many as the largest graph has, and the smaller graphs take the nearest of them. After an
+    exact search every map is to the bit the one that is fitted alone; an approximate search for more neighbours finds the nearest
+    of them more surely.
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15,
+    figure 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from tamiz.comparison import eigenmap_grid
+    >>> X, along = make_swiss_roll(400, random_state=1)
+    >>> grid = eigenmap_grid(X, n_neighbors=[5, 15], t=[5, 25])
+    >>> grid
+    <EigenmapGrid of 400 rows in 2 coordinates: n_neighbors=5, 15; t=5, 25>
+    >>> grid.embedding(n_neighbors=5, t=25).shape
+    (400, 2)
+    """
+    numbers = _listed("n_neighbors", n_neighbors, lambda k: check_integer("n_neighbors", k, low=1))
+    widths = _listed("t", t, _width)
+    check_integer("n_components", n_components, low=1)
+    check_choice("disconnected", disconnected, CHOICES)
+    maps = {}
+    with parallel.session():
+        points, reading = read_points(X, metric, fill=True)
+        if max(numbers) >= points.n_samples:
+            raise ValueError(
+                f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {max(numbers):,}. "
+                "Leave it out, or pass more rows."
+            )
+        index = chosen(search, points).fit(points)
+        nearest = index.query(max(numbers))
+        for k in numbers:
+            edges = undirected(nearest.nearest(k))
+            origin = Origin(index, reading, n_neighbors=k)
+            _look_for_pieces(EdgeGraph.of(edges, Binary(), origin=origin).components, k, disconnected)
+            for width in widths:
+                graph = EdgeGraph.of(edges, HeatKernel(width), origin=origin)
+                maps[k, width] = LaplacianEigenmaps(n_components, graph=graph, disconnected=disconnected).fit(X)
+    return EigenmapGrid(numbers, widths, maps)
+
+
+def _listed(name: str, values: Iterable[Number], check: Callable[[Any], Number]) -> tuple[Number, ...]:
+    """Return a list's values, each checked."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list, got {values!r}. Put it in brackets: [{values}].")
+    checked = tuple(check(value) for value in values)
+    if not checked:
+        raise ValueError(f"{name} is an empty list; a grid needs at least one value.")
+    for at, value in enumerate(checked):
+        if value in checked[:at]:
+            raise ValueError(f"{name} holds {value:g} twice; a grid has one map of each.")
+    return checked
+
+
+def _width(value: Any) -> float:
+    width = check_real("t", value)
+    if width <= 0:
+        raise ValueError(f"t must be above 0, got {width:g}. Infinity gives every edge the weight 1.")
+    return width
+
+
+def _look_for_pieces(components: Components, n_neighbors: int, disconnected: str) -> None:
+    """Refuse a graph in several components, or tell of it where something was said of that."""
+    if len(components) == 1:
+        return
+    fact = f"With {n_neighbors} neighbours the graph falls into {components.described()}"
+    if disconnected == "error":
+        raise DataError(f"{fact}. Take more neighbours, or say disconnected='connect' or 'per_component'.")
+    tell([f"{fact}."])
+
+
+def _told(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)

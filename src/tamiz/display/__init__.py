@@ -1,0 +1,13 @@
+"""Pictures of what was fitted, by matplotlib."""
+
+from tamiz.registry import Registry
+
+registry = Registry(
+    __name__,
+    """
+    embedding    embedding:EmbeddingDisplay      display  Embedding
+    eigenvalues  eigenvalues:EigenvalueDisplay   display  Eigenvalues
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

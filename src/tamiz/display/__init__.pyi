@@ -1,0 +1,5 @@
+from tamiz.registry import Registry
+from tamiz.display.eigenvalues import EigenvalueDisplay as EigenvalueDisplay
+from tamiz.display.embedding import EmbeddingDisplay as EmbeddingDisplay
+
+registry: Registry

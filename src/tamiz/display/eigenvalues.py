@@ -1,0 +1,133 @@
+"""The eigenvalues of a fitted estimator as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from tamiz.display import figures, palette
+from tamiz.exceptions import DataError
+from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What holds the values, and what the axes are called.
+_SPECTRA = {
+    "eigenvalues_": ("Eigenvalue", "Eigenvector"),
+    "explained_variance_": ("Variance", "Component"),
+}
+
+
+class EigenvalueDisplay:
+    """Eigenvalues in their order: a gap says how many to keep.
+
+    Parameters
+    ----------
+    eigenvalues : array-like of shape (n_values,) or (n_parts, n_values)
+        One line, or one for every part; NaN where a part has no such value.
+    residuals : array-like of the same shape, default=None
+        The error of every eigenpair; the largest is told over the panel.
+    value_label : str, default="Eigenvalue"
+    number_label : str, default="Eigenvector"
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.display import EigenvalueDisplay
+    >>> from tamiz.reduction import PCA
+    >>> display = EigenvalueDisplay.from_estimator(PCA(4).fit(load_iris().data))
+    >>> display.lines_[0].get_ydata().round(2)
+    array([4.23, 0.24, 0.08, 0.02])
+    """
+
+    def __init__(
+        self,
+        eigenvalues: ArrayLike,
+        *,
+        residuals: ArrayLike | None = None,
+        value_label: str = "Eigenvalue",
+        number_label: str = "Eigenvector",
+    ) -> None:
+        self.eigenvalues = eigenvalues
+        self.residuals = residuals
+        self.value_label = value_label
+        self.number_label = number_label
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw what a fitted estimator holds as `eigenvalues_` or `explained_variance_`, with its `residuals_`.
+
+        Parameters
+        ----------
+        estimator : LaplacianEigenmaps, SpectralClustering, PCA or another that holds them
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        EigenvalueDisplay
+        """
+        check_is_fitted(estimator)
+        fitted = vars(estimator)
+        held = [name for name in _SPECTRA if name in fitted]
+        if not held:
+            raise TypeError(f"{type(estimator).__name__} holds neither {' nor '.join(_SPECTRA)}; it has no spectrum.")
+        value_label, number_label = _SPECTRA[held[0]]
+        display = cls(
+            fitted[held[0]],
+            residuals=fitted.get("residuals_"),
+            value_label=value_label,
+            number_label=number_label,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+        """
+        panel = figures.one_panel(ax)
+        values = _in_parts(self.eigenvalues)
+        numbers = np.arange(1, values.shape[1] + 1)
+        several = len(values) > 1
+        # Beyond the colours there are, parts look alike and have no name.
+        named = min(len(values), len(palette.LEVELS)) if several else 0
+        looks = [(palette.LEVELS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
+        looks += [(palette.FAINT if several else palette.STRONG, "o", "_")] * (len(values) - named)
+        self.lines_ = [
+            panel.plot(numbers, row, color=color, marker=shape, markersize=5, linewidth=1, label=name)[0]
+            for row, (color, shape, name) in zip(values, looks, strict=True)
+        ]
+        panel.set(xlabel=self.number_label, ylabel=self.value_label)
+        panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        if np.nanmin(values) >= 0:
+            panel.set_ylim(bottom=0.0)
+        if several:
+            panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
+        if self.residuals is not None:
+            largest = float(np.nanmax(_in_parts(self.residuals)))
+            panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=palette.MUTED)
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+
+def _in_parts(given: ArrayLike) -> Floats:
+    """Return values as one row for every part."""
+    values = check_array(np.atleast_2d(np.asarray(given)), dtype=np.float64, ensure_all_finite="allow-nan")
+    if np.isnan(values).all():
+        raise DataError("There is no eigenvalue to draw: every one is NaN.")
+    return values

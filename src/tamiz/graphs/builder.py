@@ -1,0 +1,175 @@
+"""What makes a graph of rows: reading, searching, joining, weighing, and telling what came of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.edge_graph import EdgeGraph, Edges, Origin
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.metrics.names import registry
+from tamiz.graphs.neighbors import Neighbors
+from tamiz.graphs.points import Points
+from tamiz.graphs.reading import Reading
+from tamiz.graphs.weights import HeatKernel, Weight
+from tamiz.kernels.edges import merge, transpose
+from tamiz.sources.base import Source
+from tamiz.sources.vectors import code_vector
+from tamiz.statistics.base import Codes, Floats
+from tamiz.validation import check_choice
+from tamiz.warn import tell
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of the rows that a graph is built of.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int32
+    names : tuple of str
+    """
+
+    labels: Codes
+    names: tuple[str, ...]
+
+    @property
+    def sizes(self) -> Floats:
+        """How many rows each has."""
+        return np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
+
+
+class GraphBuilder(BaseEstimator, ABC):
+    """A rule that joins rows.
+
+    Attributes
+    ----------
+    needs_classes : bool
+        Whether rows are joined or weighed by their class.
+    """
+
+    weight: Weight | None
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether rows are joined or weighed by their class."""
+        return self.weight is not None and self.weight.needs_classes
+
+    def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
+        """Build the graph of a table's rows.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            Numbers are taken as they are, and categories as indicators divided by the square root of their share. A square
+            matrix of distances where the metric is "precomputed".
+        y : array-like of shape (n_samples,), default=None
+            Classes, where the builder joins or weighs by class; else not read.
+        fill : bool, default=False
+            Put a missing number at the mean of its column, and tell; else rows with missing values are refused.
+
+        Returns
+        -------
+        Graph
+        """
+        graph, n_expected = self._assembled(X, y, fill=fill)
+        if len(graph.components) > n_expected:
+            tell([f"The graph of {graph.n_samples:,} rows falls into {graph.components.described()}."])
+        return graph
+
+    def assemble(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
+        """Build the graph as `build` does, for whoever says something of its components by himself."""
+        return self._assembled(X, y, fill=fill)[0]
+
+    def _assembled(self, X: Any, y: Any, *, fill: bool) -> tuple[Graph, int]:
+        """Return the graph and how many components it is meant to have: joined by class, rows lie apart on purpose."""
+        with parallel.session():
+            classes = _classes(X, y, type(self).__name__) if self.needs_classes else None
+            return self._build(X, classes, fill=fill), 1 if classes is None else len(classes.names)
+
+    @abstractmethod
+    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> Graph:
+        """Build the graph in an open session."""
+
+    def weighed(
+        self,
+        edges: Edges,
+        origin: Origin,
+        classes: Classes | None,
+        *,
+        radius: float | None = None,
+        directed: bool = False,
+    ) -> EdgeGraph:
+        """Return the graph of edges under the builder's weight."""
+        weight = HeatKernel() if self.weight is None else self.weight
+        sizes = None
+        if weight.needs_classes:
+            assert classes is not None
+            ends = classes.labels[edges.rows], classes.labels[edges.indices]
+            if (ends[0] != ends[1]).any():
+                raise DataError(
+                    f"{type(weight).__name__} weighs rows of one class, and the graph joins rows of different ones; "
+                    "use SameClass() or KNearest(within_class=True)."
+                )
+            sizes = classes.sizes[ends[0]]
+        return EdgeGraph.of(edges, weight, sizes, origin=origin, radius=radius, directed=directed)
+
+
+def read_points(X: Any, metric: str, *, fill: bool) -> tuple[Points, Reading]:
+    """Return the rows as points of a metric."""
+    check_choice("metric", metric, [entry.name for entry in registry])
+    points, reading = registry[metric].load()(X, fill=fill)
+    if points.n_samples < 2:
+        raise DataError(f"X has {points.n_samples} sample (row); a graph needs at least 2.")
+    return points, reading
+
+
+def undirected(neighbors: Neighbors, *, both: bool = False) -> Edges:
+    """Return the edges of pairs that are neighbours in either direction, or only those in both."""
+    n, m = neighbors.n_rows, len(neighbors.indices)
+    turned = _turned(neighbors.indptr, neighbors.indices, neighbors.distances, n)
+    # Turned twice, every row's neighbours are in the order of their number.
+    ordered = _turned(*turned, n)
+    out = np.empty(n + 1, dtype=np.int64), np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
+    filled = merge(*ordered, *turned, both, *out)
+    return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
+
+
+def in_order(neighbors: Neighbors) -> Edges:
+    """Return the pairs as they are, directed."""
+    n = neighbors.n_rows
+    return Edges(*_turned(*_turned(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
+
+
+def _turned(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], lengths: Floats, n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+    out = np.empty(n + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32), np.empty(len(indices))
+    transpose(indptr, indices, np.ascontiguousarray(lengths), *out)
+    return out
+
+
+def _classes(X: Any, y: Any, owner: str) -> Classes:
+    """Return the classes of the rows: y, or the target of a source."""
+    if isinstance(X, Source) and y is None:
+        if not X.schema.has_classes:
+            raise DataError(f"{owner} joins rows of one class; open the source with a target of classes.")
+        labels = np.concatenate([np.asarray(block.y) for block in X.blocks([])])
+        target = X.schema.target
+        assert target is not None
+        return Classes(np.ascontiguousarray(labels, dtype=np.int32), target.levels)
+    if y is None:
+        raise DataError(f"{owner} joins rows of one class and requires y to be passed, but the target y is None.")
+    labels, n_classes = code_vector(y, "y")
+    if (labels < 0).any():
+        raise DataError(f"Row {int(np.flatnonzero(labels < 0)[0])} has no class; leave it out of X and y.")
+    _, first = np.unique(labels, return_index=True)
+    values = np.asarray(y)
+    return Classes(labels, tuple(str(values[row]) for row in first[:n_classes]))

@@ -1,0 +1,179 @@
+"""Maps of rows that make no distance longer, and the choice of the cheapest one to search by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from tamiz import parallel
+from tamiz.graphs.distinct import Distinct
+from tamiz.kernels.nearest import measure_all
+from tamiz.statistics.base import Floats
+
+# Coordinates are brought to about 2^20: their squares neither overflow in float32 nor vanish.
+EXPONENT = 20
+# Rows that the centre is the median of, that directions are taken from, and that a choice is tried on.
+_CENTRE_ROWS, _DIRECTION_ROWS, _TRIED_ROWS, _TRIED_QUERIES = 1024, 2048, 2048, 16
+# With fewer points all columns are taken without trying.
+_LEAST_POINTS = 8192
+# Neighbours that a choice is made for.
+_TYPICAL = 15
+# Directions of the product, and of the finer coordinates behind it.
+_FRONTS = (32, 64, 96, 128, 192)
+_FINE = 256
+# Nanoseconds of one thread: a column of a float32 product, a bound looked at, a finer bound, and a distance measured.
+_PRODUCT, _LOOK, _FINER, _MEASURED = 0.028, 0.5, 70.0, 200.0
+_MEASURED_COLUMN = 0.8
+# Candidates looked at before the limits have come down, in units of those that are within them at the end.
+_EARLY = 4.0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A map of rows that makes no distance longer: |f(x) - f(y)| <= scale |x - y|.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (n_columns,)
+    scale : float
+        A power of two.
+    directions : ndarray of shape (n_columns, n_directions) or None
+        Orthonormal up to rounding. Coordinates are those along the directions, and the length of what is left; None is all
+        columns as they are.
+    n_front : int
+        Directions that go into the product of matrices; the others and what is left beyond them are the finer coordinates.
+    defect : float
+        How far the directions are from orthonormal, in the spectral norm.
+    """
+
+    centre: Floats
+    scale: float
+    directions: Floats | None = None
+    n_front: int = 0
+    defect: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """The error of a row's coordinates in float64, in units of the length of the row."""
+        if self.directions is None:
+            return 2.0**-52
+        n_columns, n_directions = self.directions.shape
+        rotation = 1.01 * n_columns * np.sqrt(n_directions) * 2.0**-53
+        # The length of what is left is the root of a difference; the root of its error, where all of it is error.
+        return float(rotation + np.sqrt(self.defect + 4 * rotation + 4 * n_columns * 2.0**-53))
+
+    def place(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return coordinates for the product, finer ones, and the lengths of the rows about the centre."""
+        about = rows - self.centre
+        about *= self.scale
+        squares = np.einsum("ij,ij->i", about, about)
+        if self.directions is None:
+            return about, about[:, :0], np.sqrt(squares)
+        # Directions that are a little too long would make distances so.
+        along = about @ self.directions
+        front, fine = (
+            np.column_stack([part, np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", part, part), 0.0))])
+            for part in (along[:, : self.n_front], along)
+        )
+        shorter = 1.0 - 2.0 * self.defect
+        return front * shorter, fine * shorter, np.sqrt(squares)
+
+
+def _spread_out(n: int, size: int) -> NDArray[np.intp]:
+    """Return at most `size` rows of n, evenly spread, the ends no more likely than others."""
+    size = min(n, size)
+    return ((np.arange(size) + 0.5) * (n / max(size, 1))).astype(np.intp)
+
+
+def chosen_chart(points: Distinct) -> tuple[Chart, type[np.floating]]:
+    """Return the chart and the type of the product that cost least, tried on a few rows."""
+    values = points.values
+    # The median: a mean would lie far from all rows for the sake of one, and every row's rounding with it.
+    centre = np.median(values[_spread_out(len(values), _CENTRE_ROWS)], axis=0)
+    scale = float(np.ldexp(1.0, EXPONENT - 1 - int(np.frexp(points.largest)[1])))
+    plain = Chart(centre, scale)
+    if len(values) < _LEAST_POINTS:
+        return plain, np.float32
+    trial = _Trial(values, plain)
+    costs: list[tuple[float, Chart, type[np.floating]]] = [
+        (trial.cost(plain, 2.0**-24), plain, np.float32),
+        (trial.cost(plain, 2.0**-53), plain, np.float64),
+    ]
+    if values.shape[1] >= 4 * _FRONTS[0]:
+        directions, defect = _directions(values, plain)
+        for n_front in _FRONTS:
+            if 3 * n_front <= values.shape[1]:
+                chart = Chart(centre, scale, directions, n_front, defect)
+                costs.append((trial.cost(chart, 2.0**-24), chart, np.float32))
+    _, chart, dtype = min(costs, key=lambda entry: entry[0])
+    return chart, dtype
+
+
+class _Trial:
+    """What a search by a chart would cost, tried on a few rows."""
+
+    def __init__(self, values: Floats, plain: Chart) -> None:
+        self.n_points, self.n_columns = values.shape
+        self.queries = values[_spread_out(self.n_points, _TRIED_QUERIES)]
+        near = _spread_out(self.n_points, _TRIED_ROWS)
+        self.rows = values[near]
+
+        def squares(query: int) -> tuple[Floats, float]:
+            dist = np.empty(self.n_points)
+            measure_all(self.queries, query, values, dist)
+            dist *= plain.scale
+            dist *= dist
+            return dist[near], float(np.partition(dist, _TYPICAL)[_TYPICAL])
+
+        tried = list(parallel.map_blocks(squares, range(len(self.queries))))
+        self.squares = np.array([one for one, _ in tried])
+        self.limits = np.array([[limit] for _, limit in tried])
+
+    def cost(self, chart: Chart, unit: float) -> float:
+        """Return the seconds of one thread that all pairs of points take."""
+        (front, fine, lengths), (near_front, near_fine, near_lengths) = (
+            chart.place(self.queries),
+            chart.place(self.rows),
+        )
+        width = front.shape[1] + 2
+        lost = 4.0 * (width * unit + chart.error + unit) * (lengths[:, None] ** 2 + near_lengths**2)
+        product = width * _PRODUCT * (1 if unit > 2.0**-53 else 2)
+        measured = _MEASURED + self.n_columns * _MEASURED_COLUMN
+        if chart.directions is None:
+            each = product + _LOOK + _EARLY * measured * np.mean(self.squares - lost <= self.limits)
+            return float(each) * self._pairs()
+        bounds = _squares_between(front, near_front) - lost
+        finer = _squares_between(fine, near_fine)
+        each = product + _LOOK + _EARLY * _FINER * np.mean(bounds <= self.limits)
+        each += _EARLY * measured * np.mean(finer <= self.limits)
+        rotation = 2.0 * self.n_points * self.n_columns * chart.directions.shape[1] * 2 * _PRODUCT
+        return float(each) * self._pairs() + rotation * 1e-9
+
+    def _pairs(self) -> float:
+        return 0.5e-9 * self.n_points**2
+
+
+def _squares_between(a: Floats, b: Floats) -> Floats:
+    return np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * a @ b.T
+
+
+def _directions(values: Floats, plain: Chart) -> tuple[Floats, float]:
+    """Return directions of large variance of some rows, the largest first, and how far they are from orthonormal.
+
+    Two rounds of subspace iteration (Halko, Martinsson and Tropp 2011): which directions they are decides the time, not
+    the result.
+    """
+    rows, _, _ = plain.place(values[_spread_out(len(values), _DIRECTION_ROWS)])
+    found = rows[_spread_out(len(rows), min(_FINE, rows.shape[1]))].T
+    for _ in range(2):
+        found = linalg.qr(found, mode="economic")[0]
+        found = rows.T @ (rows @ found)
+    found = linalg.qr(found, mode="economic")[0]
+    along = rows @ found
+    found = np.ascontiguousarray((found @ np.linalg.eigh(along.T @ along)[1])[:, ::-1])
+    gram = found.T @ found
+    np.fill_diagonal(gram, gram.diagonal() - 1.0)
+    return found, float(np.linalg.norm(gram)) + gram.size * 2.0**-53 * len(found) / len(gram)

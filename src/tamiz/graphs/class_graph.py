@@ -1,0 +1,108 @@
+"""The graph in which every two rows of a class are joined, and every row with itself: kept as classes, not as edges."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.components import Components
+from tamiz.graphs.graph import Attachment, Graph
+from tamiz.graphs.variation import ClassSums, Variation, rowwise
+from tamiz.graphs.weights import Weight
+from tamiz.statistics.base import Codes, Floats
+from tamiz.validation import check_memory
+
+
+class ClassGraph(Graph):
+    """A graph of classes; the attributes are those of `Graph`.
+
+    The weight of a pair depends on its class alone, so that sums over the classes do the work of edges, in O(n).
+    """
+
+    def __init__(self, labels: Codes, n_classes: int, weight: Weight) -> None:
+        self.labels = labels
+        self.n_classes = n_classes
+        self.weight = weight
+        self.n_samples = len(labels)
+        sizes = self._sizes(np.ones(self.n_samples))
+        self.n_edges = int((sizes * (sizes - 1) / 2).sum())
+
+    @classmethod
+    def restored(cls, made_of: dict[str, Any]) -> Self:
+        """Return the graph, after a look at the labels: kernels trust them."""
+        graph = cls(**made_of)
+        if graph.n_samples and not 0 <= graph.labels.min() <= graph.labels.max() < graph.n_classes:
+            raise ValueError(f"labels must be from 0 to {graph.n_classes - 1}")
+        return graph
+
+    def _sizes(self, row_weight: Floats) -> Floats:
+        return np.asarray(np.bincount(self.labels, row_weight, self.n_classes), dtype=np.float64)
+
+    def _strength(self, sizes: Floats) -> Floats:
+        """Return the weight of a pair of each class."""
+        return self.weight.weigh(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """The sums of the weights."""
+        sizes = self._sizes(np.ones(self.n_samples))
+        return np.asarray((self._strength(sizes) * sizes)[self.labels])
+
+    @cached_property
+    def components(self) -> Components:
+        """The classes."""
+        return Components.numbered(self.labels)
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        """The weights, every pair of a class written out."""
+        sizes = self._sizes(np.ones(self.n_samples))
+        check_memory(
+            12.0 * float((sizes**2).sum()),
+            f"The {self.n_edges:,} edges of {self.n_classes:,} classes",
+            "The graph's dot and variation need no edges.",
+        )
+        members = sparse.csr_array(
+            (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
+        )
+        return sparse.csr_array(members @ sparse.diags_array(self._strength(sizes)) @ members.T)
+
+    def dot(self, F: ArrayLike) -> Floats:
+        """Return S F."""
+        F = np.asarray(F, dtype=np.float64)
+        sums = np.zeros((self.n_classes, *F.shape[1:]))
+        np.add.at(sums, self.labels, F)
+        strength = self._strength(self._sizes(np.ones(self.n_samples)))
+        return np.asarray((strength * sums.T).T[self.labels])
+
+    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+        """Return how much columns vary within the classes and in all."""
+        weight = np.ones(self.n_samples) if row_weight is None else row_weight
+        sums = ClassSums.of(rowwise(rows), self.labels, weight, self.n_classes)
+        sizes, means = sums.sizes, sums.means
+        # S_ij is s for a pair of a class of size n, so that a row's degree is s n.
+        degree = self._strength(sizes[:, 0])[:, None] * sizes
+        total = (degree * sizes).sum()
+        mean = (degree * sizes * means).sum(axis=0) / total
+        within = (degree * sums.squares).sum(axis=0)
+        between = (degree * sizes * (means - mean) ** 2).sum(axis=0)
+        return Variation(within, within + np.where(sums.constant, 0.0, between), sums.constant)
+
+    def attach(self, X: Any) -> Attachment:  # noqa: ARG002
+        """Refuse: a new row has no class."""
+        raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
+
+    def connected(self) -> Graph:
+        """Refuse: classes are meant to be apart."""
+        if len(self.components) == 1:
+            return self
+        raise DataError(f"The graph of classes falls into {self.components.described()}; build one of neighbours.")
+
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return the rows themselves: their values are not known."""
+        return np.arange(self.n_samples)

@@ -1,0 +1,61 @@
+"""The connected components of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Components:
+    """Rows by the component they are in, the components numbered by their first row.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int32
+    sizes : ndarray of shape (n_components,), int64
+    """
+
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, adjacency: sparse.csr_array) -> Components:
+        """Return the components that edges make, taken in both directions."""
+        _, found = connected_components(adjacency, directed=bool(adjacency.nnz), connection="weak")
+        return cls.numbered(found)
+
+    @classmethod
+    def numbered(cls, labels: NDArray[np.integer]) -> Components:
+        """Return rows by any labels, numbered anew."""
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        number = np.empty(len(first), dtype=np.int32)
+        number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        renumbered = number[inverse]
+        return cls(renumbered, np.bincount(renumbered, minlength=len(first)).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def described(self) -> str:
+        """Return the components in words: "3 components of 380, 19 and 1 rows; row 17 stands alone"."""
+        order = np.argsort(-self.sizes, kind="stable")
+        shown = [f"{self.sizes[c]:,}" for c in order[:_NAMED]]
+        if len(self) > _NAMED:
+            listed = ", ".join(shown) + f" and {len(self) - _NAMED:,} more"
+        else:
+            listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        alone = np.flatnonzero(self.sizes[self.labels] == 1)
+        told = ""
+        if alone.size == 1:
+            told = f"; row {alone[0]} stands alone"
+        elif alone.size:
+            more = f" and {alone.size - _NAMED:,} more" if alone.size > _NAMED else ""
+            told = f"; rows {', '.join(map(str, alone[:_NAMED].tolist()))}{more} stand alone"
+        return f"{len(self):,} components of {listed} rows{told}"

@@ -1,0 +1,63 @@
+"""The graph of all rows within the smallest radius that connects them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tamiz import parallel
+from tamiz.graphs.builder import Classes, GraphBuilder, read_points
+from tamiz.graphs.choice import chosen_exact
+from tamiz.graphs.edge_graph import EdgeGraph
+from tamiz.graphs.radius import within_radius
+from tamiz.graphs.spanning import longest_edge
+from tamiz.graphs.weights import Weight
+
+
+class ConnectedRadius(GraphBuilder):
+    """Rows joined to all rows within the smallest radius whose graph is connected.
+
+    It is the longest edge of the minimum spanning tree of the rows, found exactly.
+
+    Parameters
+    ----------
+    weight : Weight, default=None
+        None is HeatKernel().
+    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+        As in `KNearest`.
+
+    Raises
+    ------
+    MemoryError
+        When there are more edges than memory for them, before they are looked for: one far row makes the radius large, and the
+        graph dense.
+
+    Notes
+    -----
+    Cost of the radius: that of an exact search of neighbours, and Boruvka's rounds over what it found.
+
+    References
+    ----------
+    Boruvka (1926), O jistem problemu minimalnim, Prace moravske prirodovedecke spolecnosti 3; Belkin and Niyogi (2003),
+    Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import ConnectedRadius
+    >>> ConnectedRadius().radius([[0.0], [1.0], [3.5]])
+    2.5
+    """
+
+    def __init__(self, *, weight: Weight | None = None, metric: str = "euclidean") -> None:
+        self.weight = weight
+        self.metric = metric
+
+    def radius(self, X: Any, *, fill: bool = False) -> float:
+        """Return the smallest radius whose graph of the rows of X is connected."""
+        with parallel.session():
+            points, _ = read_points(X, self.metric, fill=fill)
+            return longest_edge(chosen_exact(points).fit(points))
+
+    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
+        points, reading = read_points(X, self.metric, fill=fill)
+        index = chosen_exact(points).fit(points)
+        return within_radius(self, index, reading, longest_edge(index), classes)

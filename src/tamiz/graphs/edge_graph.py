@@ -1,0 +1,272 @@
+"""A graph that holds its edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.components import Components
+from tamiz.graphs.graph import Attachment, Graph
+from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.neighbors import Neighbors
+from tamiz.graphs.reading import Reading
+from tamiz.graphs.search import Index
+from tamiz.graphs.spanning import connecting_edges
+from tamiz.graphs.variation import Variation, rowwise, total_variation
+from tamiz.graphs.weights import Weight
+from tamiz.kernels.variation import edge_variation, sparse_edge_variation
+from tamiz.statistics.base import Floats
+from tamiz.warn import tell
+
+# Values of one piece of work.
+_PIECE_VALUES = 2**19
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the edges were found in, so that new rows can be joined the same way.
+
+    Attributes
+    ----------
+    index : Index
+    reading : Reading
+    n_neighbors : int or None
+        Neighbours of a row; None where all within the radius are joined.
+    radius : float or None
+    """
+
+    index: Index
+    reading: Reading
+    n_neighbors: int | None = None
+    radius: float | None = None
+
+    def neighbors(self, X: Any) -> Neighbors:
+        """Return the neighbours of new rows; a row with none within the radius has its nearest one."""
+        queries = self.index.points.like(self.reading.rows(X))
+        if self.n_neighbors is not None:
+            return self.index.query(min(self.n_neighbors, self.index.points.n_samples), queries)
+        assert self.radius is not None
+        near = self.index.within(self.radius, queries)
+        alone = np.flatnonzero(np.diff(near.indptr) == 0)
+        if not alone.size:
+            return near
+        rows = "row has" if alone.size == 1 else "rows have"
+        tell(
+            [
+                f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
+                f"{'is' if alone.size == 1 else 'are'} joined to the nearest."
+            ]
+        )
+        return near.filled(alone, self.index.query(1, queries.take(alone)))
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges in CSR form, in both directions unless they are directed, those of a row in the order of their other end.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n_samples + 1,), int64
+    indices : ndarray of shape (n_pairs,), int32
+    lengths : ndarray of shape (n_pairs,)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    lengths: Floats
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The row of every pair, beside `indices`."""
+        return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
+
+    @property
+    def once(self) -> NDArray[np.bool_]:
+        """Which pairs to take so that every edge comes once."""
+        return self.rows < self.indices
+
+
+class EdgeGraph(Graph):
+    """A graph that holds its edges; the attributes are those of `Graph`, and beside them
+
+    Attributes
+    ----------
+    edges : Edges or None
+        Their lengths, where they have any.
+    weight : Weight or None
+        What weighs them, with every parameter set.
+    directed : bool
+        Whether an edge joins in one direction only.
+    """
+
+    def __init__(
+        self,
+        adjacency: sparse.csr_array,
+        *,
+        edges: Edges | None = None,
+        weight: Weight | None = None,
+        origin: Origin | None = None,
+        radius: float | None = None,
+        directed: bool = False,
+    ) -> None:
+        self._adjacency = adjacency
+        self.edges = edges
+        self.weight = weight
+        self.origin = origin
+        self.radius = radius
+        self.directed = directed
+        self.n_samples = adjacency.shape[0]
+        loops = int(np.count_nonzero(adjacency.diagonal()))
+        self.n_edges = adjacency.nnz - loops if directed else (adjacency.nnz - loops) // 2
+        self.t = None if weight is None else weight.t
+        if origin is not None:
+            self.search, self.recall = origin.index.description, origin.index.recall
+
+    @classmethod
+    def restored(cls, made_of: dict[str, Any]) -> Self:
+        """Return the graph, after a look at the ends of its edges: kernels trust them."""
+        edges, shape = made_of["edges"], made_of["adjacency"].shape
+        if edges is not None:
+            sparse.csr_array((edges.lengths, edges.indices, edges.indptr), shape=shape).check_format(full_check=True)
+        return cls(**made_of)
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        """The weights."""
+        return self._adjacency
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """The sums of the weights."""
+        return np.asarray(self._adjacency.sum(axis=1)).ravel()
+
+    @cached_property
+    def components(self) -> Components:
+        """The connected components."""
+        return Components.of(self._adjacency)
+
+    def dot(self, F: ArrayLike) -> Floats:
+        """Return S F."""
+        return np.asarray(self._adjacency @ np.asarray(F, dtype=np.float64))
+
+    def laplacian(self, kind: str = "unnormalized") -> Laplacian:
+        """Return the Laplacian as an operator."""
+        if self.directed:
+            raise DataError("A directed graph has no symmetric Laplacian; build it with symmetry='or' or 'mutual'.")
+        return super().laplacian(kind)
+
+    @classmethod
+    def of(
+        cls,
+        edges: Edges,
+        weight: Weight,
+        class_sizes: Floats | None = None,
+        *,
+        origin: Origin | None = None,
+        radius: float | None = None,
+        directed: bool = False,
+    ) -> EdgeGraph:
+        """Return the graph of edges under a weight."""
+        if origin is not None and not edges.lengths.any() and not origin.index.points.first_equal().any():
+            raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal: no row lies nearer than another.")
+        fitted = weight.fitted(edges.lengths if directed else edges.lengths[edges.once])
+        weights = fitted.weigh(edges.lengths, class_sizes)
+        fitted.check(edges.lengths, weights)
+        n = len(edges.indptr) - 1
+        # scipy widens the rows' numbers as soon as the pointers are wide.
+        indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
+        adjacency = sparse.csr_array((weights, edges.indices, indptr), shape=(n, n))
+        if not weights.all():
+            adjacency = adjacency.copy()
+            adjacency.eliminate_zeros()
+        return cls(adjacency, edges=edges, weight=fitted, origin=origin, radius=radius, directed=directed)
+
+    def reweighted(self, weight: Weight) -> EdgeGraph:
+        """Return the same edges under another weight."""
+        if self.edges is None:
+            raise DataError("A graph that was given by its weights has no lengths to weigh anew.")
+        return EdgeGraph.of(self.edges, weight, origin=self.origin, radius=self.radius, directed=self.directed)
+
+    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+        """Return how much columns vary along the edges and in all."""
+        if self.directed:
+            raise DataError("A directed graph has no Laplacian score; build it with symmetry='or' or 'mutual'.")
+        weight = np.ones(self.n_samples) if row_weight is None else row_weight
+        S = self._adjacency
+        indptr, indices = S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False)
+        strength = S.data if row_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
+        edges = (indptr, indices, strength)
+        degrees = self.degrees if row_weight is None else weight * (S @ weight)
+        rows = rowwise(rows)
+        within = _sparse_within if sparse.issparse(rows) else _dense_within
+        return Variation(within(rows, edges), *total_variation(rows, degrees))
+
+    def attach(self, X: Any) -> Attachment:
+        """Return the graph's rows that new rows would be joined to."""
+        if self.origin is None or self.weight is None:
+            raise DataError("A graph that was given by its edges has no distances to new rows; build it from the rows.")
+        near = self.origin.neighbors(X)
+        nearest = near.distances[near.indptr[:-1]]
+        relative = self.weight.relative(near.distances, nearest[near.rows])
+        return Attachment(near, relative, self.weight.weigh(nearest, None))
+
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row that is equal to it, itself where none is or rows are not known."""
+        return np.arange(self.n_samples) if self.origin is None else self.origin.index.points.first_equal()
+
+    def connected(self) -> Graph:
+        """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
+        if len(self.components) == 1:
+            return self
+        if self.origin is None or self.weight is None:
+            raise DataError(
+                f"The graph falls into {self.components.described()}, and without distances nothing can join them; "
+                "add edges that do."
+            )
+        index = self.origin.index
+        heads, tails, lengths = connecting_edges(index, self.components.labels)
+        tell(
+            [
+                f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join the "
+                f"{len(self.components):,} components of the graph."
+            ]
+        )
+        weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min())
+        joined = sparse.csr_array(self._adjacency + _both_ways(heads, tails, weights, self.n_samples))
+        return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=self.radius)
+
+
+def _both_ways(heads: NDArray[Any], tails: NDArray[Any], values: Floats, n: int) -> sparse.coo_array:
+    ends = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+    return sparse.coo_array((np.concatenate([values, values]), ends), shape=(n, n))
+
+
+def _dense_within(rows: Floats, edges: tuple[Any, ...]) -> Floats:
+    n, q = rows.shape
+
+    def vary(span: tuple[int, int]) -> Floats:
+        out = np.zeros(q)
+        edge_variation(rows, *edges, *span, out)
+        return out
+
+    return sum(parallel.map_blocks(vary, parallel.spans(n, max(1, _PIECE_VALUES // q))), start=np.zeros(q))
+
+
+def _sparse_within(rows: Any, edges: tuple[Any, ...]) -> Floats:
+    n, q = rows.shape
+    held = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+
+    def vary(span: tuple[int, int]) -> Floats:
+        out = np.zeros(q)
+        sparse_edge_variation(*edges, *held, *span, out)
+        return out
+
+    spans = parallel.spans(n, max(1, _PIECE_VALUES * n // max(n, rows.nnz)))
+    return sum(parallel.map_blocks(vary, spans), start=np.zeros(q))

@@ -1,0 +1,170 @@
+"""The graph of rows: what every method asks of it, whether it holds edges or classes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.components import Components
+from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.neighbors import Neighbors
+from tamiz.graphs.reading import count_rows
+from tamiz.graphs.variation import Variation
+from tamiz.statistics.base import Floats
+from tamiz.storage.stored import Stored
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """New rows and the graph's rows that they would be joined to.
+
+    Attributes
+    ----------
+    neighbors : Neighbors
+        Of the new rows, at least one each.
+    weights : ndarray of shape (n_pairs,)
+        Of their edges, in units of the weight of a row's nearest.
+    nearest_weights : ndarray of shape (n_new,)
+        That of the nearest.
+    """
+
+    neighbors: Neighbors
+    weights: Floats
+    nearest_weights: Floats
+
+
+class Graph(Stored, ABC):
+    """Rows joined by weighted edges.
+
+    Made by a builder, such as `KNearest(15).build(X)`, or by `Graph.from_edges` and `Graph.from_sparse`.
+
+    Attributes
+    ----------
+    n_samples, n_edges : int
+        Rows, and pairs of rows that are joined.
+    adjacency : csr_array of shape (n_samples, n_samples)
+        The weights S.
+    degrees : ndarray of shape (n_samples,)
+        Sum of the weights of a row's edges, D.
+    components : Components
+        `labels`, `sizes`.
+    radius : float or None
+        The largest length that was joined, where the graph has one.
+    t : float or None
+        The width of the heat kernel, where it weighs the edges.
+    search : str or None
+        How neighbours were found.
+    recall : float or None
+        Share of the true neighbours that were found, 1 where they were found exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.graphs import Graph
+    >>> path = Graph.from_edges([0, 1], [1, 2])
+    >>> path.degrees
+    array([1., 2., 1.])
+    >>> path.laplacian("unnormalized") @ np.array([1.0, 0.0, 3.0])
+    array([ 1., -4.,  3.])
+    """
+
+    needs_classes: ClassVar[bool] = False
+    n_samples: int
+    n_edges: int
+    radius: float | None = None
+    t: float | None = None
+    search: str | None = None
+    recall: float | None = None
+
+    @staticmethod
+    def from_edges(
+        heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None = None, *, n_samples: int | None = None
+    ) -> Graph:
+        """Return the graph of given edges, each joining its two rows in both directions.
+
+        Parameters
+        ----------
+        heads, tails : array-like of shape (n_edges,)
+            Rows, counted from 0; a pair is given once, in either direction.
+        weights : array-like of shape (n_edges,), default=None
+            Above 0; None is 1 for each.
+        n_samples : int, default=None
+            Rows in all; None is one more than the largest row named.
+        """
+        from tamiz.graphs.given import graph_of_edges
+
+        return graph_of_edges(heads, tails, weights, n_samples)
+
+    @staticmethod
+    def from_sparse(adjacency: Any) -> Graph:
+        """Return the graph of a symmetric matrix of weights, sparse or dense; what is zero is no edge."""
+        from tamiz.graphs.given import graph_of_matrix
+
+        return graph_of_matrix(adjacency)
+
+    @property
+    @abstractmethod
+    def adjacency(self) -> sparse.csr_array:
+        """The weights."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Floats:
+        """The sums of the weights."""
+
+    @cached_property
+    @abstractmethod
+    def components(self) -> Components:
+        """The connected components."""
+
+    @abstractmethod
+    def dot(self, F: ArrayLike) -> Floats:
+        """Return S F for F of shape (n_samples,) or (n_samples, m)."""
+
+    @abstractmethod
+    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+        """Return how much the columns of `rows`, dense or sparse, vary along the edges and in all.
+
+        With weights an edge counts w_i w_j times, as between copies of its rows.
+        """
+
+    @abstractmethod
+    def attach(self, X: Any) -> Attachment:
+        """Return the graph's rows that new rows would be joined to; what is given with a row changes nothing for it."""
+
+    @abstractmethod
+    def connected(self) -> Graph:
+        """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
+
+    @abstractmethod
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row that is equal to it."""
+
+    def laplacian(self, kind: str = "unnormalized") -> Laplacian:
+        """Return the Laplacian as an operator: "unnormalized" D - S, "symmetric" 1 - D^-1/2 S D^-1/2, "random_walk" 1 - D^-1 S."""
+        return Laplacian(self.adjacency, kind)
+
+    def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:  # noqa: ARG002 - as builders take them
+        """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows."""
+        n = count_rows(X)
+        if n != self.n_samples:
+            raise DataError(f"The graph has {self.n_samples:,} rows and X has {n:,}; build a graph of X.")
+        return self
+
+    def assemble(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:
+        """Return the graph itself, as `build` does."""
+        return self.build(X, y, fill=fill)
+
+    def __repr__(self) -> str:
+        told = [f"{self.n_samples:,} rows", f"{self.n_edges:,} edges"]
+        told += [
+            f"{name}={value:.6g}" for name in ("radius", "t", "recall") if (value := getattr(self, name)) is not None
+        ]
+        return f"<Graph of {', '.join(told)}>"

@@ -1,0 +1,125 @@
+"""The graph of nearest neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points, undirected
+from tamiz.graphs.choice import chosen
+from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.neighbors import Neighbors
+from tamiz.graphs.points import Points
+from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.weights import Weight
+from tamiz.validation import check_choice, check_integer
+
+SYMMETRIES = ("or", "mutual", "directed")
+
+
+class KNearest(GraphBuilder):
+    """Rows joined to their nearest neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours of a row: exactly as many, at equal distances those of the lower number. A row is never its own.
+    weight : Weight, default=None
+        None is HeatKernel().
+    symmetry : {"or", "mutual", "directed"}, default="or"
+        Join two rows where either is among the other's nearest, where both are, or in the one direction only.
+    within_class : bool, default=False
+        Look for the neighbours of a row among the rows of its class.
+    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+        Distance of two rows; "seuclidean" divides numeric columns by their standard deviation, "gower" takes mixed columns with
+        missing values, "precomputed" says that X holds the distances.
+    search : NeighborSearch, default=None
+        `Exact()`, `Tree()` or `Descent()`; None chooses by the number of rows and columns, and the graph's `search` tells which.
+
+    Raises
+    ------
+    ValueError
+        When there are not more rows than neighbours, or a row has a missing value.
+
+    Notes
+    -----
+    Cost O(n^2 p) for an exact search of many columns, about O(n log n) with a tree or approximately.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import KNearest, Binary
+    >>> graph = KNearest(1, weight=Binary()).build([[0.0], [1.0], [3.0]])
+    >>> graph.adjacency.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        weight: Weight | None = None,
+        symmetry: str = "or",
+        within_class: bool = False,
+        metric: str = "euclidean",
+        search: NeighborSearch | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.symmetry = symmetry
+        self.within_class = within_class
+        self.metric = metric
+        self.search = search
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether rows are joined or weighed by their class."""
+        return self.within_class or super().needs_classes
+
+    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
+        symmetry = check_choice("symmetry", self.symmetry, SYMMETRIES)
+        k = check_integer("n_neighbors", self.n_neighbors, low=1)
+        points, reading = read_points(X, self.metric, fill=fill)
+        if k >= points.n_samples:
+            raise ValueError(
+                f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {k:,}. Lower it, or pass more rows."
+            )
+        index = chosen(self.search, points).fit(points)
+        if self.within_class:
+            assert classes is not None
+            neighbors = self._by_class(points, classes, k)
+        else:
+            neighbors = index.query(k)
+        directed = symmetry == "directed"
+        edges = in_order(neighbors) if directed else undirected(neighbors, both=symmetry == "mutual")
+        origin = Origin(index, reading, n_neighbors=k)
+        return self.weighed(edges, origin, classes, directed=directed)
+
+    def _by_class(self, points: Points, classes: Classes, k: int) -> Neighbors:
+        """Return the neighbours of every row among the rows of its class."""
+        sizes = np.bincount(classes.labels, minlength=len(classes.names))
+        small = np.flatnonzero((sizes > 0) & (sizes <= k))
+        if small.size:
+            least = int(small[np.argmin(sizes[small])])
+            rows = "row" if sizes[least] == 1 else "rows"
+            way_out = "Leave the class out." if sizes[least] == 1 else f"Use at most {sizes[least] - 1} neighbours."
+            raise DataError(
+                f"Class {classes.names[least]!r} has {sizes[least]} {rows}, too few for {k} neighbours within the class. {way_out}"
+            )
+        n = points.n_samples
+        indices, distances = np.empty((n, k), dtype=np.int32), np.empty((n, k))
+        for number in np.flatnonzero(sizes):
+            members = np.flatnonzero(classes.labels == number)
+            part = points.take(members)
+            near = chosen(self.search, part).fit(part).query(k)
+            indices[members] = members[near.indices].reshape(-1, k)
+            distances[members] = near.distances.reshape(-1, k)
+        return Neighbors.regular(indices, distances, n)
+
+
+def default_builder(n_samples: int) -> KNearest:
+    """Return what a graph is built by where nobody said: 15 nearest neighbours, fewer where there are no more rows."""
+    return KNearest(max(1, min(15, n_samples - 1)))

@@ -1,0 +1,128 @@
+"""Lists of the nearest rows found so far, and the passes of a descent that improve them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.graphs.forest import Tree, forest
+from tamiz.kernels.descent import GROUP, best_first, join_groups, join_leaves, link
+
+Floats32 = NDArray[np.float32]
+Indices = NDArray[np.int32]
+
+# Of a list, so many nearest are followed in a wide pass and in a narrow one; with the rows that follow it, a row has
+# at most twice as many links.
+WIDE, NARROW = 16, 8
+# Groups of one piece of work.
+_GROUPS = 16
+# Parts that the rows' links are made in: each reads all lists.
+_RANGES = 8
+# Trees that a search for new rows starts from, and rows searched at a time.
+_STARTS, _SEARCHED = 4, 256
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The nearest rows found so far of every row, in the order of the leaves of a tree.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_columns), float32
+    numbers : ndarray of shape (n_rows,), int32
+        The number that each row had before it was put in order.
+    places : ndarray of shape (n_rows,), int32
+        Where each number is now.
+    trees : list of Tree
+        Where a search for new rows starts.
+    distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
+        As in `tamiz.kernels.descent`.
+    """
+
+    rows: Floats32
+    numbers: Indices
+    places: Indices
+    trees: list[Tree]
+    distances: Floats32
+    entries: Indices
+
+    @classmethod
+    def started(cls, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> Self:
+        """Return the nearest of each row among those that share a leaf with it, in one tree a seed."""
+        n = len(rows)
+        first = Tree.grown(rows, int(seeds[0]), offset=False)
+        rows = rows[first.order]
+        places = np.empty(n, dtype=np.int32)
+        places[first.order] = np.arange(n, dtype=np.int32)
+        trees = [replace(first, order=np.arange(n, dtype=np.int32)), *forest(rows, seeds[1:])]
+        distances = np.full((n, n_listed), np.inf, dtype=np.float32)
+        entries = np.full((n, n_listed), -1, dtype=np.int32)
+        lists = cls(rows, first.order, places, trees[:_STARTS], distances, entries)
+        lists._join(trees)
+        return lists
+
+    def join_more(self, seeds: NDArray[np.int64]) -> None:
+        """Compare the rows that share a leaf in more trees."""
+        self._join(forest(self.rows, seeds))
+
+    def _join(self, trees: list[Tree]) -> None:
+        for tree in trees:
+            # One tree at a time: a row is in one leaf of each, so that no two threads change a list.
+            order, offset = tree.order, tree.offset
+
+            def join(span: tuple[int, int], order: Indices = order, offset: int = offset) -> None:
+                join_leaves(self.rows, order, offset, *span, self.distances, self.entries)
+
+            for _ in parallel.map_blocks(join, parallel.spans(len(order) + offset, _GROUPS * GROUP)):
+                pass
+
+    def improve(self, n_followed: int) -> int:
+        """Compare the rows with the neighbours of their neighbours that they have not been compared with; return how many pairs."""
+        links, filled = self._links(n_followed)
+        self.entries[:, :n_followed] &= ~1
+
+        def join(span: tuple[int, int]) -> int:
+            return int(join_groups(self.rows, links, filled, *span, self.distances, self.entries))
+
+        return sum(parallel.map_blocks(join, parallel.spans(len(self.rows), _GROUPS * GROUP)))
+
+    def _links(self, n_followed: int) -> tuple[Indices, Indices]:
+        """Return the rows that each row is linked to, in either direction, and how many they are."""
+        n = len(self.rows)
+        links, filled = np.empty((n, 2 * n_followed), dtype=np.int32), np.empty(n, dtype=np.int32)
+
+        def fill(span: tuple[int, int]) -> None:
+            link(self.entries, min(n_followed, self.entries.shape[1]), *span, links, filled)
+
+        for _ in parallel.map_blocks(fill, parallel.spans(n, -(-n // _RANGES))):
+            pass
+        return links, filled
+
+    @cached_property
+    def _final_links(self) -> tuple[Indices, Indices]:
+        return self._links(WIDE)
+
+    def near(self, rows: Floats32, size: int) -> Indices:
+        """Return the numbers of the rows found near other rows, each searched by itself; -1 where there are fewer than `size`."""
+        orders = np.stack([tree.order for tree in self.trees])
+        out = np.empty((len(rows), size), dtype=np.int32)
+        links = self._final_links
+
+        def search(span: tuple[int, int]) -> None:
+            part = rows[slice(*span)]
+            starts = np.stack([tree.starts(part) for tree in self.trees], axis=1)
+            best_first(self.rows, *links, part, starts, orders, out[slice(*span)])
+
+        for _ in parallel.map_blocks(search, parallel.spans(len(rows), _SEARCHED)):
+            pass
+        return np.where(out < 0, np.int32(-1), self.numbers[out])
+
+    def nearest(self, places: slice | NDArray[np.int32]) -> tuple[Indices, Indices]:
+        """Return the numbers of the rows at some places, and of those in their lists; -1 where there is none."""
+        entries = self.entries[places]
+        return self.numbers[places], np.where(entries < 0, np.int32(-1), self.numbers[entries >> 1])

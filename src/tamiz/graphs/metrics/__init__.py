@@ -1,0 +1,1 @@
+"""Rows under metrics other than the Euclidean one, one file a metric."""

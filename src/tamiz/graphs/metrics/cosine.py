@@ -1,0 +1,123 @@
+"""Rows of numbers by their directions."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz import parallel
+from tamiz.graphs.metrics.refusals import refuse_no_direction, refuse_not_finite, refuse_other_columns
+from tamiz.graphs.points import Points, Rows
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+# Numbers of one piece of work.
+_SLAB = 2**18
+
+
+class CosineRows(Points):
+    """Rows of numbers at their cosine distances, 1 - x.y / (|x| |y|), in [0, 2].
+
+    Parameters
+    ----------
+    values : array-like or sparse of shape (n_samples, n_columns)
+
+    Raises
+    ------
+    DataError
+        When a row holds only zeros, NaN or an infinite number.
+
+    Notes
+    -----
+    Taken as |u - v|^2 / 2 of the unit rows u and v: small distances keep their digits, where 1 - u.v loses them, and the
+    order is that of the Euclidean distances of the unit rows. A row and a multiple of it are at zero up to 1e-31.
+    """
+
+    metric = "cosine"
+
+    def __init__(self, values: Any) -> None:
+        self.unit = _unit(values.toarray() if sparse.issparse(values) else np.asarray(values))
+        self.n_samples = len(self.unit)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the rows at length 1; to divide them once more would change their last bits."""
+        return {"unit": self.unit}
+
+    @classmethod
+    def restored(cls, made_of: dict[str, Any]) -> Self:
+        """Return the rows as they were."""
+        points = cls.__new__(cls)
+        points.unit = made_of["unit"]
+        points.n_samples = len(points.unit)
+        return points
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return _halved_squares(Rows(self.unit).block(Rows(queries.unit), start, stop))
+
+    def euclidean(self) -> Floats:
+        """Return the rows at length 1."""
+        return self.unit
+
+    def from_euclidean(self, distances: Floats) -> Floats:
+        """Return d^2 / 2."""
+        return _halved_squares(np.array(distances, dtype=np.float64))
+
+    def to_euclidean(self, distance: float) -> float:
+        """Return the square root of 2 d."""
+        return float(np.sqrt(2.0 * distance))
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the bytes of the rows at length 1: equal for rows of one direction, up to rounding."""
+        return Rows(self.unit).row_keys(rows)
+
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row of the same direction."""
+        return Rows(self.unit).first_equal()
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        taken = copy(self)
+        taken.unit = self.unit[rows]
+        taken.n_samples = len(taken.unit)
+        return taken
+
+    def like(self, rows: Any) -> Self:
+        """Return new rows."""
+        points = type(self)(rows)
+        refuse_other_columns(points.unit.shape[1], self.unit.shape[1])
+        return points
+
+
+def _halved_squares(distances: Floats) -> Floats:
+    """Return d^2 / 2 in the place of d."""
+    np.multiply(distances, distances, out=distances)
+    distances *= 0.5
+    return np.minimum(distances, 2.0, out=distances)
+
+
+def _unit(values: NDArray[Any]) -> Floats:
+    """Return rows at length 1, each by itself."""
+    n_rows, n_columns = values.shape
+    check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
+    unit = np.empty((n_rows, n_columns))
+    largest = np.zeros(n_rows)
+
+    def fill(span: tuple[int, int]) -> None:
+        part, out = np.asarray(values[slice(*span)], dtype=np.float64), unit[slice(*span)]
+        np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0), out=largest[slice(*span)])
+        # The largest number of a row is brought near 1 by a power of two, so that no square overflows or vanishes.
+        exponent = np.frexp(largest[slice(*span)])[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            np.multiply(part, np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None], out=out)
+            out /= np.sqrt((out * out).sum(axis=1))[:, None]
+
+    for _ in parallel.map_blocks(fill, parallel.spans(n_rows, max(1, _SLAB // max(n_columns, 1)))):
+        pass
+    refuse_not_finite(np.flatnonzero(~np.isfinite(largest)))
+    refuse_no_direction(np.flatnonzero(largest == 0.0))
+    return unit

@@ -1,0 +1,188 @@
+"""Rows of mixed columns, some of their values missing."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.points import Points, lowest_equal
+from tamiz.graphs.reading import named_rows
+from tamiz.kernels.gower import gower_block
+from tamiz.sources.base import Source
+from tamiz.sources.conform import conform
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+
+@dataclass(frozen=True)
+class GowerScale:
+    """What a difference in each column is measured in; fitted once, applied to any row by itself.
+
+    Attributes
+    ----------
+    schema : Schema
+    columns : tuple of int
+        The source columns that vary.
+    exponents : ndarray of shape (n_columns,), int
+        Values are held divided by two to this power, which brings a numeric column's range near 1 without rounding.
+    inverse : ndarray of shape (n_columns,)
+        One over the range of the values held, 1 for the codes of a categorical column.
+    """
+
+    schema: Schema
+    columns: tuple[int, ...]
+    exponents: NDArray[Any]
+    inverse: Floats
+
+    @classmethod
+    def fit(cls, source: Source) -> GowerScale:
+        """Learn the ranges; a column that does not vary is left out."""
+        schema, used = source.schema, source.schema.used.tolist()
+        least, largest = np.full(len(used), np.nan), np.full(len(used), np.nan)
+        for block in source.blocks(used):
+            for k, j in enumerate(used):
+                values = block.column(j)
+                present = values if schema.columns[j].is_number else values[values >= 0]
+                if len(present):
+                    least[k] = np.fmin(least[k], np.fmin.reduce(present))
+                    largest[k] = np.fmax(largest[k], np.fmax.reduce(present))
+        varies = np.flatnonzero(largest > least)
+        if len(varies) == 0:
+            n = schema.n_columns
+            raise DataError(f"Gower's distance needs a column that varies; none of the {n:,} does. Add one that does.")
+        columns = tuple(used[k] for k in varies.tolist())
+        ranges, exponents = np.frexp((largest - least)[varies])
+        codes = [not schema.columns[j].is_number for j in columns]
+        ranges[codes], exponents[codes] = 1.0, 0
+        return cls(schema, columns, exponents, 1.0 / ranges)
+
+    def values(self, source: Source) -> Floats:
+        """Return the columns of a source one a row, NaN where a value is missing.
+
+        A code is a number too: two levels differ by at least 1, the most that a column counts.
+        """
+        n_rows = source.schema.n_rows
+        check_memory(
+            8.0 * n_rows * len(self.columns),
+            f"{n_rows:,} rows of {len(self.columns):,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        values = np.empty((len(self.columns), n_rows))
+        for block in source.blocks(self.columns):
+            for k, j in enumerate(self.columns):
+                held = values[k, block.rows.start : block.rows.stop]
+                if self.schema.columns[j].is_number:
+                    # Beyond the largest number a value is beyond the range, and counts as 1 either way.
+                    with np.errstate(over="ignore"):
+                        np.ldexp(block.column(j), -self.exponents[k], out=held)
+                else:
+                    held[:] = block.column(j)
+                    held[held < 0] = np.nan
+        return values
+
+
+class GowerRows(Points):
+    """Rows of mixed columns at Gower's dissimilarity, in [0, 1].
+
+    .. math:: d(x, y) = \\frac{\\sum_k \\delta_k(x, y) d_k(x_k, y_k)}{\\sum_k \\delta_k(x, y)}
+
+    :math:`\\delta_k` is 1 where column k is present in both rows, else 0; :math:`d_k` is :math:`|x_k - y_k|` over the
+    column's range among the training rows, at most 1, for a number or a date, and 0 or 1 for a category. A column that
+    does not vary there counts nowhere. Rows without a column in common are at 1, the largest distance.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_columns, n_samples)
+        As `GowerScale.values` gives them.
+    scale : GowerScale
+    row_numbers : ndarray of shape (n_samples,)
+        The rows' numbers in the user's table, for messages.
+
+    Raises
+    ------
+    DataError
+        When no column varies, or a row has no value in any that does.
+
+    Notes
+    -----
+    Cost O(n p) a row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality
+    need not hold, and rows that differ in what is missing may be at 0.
+
+    References
+    ----------
+    Gower (1971), A general coefficient of similarity and some of its properties, Biometrics 27.
+    """
+
+    metric = "gower"
+
+    def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
+        _refuse_empty(values, row_numbers)
+        self.values = values
+        self.scale = scale
+        self.n_samples = values.shape[1]
+        self._has_gaps = np.isnan(values).any(axis=1)
+
+    @classmethod
+    def of(cls, source: Source) -> Self:
+        """Return the rows of a table, the ranges fitted on them."""
+        scale = GowerScale.fit(source)
+        return cls(scale.values(source), scale, source.row_numbers)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the values and their scale; the rows' numbers were for messages."""
+        return {"values": self.values, "scale": self.scale}
+
+    @classmethod
+    def restored(cls, made_of: dict[str, Any]) -> Self:
+        """Return the rows as they were."""
+        return cls(**made_of, row_numbers=np.arange(made_of["values"].shape[1]))
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        out = np.empty((stop - start, self.n_samples))
+        gower_block(queries.values, start, stop, self.values, self.scale.inverse, self._has_gaps, out)
+        return out
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the rows' bytes; what is missing is part of them."""
+        values = np.ascontiguousarray(self.values[:, rows].T)
+        values += 0.0
+        values[np.isnan(values)] = np.nan
+        return [row.tobytes() for row in values]
+
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row that is equal to it."""
+        directions = np.random.default_rng(0).standard_normal(len(self.values))
+        number = np.zeros(self.n_samples)
+        for direction, column in zip(directions, self.values, strict=True):
+            number += direction * np.nan_to_num(column)
+        return lowest_equal(self, number)
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        taken = copy(self)
+        taken.values = np.ascontiguousarray(self.values[:, rows])
+        taken.n_samples = taken.values.shape[1]
+        return taken
+
+    def like(self, rows: Any) -> Self:
+        """Return new rows on the scales of the training rows; a level that was not there is missing."""
+        source = conform(rows, self.scale.schema)
+        return type(self)(self.scale.values(source), self.scale, source.row_numbers)
+
+
+def _refuse_empty(values: Floats, row_numbers: NDArray[np.intp]) -> None:
+    empty = np.ones(values.shape[1], dtype=bool)
+    for column in values:
+        empty &= np.isnan(column)
+    if empty.any():
+        named = named_rows(row_numbers[np.flatnonzero(empty)])
+        raise DataError(
+            f"{named} no value in any column that varies, and so no distance to others. Leave such rows out."
+        )

@@ -1,0 +1,73 @@
+"""The graph of all rows within a radius."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points
+from tamiz.graphs.choice import chosen_exact
+from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.reading import Reading
+from tamiz.graphs.search import Index
+from tamiz.graphs.weights import Weight
+from tamiz.validation import check_real
+
+
+class Radius(GraphBuilder):
+    """Rows joined to all rows within a radius.
+
+    Parameters
+    ----------
+    radius : float
+        The largest distance that is joined, in the unit of the columns.
+    weight : Weight, default=None
+        None is HeatKernel().
+    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+        As in `KNearest`.
+
+    Raises
+    ------
+    ValueError
+        When the radius joins no two rows.
+    MemoryError
+        When there are more edges than memory for them, before they are looked for.
+
+    Notes
+    -----
+    Cost O(n^2 p), less with a tree in few columns; the edges may be many.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import Radius
+    >>> Radius(1.0).build([[0.0], [1.0], [1.5]]).n_edges
+    2
+    """
+
+    def __init__(self, radius: float, *, weight: Weight | None = None, metric: str = "euclidean") -> None:
+        self.radius = radius
+        self.weight = weight
+        self.metric = metric
+
+    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
+        radius = check_real("radius", self.radius, low=0.0)
+        points, reading = read_points(X, self.metric, fill=fill)
+        index = chosen_exact(points).fit(points)
+        return within_radius(self, index, reading, radius, classes)
+
+
+def within_radius(
+    builder: GraphBuilder, index: Index, reading: Reading, radius: float, classes: Classes | None
+) -> EdgeGraph:
+    """Return the builder's graph of all rows within a radius."""
+    neighbors = index.within(radius)
+    if not len(neighbors.indices):
+        nearest = float(np.min(index.query(1).distances))
+        raise DataError(
+            f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Take a larger one; "
+            "ConnectedRadius() finds the smallest that connects all rows."
+        )
+    origin = Origin(index, reading, radius=radius)
+    return builder.weighed(in_order(neighbors), origin, classes, radius=radius)

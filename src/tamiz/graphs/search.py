@@ -1,0 +1,60 @@
+"""How neighbours are searched: what every search promises.
+
+A *search* is settings; fitted to points it gives an *index*, which answers queries. An exact index and an approximate one answer
+in the same words, so a graph does not know which it came from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tamiz.graphs.neighbors import Neighbors
+from tamiz.graphs.points import Points
+from tamiz.storage.stored import Stored
+
+
+class Index(Stored, ABC):
+    """Points made ready for queries.
+
+    Attributes
+    ----------
+    points : Points
+    recall : float
+        Share of the true neighbours that `query` finds, 1 where it is exact; else estimated on a sample of exact queries.
+    description : str
+        How the neighbours are found, in words for a report.
+    """
+
+    points: Points
+    recall: float = 1.0
+    description: str
+
+    @abstractmethod
+    def query(self, k: int, queries: Points | None = None) -> Neighbors:
+        """Return the k nearest points of every query, or of every point among the others where no queries are given.
+
+        Exactly k of them, 1 <= k <= the points there are to find; equal distances by the lower row.
+        """
+
+    @abstractmethod
+    def within(self, radius: float, queries: Points | None = None) -> Neighbors:
+        """Return all points at a distance of at most `radius`, found exactly."""
+
+    def stored(self) -> dict[str, Any]:
+        """Return the points: they are made ready again, which is faster than to read what was made."""
+        return {"points": self.points}
+
+
+class NeighborSearch(BaseEstimator, ABC):
+    """A way to search neighbours."""
+
+    @abstractmethod
+    def suits(self, points: Points) -> bool:
+        """Return whether the search can work on such points."""
+
+    @abstractmethod
+    def fit(self, points: Points) -> Index:
+        """Make points ready for queries."""

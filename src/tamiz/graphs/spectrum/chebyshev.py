@@ -1,0 +1,117 @@
+"""Directions towards the smallest eigenvalues by polynomials of the matrix."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tamiz.graphs.spectrum.pencil import Pencil
+from tamiz.graphs.spectrum.ritz import Ritz
+from tamiz.random import generator
+from tamiz.statistics.base import Floats
+
+# How much larger the polynomial is at the lowest value than above the cut: with more, few directions crowd out the others.
+_GAIN = 10.0
+# Share of the block's largest value up to which its residual tells where the spectrum lies.
+_VAGUE = 0.3
+# Place of the Ritz value that the polynomials are cut at, once the spectrum shows.
+_BEYOND = 12
+_LEAST, _MOST = 3, 2000
+_LANCZOS_STEPS = 8
+
+
+class Chebyshev:
+    """Polynomials of M that stay below 1 from a cut to the top of the spectrum and grow steeply below the cut.
+
+    The degree follows from the spectrum as it shows: a wide gap needs few products, a narrow one many.
+
+    Parameters
+    ----------
+    pencil : Pencil
+
+    References
+    ----------
+    Zhou and Saad (2007), A Chebyshev-Davidson algorithm for large symmetric eigenproblems, SIAM J. Matrix Anal. Appl. 29.
+    """
+
+    def __init__(self, pencil: Pencil) -> None:
+        self._pencil = pencil
+        self.top = min(pencil.bound, 1.01 * _highest(pencil))
+        self._largest = 0
+
+    @property
+    def told(self) -> str:
+        """What was done, in words."""
+        return f"Chebyshev polynomials of degree up to {self._largest}" if self._largest else "a Chebyshev polynomial"
+
+    def start(self, X: Floats) -> Floats:
+        """Return directions from random columns."""
+        return self._apply(X, self._pencil.product(X), 0.4 * self.top, 6)
+
+    def plan(self, ritz: Ritz) -> tuple[float, int]:
+        """Return the cut and the degree that suit what is known of the spectrum."""
+        # A direction above the top shows as soon as the polynomial has made it grow.
+        highest = float(ritz.others.max(initial=ritz.values[-1]))
+        if highest > self.top:
+            self.top = min(self._pencil.bound, 1.02 * highest)
+        lowest, largest = max(float(ritz.values[np.argmax(ritz.open)]), 0.0), float(ritz.values[-1])
+        self.top = max(self.top, 1.01 * lowest)
+        if ritz.residuals[-1] > _VAGUE * largest:
+            cut = largest
+        else:
+            place = max(_BEYOND, 3 * len(ritz.values) // 2) - len(ritz.values)
+            cut = float(ritz.others[:place].max(initial=largest))
+        cut = min(max(cut, 1.05 * lowest), (lowest + self.top) / 2)
+        growth = math.acosh(1 + 2 * (cut - lowest) / (self.top - cut))
+        wanted = math.acosh(_GAIN)
+        return cut, max(_LEAST, math.ceil(wanted / max(growth, wanted / _MOST)))
+
+    def directions(self, ritz: Ritz) -> Floats:
+        """Return p(M) X for the vectors that have not converged."""
+        cut, degree = self.plan(ritz)
+        self._largest = max(self._largest, degree)
+        active = ritz.active
+        return self._apply(np.take(ritz.vectors, active, axis=1), np.take(ritz.products, active, axis=1), cut, degree)
+
+    def _apply(self, X: Floats, products: Floats, cut: float, degree: int) -> Floats:
+        pencil = self._pencil
+        half, middle = (self.top - cut) / 2, (self.top + cut) / 2
+        out = np.empty(X.shape)
+        for columns, x in pencil.panels(X):
+            width = columns.stop - columns.start
+            # Scaled so that the polynomial is 1 at 0: nothing overflows.
+            scale = ratio = half / -middle
+            before, y = x, pencil.scratch(x.shape[1], 2)
+            y[:, width:] = 0.0
+            np.multiply(products[:, columns], pencil.inverse_root[:, None], out=y[:, :width])
+            y -= middle * before
+            y *= scale / half
+            for _ in range(degree - 1):
+                following = 1 / (2 / scale - ratio)
+                pencil.step(y, before, 2 * following / half, middle, ratio * following)
+                before, y, ratio = y, before, following
+            np.multiply(y[:, :width], pencil.root[:, None], out=out[:, columns])
+        return out
+
+
+def _highest(pencil: Pencil) -> float:
+    """Return a number close above the largest eigenvalue, by some steps of Lanczos."""
+    v = generator(0).uniform(-1.0, 1.0, size=(pencil.n, 1))
+    v /= np.linalg.norm(v)
+    before, beta = np.zeros_like(v), 0.0
+    diagonal, beside = [], []
+    for _ in range(min(_LANCZOS_STEPS, pencil.n)):
+        w = pencil.product(v)
+        alpha = float(v[:, 0] @ w[:, 0])
+        w -= alpha * v
+        w -= beta * before
+        beta = float(np.linalg.norm(w))
+        diagonal.append(alpha)
+        beside.append(beta)
+        if beta < 1e-12 * pencil.bound:
+            break
+        w /= beta
+        before, v = v, w
+    values, Y = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1))
+    return float(values[-1] + abs(beside[-1] * Y[-1, -1]))

@@ -1,0 +1,73 @@
+"""Directions towards the smallest eigenvalues by solving with the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.graphs.spectrum.pencil import Pencil
+from tamiz.graphs.spectrum.ritz import Ritz
+from tamiz.kernels.elimination import count_shares, eliminate, place_shares, substitute
+from tamiz.statistics.base import Floats
+
+# Entries of the factor a row, below which a solution costs less than what a round does beside it.
+_CHEAP = 30
+
+
+class Inverse:
+    """M^-1 beside the null vectors, from an elimination of the graph's rows in an order that keeps it sparse.
+
+    Parameters
+    ----------
+    pencil : Pencil
+    order : ndarray of shape (n,), int32
+        The rows in the order of their elimination.
+    """
+
+    def __init__(self, pencil: Pencil, order: NDArray[np.int32]) -> None:
+        self._pencil = pencil
+        graph = pencil.differences
+        n = pencil.n
+        self._order = order
+        position = np.empty(n, dtype=np.int32)
+        position[order] = np.arange(n, dtype=np.int32)
+        parent, counts = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64)
+        count_shares(graph.indptr, graph.indices, order, position, parent, counts)
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._rows = np.empty(self._starts[-1], dtype=np.int32)
+        place_shares(graph.indptr, graph.indices, order, position, parent, self._starts, self._rows)
+        self._shares, self._inverse = np.empty(self._starts[-1]), np.empty(n)
+        eliminate(
+            graph.indptr, graph.indices, graph.weights, order, position,
+            self._starts, self._rows, self._shares, self._inverse,
+        )  # fmt: skip
+
+    @property
+    def told(self) -> str:
+        """What was done, in words."""
+        return f"inverse iteration by elimination, {len(self._rows):,} entries"
+
+    def directions(self, ritz: Ritz) -> Floats:
+        """Return M^-1 X, or M^-2 X where that costs little more, for the vectors that have not converged."""
+        X = self._solved(np.take(ritz.vectors, ritz.active, axis=1))
+        if len(self._rows) <= _CHEAP * self._pencil.n:
+            self._pencil.project(X)
+            X = self._solved(X)
+        return X
+
+    def _solved(self, X: Floats) -> Floats:
+        root = self._pencil.root[:, None]
+        out = np.empty(X.shape)
+
+        def piece(span: tuple[int, int]) -> None:
+            columns = slice(*span)
+            x = np.zeros((len(X), 4))
+            x[:, : span[1] - span[0]] = (X[:, columns] * root)[self._order]
+            substitute(self._starts, self._rows, self._shares, self._inverse, x)
+            out[self._order, columns] = x[:, : span[1] - span[0]]
+
+        for _ in parallel.map_blocks(piece, parallel.spans(X.shape[1], 4)):
+            pass
+        out *= root
+        return out

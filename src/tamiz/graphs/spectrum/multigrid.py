@@ -1,0 +1,107 @@
+"""Directions towards the smallest eigenvalues by an algebraic multigrid."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from tamiz.graphs.spectrum.pencil import Pencil
+from tamiz.graphs.spectrum.ritz import Ritz
+from tamiz.statistics.base import Floats
+
+# Jacobi's weight, under which errors along differences become smooth.
+_OMEGA = 2.0 / 3.0
+_STRONG = 0.25
+_COARSEST = 300
+# A level with more entries than this next to those above it, or nearly as many rows, costs more than it brings.
+_MOST_ENTRIES = 1.2
+_MOST_ROWS = 0.7
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A matrix, and how its rows hang on those of the next coarser one."""
+
+    product: Callable[[Floats], Floats]
+    smoother: Floats
+    prolongation: sparse.csr_array
+    restriction: sparse.csr_array
+
+
+class Multigrid:
+    """A V-cycle of Ruge and Stuben's hierarchy on the residuals: L^-1 for what is smooth, Jacobi for the rest.
+
+    Parameters
+    ----------
+    pencil : Pencil
+
+    Attributes
+    ----------
+    useful : bool
+        Whether the levels shrink down to one that is small enough to be inverted.
+
+    References
+    ----------
+    Ruge and Stuben (1987), Algebraic multigrid, in McCormick (ed.), Multigrid methods; Knyazev (2001), Toward the optimal
+    preconditioned eigensolver, SIAM J. Sci. Comput. 23.
+    """
+
+    def __init__(self, pencil: Pencil) -> None:
+        self._pencil = pencil
+        self._levels: list[_Level] = []
+        ones = np.ones(pencil.n)
+        matrix = sparse.csr_matrix(pencil.matrix())
+        product: Callable[[Floats], Floats] = lambda x: pencil.differences.product(ones, x)  # noqa: E731
+        while matrix.shape[0] > _COARSEST:
+            prolongation = _interpolation(matrix)
+            restriction = sparse.csr_array(prolongation.T)
+            coarse = sparse.csr_matrix(restriction @ (matrix @ prolongation))
+            self.useful = coarse.nnz <= _MOST_ENTRIES * matrix.nnz and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
+            if not self.useful:
+                return
+            diagonal = matrix.diagonal()[:, None]
+            smoother = np.divide(_OMEGA, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+            self._levels.append(_Level(product, smoother, prolongation, restriction))
+            matrix, product = coarse, sparse.csr_array(coarse).__matmul__
+        self._coarsest = linalg.pinvh(matrix.toarray())
+        self.useful = True
+
+    @property
+    def told(self) -> str:
+        """What was done, in words."""
+        return f"algebraic multigrid of {len(self._levels) + 1} levels"
+
+    def directions(self, ritz: Ritz) -> Floats:
+        """Return the answers to the residuals that are over target."""
+        active = ritz.active
+        residuals = np.take(ritz.products, active, axis=1)
+        residuals -= np.take(ritz.vectors, active, axis=1) * ritz.values[active]
+        root = self._pencil.root[:, None]
+        answers = self._cycle(0, residuals * root)
+        answers *= root
+        return answers
+
+    def _cycle(self, depth: int, b: Floats) -> Floats:
+        if depth == len(self._levels):
+            return np.asarray(self._coarsest @ b)
+        level = self._levels[depth]
+        x = level.smoother * b
+        x += level.prolongation @ self._cycle(depth + 1, level.restriction @ (b - level.product(x)))
+        x += level.smoother * (b - level.product(x))
+        return x
+
+
+def _interpolation(matrix: sparse.csr_matrix) -> sparse.csr_array:
+    """Return what the rows of a matrix are, in terms of those that stay in the next coarser one."""
+    # Its import takes a sixth of a second, and must not leave changed filters of warnings behind.
+    with warnings.catch_warnings():
+        from pyamg.classical import split
+        from pyamg.classical.interpolate import direct_interpolation
+        from pyamg.strength import classical_strength_of_connection
+
+    strength = classical_strength_of_connection(matrix, theta=_STRONG)
+    return sparse.csr_array(direct_interpolation(matrix, strength, split.RS(strength)))

@@ -1,0 +1,87 @@
+"""Approximate eigenpairs, as far as they have come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.graphs.spectrum.pencil import Pencil
+from tamiz.statistics.base import Floats
+
+# Pairs are worked on until they are this far below target, for the sake of those above them.
+_BELOW = 0.3
+# Values closer than this share of the tolerance are one eigenvalue: vectors turned into each other keep their residuals.
+_TIED = 0.01
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """The lowest Ritz pairs of a basis.
+
+    Attributes
+    ----------
+    values, residuals : ndarray of shape (block,)
+        Ascending values, and |M x - value x| of each.
+    vectors, products : ndarray of shape (n, block)
+        X and M X.
+    targets, ties : ndarray of shape (block,)
+        What the residuals are to come down to, and the distance within which a value is equal to its neighbour.
+    others : ndarray of shape (size of the basis - block,)
+        The values of the pairs above these.
+    """
+
+    values: Floats
+    residuals: Floats
+    vectors: Floats
+    products: Floats
+    targets: Floats
+    ties: Floats
+    others: Floats
+
+    @classmethod
+    def of(cls, pencil: Pencil, X: Floats, values: Floats, tol: float) -> Ritz:
+        """Return orthonormal vectors with their residuals, for the values of all pairs."""
+        products = pencil.product(X)
+        own = values[: X.shape[1]]
+        rest = X * own
+        np.subtract(products, rest, out=rest)
+        rounding = pencil.rounding(X)
+        return cls(
+            own,
+            np.sqrt(np.einsum("ij,ij->j", rest, rest)),
+            X,
+            products,
+            tol * own + rounding,
+            _TIED * tol * own + rounding,
+            values[X.shape[1] :],
+        )
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which pairs are still to be worked on."""
+        return self.residuals > _BELOW * self.targets
+
+    @property
+    def active(self) -> NDArray[np.intp]:
+        """The open pairs, and as many of the highest others as fill the registers."""
+        closed = np.flatnonzero(~self.open)
+        filling = closed[len(closed) - min(-int(self.open.sum()) % 4, len(closed)) :]
+        return np.sort(np.concatenate([np.flatnonzero(self.open), filling]))
+
+    def excess(self, wanted: int) -> float:
+        """Return the digits by which the residuals of the wanted pairs are over target."""
+        over = self.residuals[:wanted] / np.maximum(self.targets[:wanted], np.finfo(np.float64).tiny)
+        return float(np.log10(max(1.0, over.max(initial=1.0))))
+
+    def last_equal(self, wanted: int) -> tuple[int, bool]:
+        """Return how many pairs there are up to the last that equals the last one wanted, and whether that is known for sure."""
+        end = wanted
+        while end < len(self.values) and self.values[end] - self.values[end - 1] <= self.ties[end]:
+            if self.residuals[end] > self.targets[end]:
+                return end, False
+            end += 1
+        if end == len(self.values):
+            return end, True
+        return end, bool(self.values[end] - self.residuals[end] > self.values[end - 1] + self.ties[end])

@@ -1,0 +1,169 @@
+"""How strongly an edge ties its two rows together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tamiz.exceptions import DataError
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_real
+from tamiz.warn import tell
+
+# exp(-x) is a number apart from 0 up to about 745; a little room is left for sums and quotients of such numbers.
+_LARGEST_EXPONENT = 700.0
+
+
+class Weight(BaseEstimator, ABC):
+    """A weight for every edge, above 0.
+
+    Attributes
+    ----------
+    needs_classes : bool
+        Whether an edge is weighed by the class of its rows.
+    needs_lengths : bool
+        Whether an edge is weighed by its length.
+    t : float or None
+        The width of the kernel, where it has one.
+    """
+
+    needs_classes: ClassVar[bool] = False
+    needs_lengths: ClassVar[bool] = False
+    t: float | None = None
+
+    def fitted(self, lengths: Floats) -> Weight:  # noqa: ARG002 - a weight with a width reads them
+        """Return the weight with every parameter set, for a graph whose edges, each once, have these lengths."""
+        return self
+
+    @abstractmethod
+    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:
+        """Return the weights of edges from their lengths and the sizes of their classes, None where classes are not known."""
+
+    def check(self, lengths: Floats, weights: Floats) -> None:
+        """Refuse weights that leave no graph."""
+
+    def relative(self, lengths: Floats, nearest: Floats) -> Floats:  # noqa: ARG002 - a weight with a width reads it
+        """Return the weights of the edges of one row in units of that of its nearest: they do not vanish far away."""
+        return self.weigh(lengths, None)
+
+
+class HeatKernel(Weight):
+    """Weight exp(-d^2 / t) for an edge of length d.
+
+    Parameters
+    ----------
+    t : float or None, default=None
+        Width, in the square of the unit of the distances; None is the mean squared length of the graph's edges, and
+        infinity makes every weight 1.
+
+    Raises
+    ------
+    ValueError
+        When t is not above 0, or so small that every weight underflows to 0.
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.graphs import HeatKernel
+    >>> HeatKernel(t=2.0).weigh(np.array([0.0, 1.0, 2.0]), None).round(4)
+    array([1.    , 0.6065, 0.1353])
+    """
+
+    needs_lengths: ClassVar[bool] = True
+
+    def __init__(self, t: float | None = None) -> None:
+        self.t = t
+
+    def fitted(self, lengths: Floats) -> Weight:
+        """Return the kernel with its width set."""
+        if self.t is not None:
+            width = check_real("t", self.t)
+            if width <= 0:
+                raise ValueError(f"t must be above 0, got {width:g}. None takes the mean squared length of the edges.")
+            return HeatKernel(width)
+        # Edges of length zero weigh 1 at any width.
+        mean = float(np.mean(lengths**2)) if len(lengths) else 0.0
+        return HeatKernel(mean if mean > 0 else np.inf)
+
+    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+        """Return exp(-d^2 / t)."""
+        assert self.t is not None
+        return np.asarray(np.exp(-(lengths**2) / self.t))
+
+    def check(self, lengths: Floats, weights: Floats) -> None:
+        """Refuse a width at which no edge has a weight left, and tell of one at which some have none."""
+        n_lost = len(weights) - int(np.count_nonzero(weights))
+        if not n_lost:
+            return
+        way_out = f"t={_width(float(lengths.max())):.3g} or more leaves a weight to all of them."
+        if n_lost == len(weights):
+            raise ValueError(
+                f"t={self.t:g} makes the weight of every edge 0: the shortest is {lengths.min():.4g} long. {way_out}"
+            )
+        tell(
+            [
+                f"t={self.t:g} makes the weight of {n_lost:,} of {len(weights):,} edges 0, as if they were not there; "
+                f"{way_out}"
+            ]
+        )
+
+    def relative(self, lengths: Floats, nearest: Floats) -> Floats:
+        """Return exp(-(d^2 - nearest^2) / t)."""
+        assert self.t is not None
+        return np.asarray(np.exp(-(lengths - nearest) * (lengths + nearest) / self.t))
+
+
+def _width(length: float) -> float:
+    """Return a round width at which an edge of this length keeps a weight."""
+    exact = length**2 / _LARGEST_EXPONENT
+    unit = 10.0 ** (np.floor(np.log10(exact)) - 2)
+    return float(np.ceil(exact / unit) * unit)
+
+
+class Binary(Weight):
+    """Weight 1 for every edge: the heat kernel of infinite width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.graphs import Binary
+    >>> Binary().weigh(np.array([0.0, 1.0, 2.0]), None)
+    array([1., 1., 1.])
+    """
+
+    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+        """Return ones."""
+        return np.ones(len(lengths))
+
+
+class ClassShare(Weight):
+    """Weight 1 / n for an edge between two rows of a class of n rows.
+
+    With every pair of a class joined, and every row with itself, each row has the degree 1.
+
+    References
+    ----------
+    He, Cai and Niyogi (2005), Laplacian score for feature selection, NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.graphs import ClassShare
+    >>> ClassShare().weigh(np.array([0.5, 0.5]), np.array([4.0, 10.0]))
+    array([0.25, 0.1 ])
+    """
+
+    needs_classes: ClassVar[bool] = True
+
+    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+        """Return the shares."""
+        if class_sizes is None:
+            raise DataError("ClassShare weighs rows of one class; use SameClass() or KNearest(within_class=True).")
+        return np.asarray(1.0 / class_sizes)

@@ -1,0 +1,202 @@
+"""Boruvka's rounds: the shortest edges out of components, and the nearest row outside the component of a row.
+
+Edges are ordered by (length, lower row, higher row), so that no two are equal and the minimum spanning tree is one tree.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba.types import boolean, float32, float64, int32, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+# Candidates that are compared at once before any is looked at by itself.
+RUN = 64
+
+
+@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), sums=True)
+def _distance(a, i, b, j):
+    """Return the Euclidean distance of row i of a and row j of b, as the exact searches measure it."""
+    total = 0.0
+    for k in range(a.shape[1]):
+        gap = a[i, k] - b[j, k]
+        total += gap * gap
+    return math.sqrt(total)
+
+
+@jit(void(ro(int32), ro(int32, 2), ro(float64, 2), rw(int32), rw(float64), rw(int32), rw(int32)))
+def shortest_edges(labels, near, lengths, cursor, best, low, high):
+    """Fill best, low and high, one entry a component, with the shortest listed edge that leaves it, infinite where none does.
+
+    Row p lists the rows near[p], nearest first. cursor[p] is moved on to the first that is outside the component of p.
+    """
+    best[:] = np.inf
+    low[:] = high[:] = np.iinfo(np.int32).max
+    for p in range(near.shape[0]):
+        mine = labels[p]
+        while cursor[p] < near.shape[1] and labels[near[p, cursor[p]]] == mine:
+            cursor[p] += 1
+        for e in range(cursor[p], near.shape[1]):
+            q = near[p, e]
+            if labels[q] != mine:
+                length, lower, higher = lengths[p, e], min(p, q), max(p, q)
+                for c in (mine, labels[q]):
+                    if length < best[c] or (
+                        length == best[c] and (lower < low[c] or (lower == low[c] and higher < high[c]))
+                    ):
+                        best[c], low[c], high[c] = length, lower, higher
+
+
+@jit(void(ro(int32), int64, ro(int32), ro(float64), ro(int32), ro(float64), ro(int32), rw(boolean)))
+def undecided(labels, n_listed, cursor, reach, reach_low, best, low, out):
+    """Fill out[p]: whether a row that p does not list may be joined to p by a shorter edge than the best of the component.
+
+    Edges that are not listed come after (reach[p], reach_low[p]); an infinite reach says that there are none.
+    """
+    for p in range(labels.shape[0]):
+        c = labels[p]
+        out[p] = (
+            cursor[p] == n_listed
+            and reach[p] < np.inf
+            and (reach[p] < best[c] or (reach[p] == best[c] and reach_low[p] <= low[c]))
+        )
+
+
+@jit(int64(int64, rw(int64)))
+def _root(c, parent):
+    while parent[c] != c:
+        parent[c] = parent[parent[c]]
+        c = parent[c]
+    return c
+
+
+@jit(int64(ro(int32), ro(int32), int64, rw(int32), rw(boolean)))
+def join(heads, tails, n_components, labels, kept):
+    """Join the components of the edges' ends, renumber labels and return how many components are left.
+
+    kept[e] is whether edge e joined two.
+    """
+    parent = np.arange(n_components)
+    left = n_components
+    for e in range(heads.shape[0]):
+        a, b = _root(labels[heads[e]], parent), _root(labels[tails[e]], parent)
+        kept[e] = a != b
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            left -= 1
+    number = np.empty(n_components, dtype=np.int32)
+    used = 0
+    for c in range(n_components):
+        # The root of a component is its lowest number, and so has its new one already.
+        if parent[c] == c:
+            number[c] = used
+            used += 1
+        else:
+            number[c] = number[_root(c, parent)]
+    for p in range(labels.shape[0]):
+        labels[p] = number[labels[p]]
+    return left
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(int64), int64, int64, rw(float64, 2), rw(float64)))
+def measure_balls(values, order, starts, first, last, centres, radii):
+    """Fill in the mean and the farthest distance from it of the rows order[starts[b] : starts[b + 1]], first <= b < last."""
+    d = values.shape[1]
+    for b in range(first, last):
+        size = starts[b + 1] - starts[b]
+        for k in range(d):
+            centres[b, k] = 0.0
+        for e in range(starts[b], starts[b + 1]):
+            for k in range(d):
+                centres[b, k] += values[order[e], k] / size
+        farthest = 0.0
+        for e in range(starts[b], starts[b + 1]):
+            total = 0.0
+            for k in range(d):
+                gap = values[order[e], k] - centres[b, k]
+                total += gap * gap
+            farthest = max(farthest, total)
+        radii[b] = math.sqrt(farthest)
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(float64), float64, boolean, rw(float32, 2)), sums=True)
+def factors(values, rows, origin, scale, left, out):
+    """Fill out with rows whose products are squared distances: a left one (-2 x, |x|^2, 1), a right one (x, 1, |x|^2).
+
+    x is the row less the origin, times scale.
+    """
+    d = values.shape[1]
+    for i in range(rows.shape[0]):
+        square = 0.0
+        for k in range(d):
+            x = (values[rows[i], k] - origin[k]) * scale
+            square += x * x
+            out[i, k] = -2.0 * x if left else x
+        out[i, d] = square if left else 1.0
+        out[i, d + 1] = 1.0 if left else square
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), sums=True)
+def line_places(values, rows, origin, direction, out):
+    """Fill out with the places of rows on a line through the origin."""
+    for i in range(rows.shape[0]):
+        total = 0.0
+        for k in range(values.shape[1]):
+            total += (values[rows[i], k] - origin[k]) * direction[k]
+        out[i] = total
+
+
+@jit(
+    void(
+        *(ro(float32, 3), ro(int32), ro(int32), ro(int32), ro(float64, 2), float64, float64),
+        *(rw(float64), rw(int32)),
+    )
+)
+def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, other):
+    """Lower best[i] to the distance of rows[i] from the nearest of columns outside its component, and name it in other[i].
+
+    squares[i] are the squared distances from the columns, in runs of RUN, times scale^2, wrong by at most slack: they say
+    which distances are worth taking. NaN fills the last run up. Equal distances go to the lower row.
+    """
+    # The length of a run is read from the array: a constant would unroll the loop before it could become vectors.
+    n_rows, n_runs, length = squares.shape
+    for i in range(n_rows):
+        mine = labels[rows[i]]
+        most = np.float32((best[i] * scale) ** 2 + slack)
+        for run in range(n_runs):
+            some = False
+            for j in range(length):
+                some |= squares[i, run, j] <= most
+            if some:
+                for j in range(length):
+                    if squares[i, run, j] <= most:
+                        q = columns[run * length + j]
+                        if labels[q] != mine:
+                            distance = _distance(values, rows[i], values, q)
+                            if distance < best[i] or (distance == best[i] and q < other[i]):
+                                best[i], other[i] = distance, q
+                                most = np.float32((distance * scale) ** 2 + slack)
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(int32), int64, rw(int32, 2), rw(float64, 2)))
+def nearest_by_component(distances, rows, labels, n_components, near, lengths):
+    """Fill near[i] with the nearest row in each of the nearest components but that of rows[i], nearest first.
+
+    distances[i] are those of rows[i] from all rows. What is left over is filled with rows[i] itself, infinitely far.
+    """
+    best, nearest = np.empty(n_components), np.empty(n_components, dtype=np.int32)
+    for i in range(rows.shape[0]):
+        best[:] = np.inf
+        for q in range(labels.shape[0]):
+            if distances[i, q] < best[labels[q]]:
+                best[labels[q]], nearest[labels[q]] = distances[i, q], q
+        best[labels[rows[i]]] = np.inf
+        for e in range(near.shape[1]):
+            near[i, e], lengths[i, e] = rows[i], np.inf
+            for c in range(n_components):
+                if best[c] < lengths[i, e] or (best[c] == lengths[i, e] < np.inf and nearest[c] < near[i, e]):
+                    near[i, e], lengths[i, e] = nearest[c], best[c]
+            if lengths[i, e] < np.inf:
+                best[labels[near[i, e]]] = np.inf

@@ -1,0 +1,116 @@
+"""Random-projection trees: rows halved, again and again, across the line through two of them.
+
+The leaves of a tree are runs of `leaf` places of its order, the first one shorter by `offset` and the last one too.
+A node is a range of leaves [a, b); it is split before leaf c = (a + b) // 2, and every c from 1 to n_leaves - 1 splits
+one node, so that the split has the number c.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import float32, float64, int32, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), sums=True)
+def along(rows, i, directions, c):
+    """Return how far row i lies along direction c."""
+    total = np.float32(0.0)
+    for d in range(rows.shape[1]):
+        total += rows[i, d] * directions[c, d]
+    return total
+
+
+@jit(void(ro(float32, 2), rw(int32), int64, int64, ro(float64, 2), int64, rw(float32, 2)), sums=True)
+def aim(rows, order, start, stop, chance, c, directions):
+    """Fill directions[c] with the difference of two rows of a node: of a few pairs by chance, the one farthest apart."""
+    farthest = np.float32(-1.0)
+    first = second = order[start]
+    for t in range(0, chance.shape[1], 2):
+        i = order[start + int(chance[c, t] * (stop - start))]
+        j = order[start + int(chance[c, t + 1] * (stop - start))]
+        total = np.float32(0.0)
+        for d in range(rows.shape[1]):
+            gap = rows[i, d] - rows[j, d]
+            total += gap * gap
+        if total > farthest:
+            farthest, first, second = total, i, j
+    for d in range(rows.shape[1]):
+        directions[c, d] = rows[first, d] - rows[second, d]
+
+
+@jit(void(ro(float32, 2), ro(int32), int64, int64, ro(float32, 2), int64, rw(float32)), sums=True)
+def spread(rows, order, start, stop, directions, c, place):
+    """Fill place[p] with how far the row order[p] lies along direction c."""
+    for p in range(start, stop):
+        total = np.float32(0.0)
+        for d in range(rows.shape[1]):
+            total += rows[order[p], d] * directions[c, d]
+        place[p] = total
+
+
+@jit(void(rw(int32), rw(float32), int64, int64, int64))
+def part(order, place, start, stop, middle):
+    """Reorder [start, stop) so that no place before `middle` lies beyond one after it, and place[middle] is the least of these."""
+    low, high = start, stop - 1
+    while low < high:
+        a, b, c = place[low], place[(low + high) // 2], place[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while place[i] < pivot:
+                i += 1
+            while place[j] > pivot:
+                j -= 1
+            if i <= j:
+                place[i], place[j] = place[j], place[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            low = high
+
+
+@jit(void(ro(float32, 2), ro(float64, 2), int64, int64, rw(int32), rw(float32, 2), rw(float32)))
+def grow(rows, chance, leaf, offset, order, directions, thresholds):
+    """Sort `order`, which holds every row once, into leaves; row c of the last two is the split c.
+
+    `chance` holds, for every split, numbers in [0, 1) that choose its pairs of rows.
+    """
+    n = rows.shape[0]
+    place = np.empty(n, np.float32)
+    waiting = np.empty((64, 2), np.int64)
+    waiting[0, 0], waiting[0, 1] = 0, thresholds.shape[0]
+    top = 1
+    while top > 0:
+        top -= 1
+        a, b = waiting[top, 0], waiting[top, 1]
+        if b - a > 1:
+            c = (a + b) // 2
+            start, middle, stop = max(a * leaf - offset, 0), c * leaf - offset, min(b * leaf - offset, n)
+            aim(rows, order, start, stop, chance, c, directions)
+            spread(rows, order, start, stop, directions, c, place)
+            part(order, place, start, stop, middle)
+            thresholds[c] = place[middle]
+            waiting[top, 0], waiting[top, 1] = a, c
+            waiting[top + 1, 0], waiting[top + 1, 1] = c, b
+            top += 2
+
+
+@jit(void(ro(float32, 2), ro(float32, 2), ro(float32), rw(int32)))
+def descend(rows, directions, thresholds, leaves):
+    """Fill leaves[i] with the leaf of a tree that row i comes to."""
+    for i in range(rows.shape[0]):
+        a, b = 0, thresholds.shape[0]
+        while b - a > 1:
+            c = (a + b) // 2
+            if along(rows, i, directions, c) < thresholds[c]:
+                b = c
+            else:
+                a = c
+        leaves[i] = a

@@ -1,0 +1,232 @@
+"""Laplacian eigenmaps."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import default_builder
+from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.reading import count_rows
+from tamiz.graphs.spectrum import smallest
+from tamiz.reduction.base import MapFacts, Reducer
+from tamiz.sources.features import compare, remember
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_choice, check_integer
+
+KINDS = ("random_walk", "symmetric", "unnormalized")
+CHOICES = ("error", "connect", "per_component")
+
+
+class LaplacianEigenmaps(Reducer):
+    """Coordinates that change least along the edges of a graph of rows.
+
+    .. math:: L y = \\lambda D y
+
+    for the smallest eigenvalues above 0.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    graph : GraphBuilder or Graph, default=None
+        How rows are joined; None is KNearest(15), fewer where there are no more rows.
+    laplacian : {"random_walk", "symmetric", "unnormalized"}, default="random_walk"
+        "random_walk" solves L y = lambda D y, the paper's equation; "symmetric" takes the vectors of D^-1/2 L D^-1/2,
+        "unnormalized" those of L.
+    disconnected : {"error", "connect", "per_component"}, default="error"
+        What to do with a graph in several components: refuse, add the shortest edges that join them, or give every component its
+        own coordinates, beginning at 0 in each.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        D-orthonormal columns for "random_walk", orthonormal ones otherwise, the largest entry of each positive. Equal rows have the
+        place of the first of them.
+    eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
+        Ascending, in [0, 2] unless "unnormalized"; NaN where a component has too few rows for as many.
+    residuals_ : ndarray of the same shape
+        |L y - lambda D y| of every vector, as computed; with "symmetric" and "unnormalized" that of their own equation.
+    component_labels_ : ndarray of shape (n_samples,)
+        With "per_component" the component of every row, numbered by their first rows; else 0.
+    graph_ : Graph
+
+    Raises
+    ------
+    ValueError
+        When the graph is disconnected and nothing was said of that, or has too few rows.
+
+    Notes
+    -----
+    Cost of the graph, and O(edges) for every product with it, some dozens to hundreds of them. A new row is placed by Nystrom's
+    formula, at the weighted mean of its neighbours divided by 1 - lambda, each row by itself; a row that is equal to one of the
+    graph's is placed where that is.
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15;
+    Bengio et al. (2004), Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral clustering, NIPS 16.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from tamiz.reduction import LaplacianEigenmaps
+    >>> from tamiz.graphs import KNearest
+    >>> X, along = make_swiss_roll(400, random_state=1)
+    >>> mapped = LaplacianEigenmaps(2, graph=KNearest(5)).fit(X)
+    >>> mapped.embedding_.shape
+    (400, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: GraphBuilder | Graph | None = None,
+        laplacian: str = "random_walk",
+        disconnected: str = "error",
+    ) -> None:
+        self.n_components = n_components
+        self.graph = graph
+        self.laplacian = laplacian
+        self.disconnected = disconnected
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Build the graph and find the coordinates.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            What the graph's builder takes; of the rows that a graph given was built from.
+        y : array of shape (n_samples,), default=None
+            Classes, where the graph joins rows by class; else not read.
+        """
+        check_choice("laplacian", self.laplacian, KINDS)
+        check_choice("disconnected", self.disconnected, CHOICES)
+        n_components = check_integer("n_components", self.n_components, low=1)
+        with parallel.session():
+            builder = default_builder(count_rows(X)) if self.graph is None else self.graph
+            # An error says what a warning would.
+            build = builder.assemble if self.disconnected == "error" else builder.build
+            graph = build(X, y if builder.needs_classes else None, fill=True)
+            self.graph_ = graph.connected() if self.disconnected == "connect" else graph
+            self._solve(n_components)
+        remember(self, X)
+        return self
+
+    def _solve(self, n_components: int) -> None:
+        components = self.graph_.components
+        if len(components) > 1 and self.disconnected == "error":
+            raise DataError(
+                f"The graph falls into {components.described()}. Take more neighbours or a larger radius, or say "
+                "disconnected='connect' or 'per_component'."
+            )
+        apart = self.disconnected == "per_component"
+        n, labels = (
+            self.graph_.n_samples,
+            components.labels if apart else np.zeros(self.graph_.n_samples, dtype=np.int32),
+        )
+        if not apart and n_components >= n:
+            raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
+        n_parts = int(labels.max()) + 1
+        self.component_labels_ = labels
+        self.embedding_ = np.zeros((n, n_components))
+        values, residuals = np.full((2, n_parts, n_components), np.nan)
+        for part in range(n_parts):
+            rows = np.flatnonzero(labels == part)
+            m = min(n_components, len(rows) - 1)
+            if m:
+                found = smallest(self._laplacian_of(rows), m + 1)
+                values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
+                self.embedding_[rows, :m] = found.vectors[:, 1:]
+        self.embedding_ = self.embedding_[self.graph_.first_equal()]
+        self.eigenvalues_: Floats = values if apart else values[0]
+        self.residuals_: Floats = residuals if apart else residuals[0]
+
+    def _laplacian_of(self, rows: NDArray[np.intp]) -> Laplacian:
+        if len(rows) == self.graph_.n_samples:
+            return self.graph_.laplacian(self.laplacian)
+        return Laplacian(sparse.csr_array(self.graph_.adjacency[rows][:, rows]), self.laplacian)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> Floats:
+        """Return the places of new rows, each by itself.
+
+        A row that is equal to one of the graph's is placed where that is, any other one by Nystrom's formula; with "unnormalized"
+        at the mean of its neighbours, weighted by its edges. With "per_component" it is of the component of its nearest row.
+        """
+        check_is_fitted(self)
+        compare(self, X)
+        with parallel.session():
+            attached = self.graph_.attach(X)
+        near, weights = attached.neighbors, attached.weights
+        nearest = near.indices[near.indptr[:-1]]
+        # Rows of other components have no say.
+        own = self.component_labels_[near.indices] == self.component_labels_[nearest][near.rows]
+        S = sparse.csr_array((weights * own, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
+        degrees = S @ np.ones(near.n_points)
+        values = (
+            self.eigenvalues_ if self.eigenvalues_.ndim == 1 else self.eigenvalues_[self.component_labels_[nearest]]
+        )
+        places = self._extended(S, degrees, np.nan_to_num(values), attached.nearest_weights)
+        equal = near.distances[near.indptr[:-1]] == 0
+        places[equal] = self.embedding_[nearest[equal]]
+        return places
+
+    def _extended(self, S: sparse.csr_array, degrees: Floats, values: Floats, unit: Floats) -> Floats:
+        """Return the weighted means of the neighbours, divided as the equation of the vectors asks."""
+        if self.laplacian == "unnormalized":
+            return np.asarray(S @ self.embedding_) / degrees[:, None]
+        # At the eigenvalue 1 the formula has no value, and the mean stays as it is.
+        divisor = np.where(np.abs(1.0 - values) > 1e-6, 1.0 - values, 1.0)
+        if self.laplacian == "random_walk":
+            return np.asarray(S @ self.embedding_) / degrees[:, None] / divisor
+        scaled = self.embedding_ / np.sqrt(self.graph_.degrees)[:, None]
+        return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
+
+    @classmethod
+    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self | None:
+        """Return the ten smoothest coordinates on the study's graph."""
+        return None if graph is None else cls(min(10, schema.n_rows - 1), graph=graph, disconnected="connect")
+
+    def facts(self) -> MapFacts:
+        """Return the eigenvalues and their residuals; of maps in parts, those of the largest one."""
+        # One row of values a part; those that a small part has not are NaN.
+        values, residuals = np.atleast_2d(self.eigenvalues_), np.atleast_2d(self.residuals_)
+        part = int(np.argmax(np.bincount(self.component_labels_)))
+        held = np.isfinite(values[part])
+        n_zero = int((values[part][held] < 1e-12).sum())
+        notes = [
+            f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 to rounding: edges of hardly any weight hold "
+            "groups of rows together, and where those lie is chance. A larger t, or 0/1 weights (--t inf), ties them closer."
+        ]
+        return MapFacts(
+            [f"Eigenvector {k + 1}" for k in range(self.embedding_.shape[1])],
+            notes if n_zero else [],
+            nearness="Points near each other are rows that few steps along the graph join; how far apart groups lie says little.",
+            common_unit=False,
+            spectrum_label="Eigenvalue",
+            spectrum=values[part][held].tolist(),
+            spectrum_note=(
+                "The smaller an eigenvalue, the less its coordinate changes along the edges: 0 for rows in separate pieces."
+            ),
+            residuals=residuals[part][held].tolist(),
+        )

@@ -1,0 +1,101 @@
+"""The graph of rows: how they are joined, whether they hang together, and how many neighbours they have."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import charts
+from tamiz.report.text import count, edges_told, number, percent, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Below this share of the true neighbours a graph is another one than was asked for.
+_LEAST_RECALL = 0.95
+
+
+def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: facts in words, what to beware of, the components and the numbers of neighbours.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where rows were not joined.
+    """
+    graph = result["graph"]
+    if graph is None:
+        return None
+    sizes = graph["components"]["sizes"]
+    several = len(sizes) > 1
+    return {
+        "lead": f"{edges_told(graph)}.",
+        "facts": list(_facts(graph, result["table"]["n_rows_used"])),
+        "cautions": list(_cautions(graph, len(result["table"]["classes"]))),
+        "components": [(f"{i + 1:,}", f"{size:,}", percent(size / graph["n_rows"])) for i, size in enumerate(sizes)]
+        if several
+        else [],
+        "more": graph["components"]["n"] - len(sizes),
+        **_histogram(graph["neighbors"]),
+    }
+
+
+def _facts(graph: Mapping[str, Any], n_rows: int) -> Iterator[tuple[str, str]]:
+    parameters = f" ({shortened(graph['parameters'], 200)})" if graph["parameters"] else ""
+    yield "Built by", f"{graph['label']}{parameters}"
+    if graph["n_rows"] < n_rows:
+        yield "Rows joined", f"{count(graph['n_rows'])} of {count(n_rows)}, drawn at random"
+    yield "Neighbours of a row", _range(graph["neighbors"])
+    if graph["radius"] is not None:
+        yield "Radius", number(graph["radius"])
+    if graph["unweighted"]:
+        yield "Weight of an edge", "1"
+    elif graph["t"] is not None:
+        yield "Weight of an edge", f"exp(−d² / t) at the distance d, t = {number(graph['t'])}"
+    if not graph["unweighted"]:
+        yield "Weights of a row, summed", _range(graph["degrees"])
+    if graph["search"] is not None:
+        exact = graph["recall"] is None or graph["recall"] == 1
+        yield "Neighbours found", graph["search"] if exact else f"{graph['search']}: {_found(graph)} of the true ones"
+
+
+def _range(spread: Mapping[str, float]) -> str:
+    least, median, most = (number(spread[name]) for name in ("min", "median", "max"))
+    return least if least == most else f"{least} to {most}, median {median}"
+
+
+def _found(graph: Mapping[str, Any]) -> str:
+    """Return the recall as a percentage that does not round up to the whole."""
+    return f"{math.floor(1000 * graph['recall']) / 10:.1f}%"
+
+
+def _cautions(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
+    n = graph["components"]["n"]
+    if n > (n_classes if graph["by_class"] else 1):
+        if graph["joining"] is None:
+            yield f"No edge leads from one of the {n:,} components to another, and no map is drawn on the graph."
+        else:
+            edges = "edge" if graph["joining"] == 1 else f"{count(graph['joining'])} edges"
+            yield (
+                f"No edge leads from one of the {n:,} components to another. Maps on the graph join them by the shortest {edges} "
+                "there can be: each component shrinks to little more than a point, and how far apart they lie says nothing."
+            )
+        yield "More neighbours make fewer components, and --graph connected-radius makes one."
+    if graph["recall"] is not None and graph["recall"] < _LEAST_RECALL:
+        yield (
+            f"Only {_found(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
+            "that was meant; KNearest(search=Exact()) finds all of them."
+        )
+
+
+def _histogram(near: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chart of how many neighbours rows have, and its title; none where all have as many."""
+    if near["min"] == near["max"]:
+        return {"chart": None, "title": ""}
+    title = f"Half of the rows have at most {number(near['median'])} neighbours; the most that one has are {number(near['max'])}"
+    return {"chart": charts.histogram(near["histogram"]), "title": title}

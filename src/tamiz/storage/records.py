@@ -1,0 +1,151 @@
+"""The classes whose objects are stored, and how objects are taken apart and made again.
+
+These are classes of this package of three sorts: those that say themselves what they are made of (`Stored`), estimators and their
+parts, and plain values: frozen dataclasses and named tuples. No other class is ever made, whatever a file names.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tamiz import __version__
+from tamiz.exceptions import DataError
+from tamiz.storage.stored import Stored, parameters
+
+# "tamiz.module:Class", none with two underscores in front: to import `tamiz.__main__` is to run it.
+_NAME = re.compile(r"tamiz(\.(?!__)\w+)+:(?!__)\w+", re.ASCII)
+
+
+class Form(ABC):
+    """How the objects of one sort of class are taken apart and made again."""
+
+    @abstractmethod
+    def fits(self, cls: Any) -> bool:
+        """Return whether a class is of the sort."""
+
+    @abstractmethod
+    def state(self, thing: Any, place: str) -> dict[str, Any]:
+        """Return what an object holds, by name."""
+
+    @abstractmethod
+    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+        """Return an object that holds that."""
+
+
+class _Telling(Form):
+    """Objects that say themselves what they are made of."""
+
+    def fits(self, cls: Any) -> bool:
+        return issubclass(cls, Stored)
+
+    def state(self, thing: Any, place: str) -> dict[str, Any]:  # noqa: ARG002
+        held: dict[str, Any] = thing.stored()
+        return held
+
+    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+        return cls.restored(state)
+
+
+class _Estimator(Form):
+    """Estimators and their parts: parameters, and what fit learned."""
+
+    def fits(self, cls: Any) -> bool:
+        return issubclass(cls, BaseEstimator)
+
+    def state(self, thing: Any, place: str) -> dict[str, Any]:
+        cls = type(thing)
+        named = parameters(cls)
+        state = {}
+        for name, value in vars(thing).items():
+            if name in named or _is_learned(cls, name):
+                state[name] = value
+            elif not isinstance(getattr(cls, name, None), cached_property):
+                raise TypeError(
+                    f"{place}.{name} is no parameter and nothing that fit learned, and cannot be stored; delete it."
+                )
+        return state
+
+    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+        named = parameters(cls)
+        learned = {name: value for name, value in state.items() if name not in named}
+        for name in learned:
+            if not _is_learned(cls, name):
+                raise TypeError(f"it has no attribute {name!r}")
+        made = cls(**{name: value for name, value in state.items() if name in named})
+        vars(made).update(learned)
+        return made
+
+
+def _is_learned(cls: Any, name: str) -> bool:
+    """Return whether fit may set such an attribute: marked as such, and in the place of nothing that the class has."""
+    marked = name.startswith("_") or name.endswith("_")
+    return marked and name.isidentifier() and not name.startswith("__") and not hasattr(cls, name)
+
+
+class _Value(Form):
+    """Plain values: their fields."""
+
+    def fits(self, cls: Any) -> bool:
+        if is_dataclass(cls):
+            return bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009 - not known to type checkers
+        return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+    def state(self, thing: Any, place: str) -> dict[str, Any]:  # noqa: ARG002
+        names = [field.name for field in fields(thing)] if is_dataclass(thing) else thing._fields
+        return {name: getattr(thing, name) for name in names}
+
+    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+        return cls(**state)
+
+
+_FORMS: tuple[Form, ...] = (_Telling(), _Estimator(), _Value())
+
+
+def form_of(cls: type) -> Form | None:
+    """Return how objects of a class are stored, None where they are not."""
+    if not _NAME.fullmatch(name_of(cls)):
+        return None
+    return next((form for form in _FORMS if form.fits(cls)), None)
+
+
+def name_of(cls: type) -> str:
+    """Return what a class is known by in a file."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def made(name: Any, state: dict[str, Any]) -> Any:
+    """Return an object of the class of a name, holding what a file says."""
+    cls = _class_of(name)
+    form = form_of(cls)
+    if form is None:
+        raise DataError(f"holds a {name}, and objects of that class are not read from files")
+    try:
+        return form.make(cls, state)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Whatever a constructor stumbles over was in the file.
+        told = str(error) if isinstance(error, ValueError | TypeError) else repr(error)
+        raise DataError(f"holds a {name} that cannot be made: {told.rstrip('.')}") from error
+
+
+def _class_of(name: Any) -> type:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise DataError(f"holds a {name}, and only objects of tamiz are read from files")
+    module, _, attribute = name.partition(":")
+    try:
+        cls = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        # Of a later version, or of a package that is not installed: the error tells.
+        told = str(error).rstrip(".")
+        raise DataError(f"holds a {name}, which tamiz {__version__} does not have here ({told})") from error
+    if not isinstance(cls, type) or name_of(cls) != name:
+        raise DataError(f"holds a {name}, which is no class of that module")
+    return cls

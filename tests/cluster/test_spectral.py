@@ -1,0 +1,91 @@
+"""Spectral clustering: groups that a graph shows, by either assignment, from a graph or a map that is there."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from tamiz.cluster import SpectralClustering
+from tamiz.exceptions import DataError
+from tamiz.graphs import Graph, KNearest
+from tamiz.reduction import LaplacianEigenmaps
+
+quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+@quiet
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: make_moons(300, noise=0.05, random_state=0),
+        lambda: make_circles(300, noise=0.03, factor=0.4, random_state=0),
+        lambda: make_blobs(300, centers=4, random_state=3),
+    ],
+    ids=["moons", "circles", "blobs"],
+)
+def test_groups_that_the_eye_sees_are_found(make, assign):
+    X, truth = make()
+    k = len(np.unique(truth))
+    labels = SpectralClustering(k, graph=KNearest(10), assign=assign, random_state=0).fit_predict(X)
+    assert adjusted_rand_score(truth, labels) > 0.98
+
+
+@quiet
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+def test_components_are_the_groups_where_there_are_as_many(assign):
+    X, truth = make_blobs(90, centers=[[0, 0], [100, 0], [0, 100]], random_state=0)
+    found = SpectralClustering(3, graph=KNearest(5), assign=assign, random_state=0).fit(X)
+    assert adjusted_rand_score(truth, found.labels_) == 1.0
+    np.testing.assert_array_equal(found.eigenvalues_, [0.0, 0.0, 0.0])
+
+
+def test_labels_are_numbered_by_their_first_rows():
+    X, _ = make_moons(200, noise=0.05, random_state=1)
+    labels = SpectralClustering(2, graph=KNearest(10), random_state=3).fit_predict(X)
+    assert labels[0] == 0
+    assert set(labels) == {0, 1}
+
+
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+def test_a_fitted_map_is_used_again(assign, monkeypatch):
+    X, _truth = make_moons(200, noise=0.05, random_state=2)
+    mapped = LaplacianEigenmaps(4, graph=KNearest(10)).fit(X)
+    alone = SpectralClustering(2, graph=KNearest(10), assign=assign, random_state=0).fit(X)
+    monkeypatch.setattr("tamiz.cluster.spectral.smallest", None)
+    again = SpectralClustering(2, embedding=mapped, assign=assign, random_state=0).fit(X)
+    assert again.graph_ is mapped.graph_
+    np.testing.assert_array_equal(again.labels_, alone.labels_)
+    np.testing.assert_allclose(again.eigenvalues_, alone.eigenvalues_, atol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_groups():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    one, two = (SpectralClustering(6, random_state=5).fit_predict(X) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_graph_without_rows_can_be_cut_too():
+    left = [(i, j) for i in range(6) for j in range(i)]
+    heads, tails = np.array([*left, *[(i + 6, j + 6) for i, j in left], (0, 6)]).T
+    labels = SpectralClustering(2, graph=Graph.from_edges(heads, tails), assign="cluster_qr").fit_predict(
+        np.zeros((12, 1))
+    )
+    np.testing.assert_array_equal(labels, np.repeat([0, 1], 6))
+
+
+def test_what_cannot_be_grouped_is_refused_in_one_sentence():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    mapped = LaplacianEigenmaps(2).fit(X)
+    for make, sentence in [
+        (lambda: SpectralClustering(0).fit(X), "n_clusters must be from 1 to 40, got 0"),
+        (lambda: SpectralClustering(41).fit(X), "n_clusters must be from 1 to 40, got 41"),
+        (lambda: SpectralClustering(2, assign="discretize").fit(X), "assign must be one of 'kmeans', 'cluster_qr'"),
+        (
+            lambda: SpectralClustering(5, embedding=mapped).fit(X),
+            "5 clusters need 4 coordinates and the embedding has 2",
+        ),
+        (lambda: SpectralClustering(2, embedding=mapped).fit(X[:9]), "The graph has 40 rows and X has 9"),
+    ]:
+        with pytest.raises(DataError if "rows" in sentence or "coord" in sentence else ValueError, match=sentence):
+            make()

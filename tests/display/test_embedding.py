@@ -1,0 +1,173 @@
+"""Maps as pictures: the points, their colours, and what is said of them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from matplotlib import colors, pyplot
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.manifold import MDS
+
+from tamiz.display import EmbeddingDisplay, palette
+from tamiz.exceptions import DataError
+from tamiz.graphs import KNearest
+from tamiz.reduction import PCA, LaplacianEigenmaps
+
+IRIS = load_iris()
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def pca():
+    return PCA(3).fit(IRIS.data)
+
+
+def legend_of(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def test_a_fitted_map_is_drawn_under_the_names_of_its_axes(pca):
+    display = EmbeddingDisplay.from_estimator(pca)
+    (points,) = display.points_
+    np.testing.assert_array_equal(points.get_offsets(), pca.embedding_[:, :2])
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("PC 1", "PC 2")
+    assert display.figure_ is display.ax_.figure
+
+
+def test_other_coordinates_are_drawn_when_asked(pca):
+    display = EmbeddingDisplay.from_estimator(pca, components=(2, 0))
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), pca.embedding_[:, [2, 0]])
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("PC 3", "PC 1")
+
+
+def test_an_eigenmap_is_drawn_as_well_as_any_map():
+    mapped = LaplacianEigenmaps(2, graph=KNearest(20)).fit(IRIS.data[50:])
+    display = EmbeddingDisplay.from_estimator(mapped)
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), mapped.embedding_)
+
+
+def test_points_of_any_origin_are_drawn_in_the_panel_given():
+    _, (left, right) = pyplot.subplots(1, 2)
+    points = RNG.normal(size=(30, 2))
+    display = EmbeddingDisplay.from_embedding(points, ax=right, names=["east", "north"])
+    assert display.ax_ is right
+    assert not left.collections
+    assert right.get_xlabel() == "east"
+
+
+def test_numbers_are_shades_with_a_bar_and_missing_ones_grey_below():
+    values = np.linspace(2.0, 4.5, 50)
+    values[[3, 7]] = np.nan
+    display = EmbeddingDisplay.from_embedding(RNG.normal(size=(50, 2)), color=values, color_label="weight")
+    gaps, shaded = display.ax_.collections
+    assert len(gaps.get_offsets()) == 2
+    assert colors.to_hex(gaps.get_facecolor()[0]) == palette.FAINT
+    np.testing.assert_array_equal(shaded.get_array(), values[~np.isnan(values)])
+    assert shaded.cmap(0.0)[:3] == colors.to_rgb(palette.SCALE[0])
+    assert display.figure_.axes[-1].get_ylabel() == "weight (2 missing, grey)"
+
+
+def test_classes_have_a_colour_and_a_shape_each_and_missing_ones_are_grey():
+    species = pd.Series(IRIS.target_names[IRIS.target], name="species").where(np.arange(150) % 50 > 0)
+    display = EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], color=species)
+    assert legend_of(display) == ["missing", "setosa", "versicolor", "virginica"]
+    assert display.ax_.get_legend().get_title().get_text() == "species"
+    assert [len(points.get_offsets()) for points in display.points_] == [3, 49, 49, 49]
+    drawn = [colors.to_hex(points.get_facecolor()[0]) for points in display.points_]
+    assert drawn == [palette.FAINT, *palette.LEVELS[:3]]
+    assert len({points.get_paths()[0].vertices.tobytes() for points in display.points_[1:]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("color", "names"),
+    [
+        (IRIS.target, ["0", "1", "2"]),
+        (IRIS.target > 0, ["False", "True"]),
+        (list("ab") * 75, ["a", "b"]),
+        (pl.Series("kind", ["u", "v", None] * 50), ["missing", "u", "v"]),
+        ([None] * 150, ["missing"]),
+        ([np.nan] * 150, ["missing"]),
+    ],
+    ids=["whole numbers", "booleans", "list", "polars", "nothing", "NaN"],
+)
+def test_what_holds_classes_is_drawn_as_classes(color, names):
+    assert legend_of(EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], color=color)) == names
+
+
+def test_many_whole_numbers_are_numbers():
+    display = EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], color=np.arange(150))
+    assert display.points_[0].get_array() is not None
+
+
+def test_the_rarest_of_many_classes_are_put_together():
+    codes = np.repeat(np.arange(14), [20, 1, 18, 17, 2, 16, 15, 14, 3, 13, 12, 11, 4, 1])
+    names = np.array([f"class {code:02d}" for code in range(14)])
+    display = EmbeddingDisplay.from_embedding(RNG.normal(size=(len(codes), 2)), color=names[codes])
+    kept = [code for code in range(14) if code not in (1, 4, 8, 12, 13)]
+    assert legend_of(display) == [*names[kept], "other (5 classes)"]
+    assert len(display.points_[-1].get_offsets()) == 1 + 2 + 3 + 4 + 1
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    color = ["_hidden", "$x^2$", "a" * 60] * 10
+    display = EmbeddingDisplay.from_embedding(RNG.normal(size=(30, 2)), color=color, color_label="cost in $")
+    assert legend_of(display) == [r"\$x^2\$", " _hidden", "a" * 39 + "…"]
+    display.figure_.savefig(tmp_path / "figure.png")
+
+
+def test_one_unit_is_as_long_on_both_axes_unless_the_points_would_become_a_line():
+    points = RNG.uniform(size=(50, 2))
+    assert EmbeddingDisplay.from_embedding(points).ax_.get_aspect() == 1.0
+    assert EmbeddingDisplay.from_embedding(points * [10, 1]).ax_.get_aspect() == "auto"
+    _, panels = pyplot.subplots(1, 2, sharex=True, sharey=True)
+    assert EmbeddingDisplay.from_embedding(points, ax=panels[0]).ax_.get_aspect() == "auto"
+
+
+def test_one_coordinate_is_drawn_against_the_rows():
+    display = EmbeddingDisplay.from_embedding([[5.0], [6.0], [2.0]])
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), [[5, 0], [6, 1], [2, 2]])
+    assert display.ax_.get_ylabel() == "Row"
+
+
+def test_many_points_are_drawn_small_and_as_a_picture():
+    few, many = (EmbeddingDisplay.from_embedding(RNG.normal(size=(n, 2))).points_[0] for n in (50, 6000))
+    assert few.get_sizes()[0] > 4 * many.get_sizes()[0]
+    assert many.get_rasterized()
+    assert not few.get_rasterized()
+
+
+def test_displays_are_made_without_drawing():
+    display = EmbeddingDisplay(IRIS.data[:, 2:], color=IRIS.target)
+    assert not hasattr(display, "ax_")
+    assert display.plot(legend=False).ax_.get_legend() is None
+    assert legend_of(display.add_legend()) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ({"color": [1, 2]}, DataError, r"^color has 2 values for 150 points; give one for each\.$"),
+        ({"color": np.full(150, np.inf)}, DataError, r"^value 0, column color: inf is infinite"),
+        ({"components": (0, 2)}, ValueError, r"^components must be from 0 to 1, got 2\.$"),
+        ({"components": (0,)}, DataError, r"^components must be two coordinates, got 1\.$"),
+        ({"names": ["one"]}, DataError, r"^There are 1 names for 2 coordinates; give one for each\.$"),
+    ],
+)
+def test_a_bad_value_is_told_in_a_sentence(given, error, sentence):
+    with pytest.raises(error, match=sentence):
+        EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], **given)
+
+
+def test_points_that_are_missing_are_refused():
+    with pytest.raises(ValueError, match="contains NaN"):
+        EmbeddingDisplay.from_embedding([[0.0, np.nan], [1.0, 1.0]])
+
+
+def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
+    with pytest.raises(NotFittedError):
+        EmbeddingDisplay.from_estimator(PCA())
+    with pytest.raises(
+        TypeError, match=r"^from_estimator draws a fitted map of tamiz\.reduction, got MDS; from_embedding"
+    ):
+        EmbeddingDisplay.from_estimator(MDS())

@@ -1,0 +1,177 @@
+"""Laplacian eigenmaps: the paper's figure, the dense solution, new rows, graphs in pieces."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.datasets import load_iris, make_swiss_roll
+from tests.reference import graphs as plain
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, SameClass
+from tamiz.reduction import LaplacianEigenmaps
+
+quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+def two_clusters(n=60, apart=50.0):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    X[n // 3 :] += apart
+    return X
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize(
+    ("n_neighbors", "t", "follows"),
+    [(5, 5.0, True), (5, 25.0, True), (5, np.inf, True), (15, 5.0, True), (15, 25.0, False), (15, np.inf, False)],
+)
+def test_the_first_coordinate_follows_the_swiss_roll_as_in_the_paper(seed, n_neighbors, t, follows):
+    X, along = make_swiss_roll(400, random_state=seed)
+    mapped = LaplacianEigenmaps(2, graph=KNearest(n_neighbors, weight=HeatKernel(t))).fit(X)
+    correlation = abs(spearmanr(mapped.embedding_[:, 0], along)[0])
+    assert correlation > 0.99 if follows else correlation < 0.6
+
+
+def test_the_coordinates_are_those_of_the_dense_problem():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    S, _ = plain.heat_graph(X, 8)
+    values, vectors = plain.eigenmap(S, 4)
+    mapped = LaplacianEigenmaps(4, graph=KNearest(8)).fit(X)
+    np.testing.assert_allclose(mapped.eigenvalues_, values, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(mapped.embedding_), np.abs(vectors), atol=1e-8)
+    D = np.diag(S.sum(axis=1))
+    np.testing.assert_allclose(mapped.embedding_.T @ D @ mapped.embedding_, np.eye(4), atol=1e-9)
+    residuals = np.linalg.norm((D - S) @ mapped.embedding_ - D @ mapped.embedding_ * mapped.eigenvalues_, axis=0)
+    assert (residuals < 1e-9).all()
+    assert (mapped.residuals_ < 1e-9).all()
+    largest = np.abs(mapped.embedding_).argmax(axis=0)
+    assert (mapped.embedding_[largest, range(4)] > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "unnormalized"])
+def test_the_other_laplacians_give_their_own_vectors(kind):
+    X = np.random.default_rng(1).normal(size=(80, 3))
+    S, _ = plain.heat_graph(X, 10)
+    d = S.sum(axis=1)
+    L = np.diag(d) - S
+    values, vectors = np.linalg.eigh(L / np.sqrt(np.outer(d, d)) if kind == "symmetric" else L)
+    mapped = LaplacianEigenmaps(3, graph=KNearest(10), laplacian=kind).fit(X)
+    np.testing.assert_allclose(mapped.eigenvalues_, values[1:4], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(mapped.embedding_), np.abs(vectors[:, 1:4]), atol=1e-8)
+
+
+@quiet
+@pytest.mark.parametrize("kind", ["random_walk", "symmetric", "unnormalized"])
+@pytest.mark.parametrize(
+    "graph", [KNearest(8), KNearest(8, weight=Binary()), ConnectedRadius()], ids=["heat", "binary", "radius"]
+)
+def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(kind, graph):
+    X = np.random.default_rng(2).normal(size=(90, 3))
+    X[40:45] = X[10:15]
+    new = np.random.default_rng(3).normal(size=(6, 3))
+    mapped = LaplacianEigenmaps(3, graph=graph, laplacian=kind)
+    np.testing.assert_array_equal(mapped.fit_transform(X), mapped.transform(X))
+    np.testing.assert_array_equal(mapped.embedding_[40:45], mapped.embedding_[10:15])
+    together = mapped.transform(np.concatenate([new, X[:3]]))
+    for i in range(len(new)):
+        assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
+
+
+def test_a_new_row_is_placed_by_nystroms_formula():
+    X = np.random.default_rng(4).normal(size=(60, 2))
+    new = np.array([[0.3, -0.2]])
+    mapped = LaplacianEigenmaps(2, graph=KNearest(6, weight=HeatKernel(2.0))).fit(X)
+    D2 = ((X - new) ** 2).sum(axis=1)
+    near = np.argsort(D2, kind="stable")[:6]
+    weight = np.exp(-D2[near] / 2.0)
+    expected = weight @ mapped.embedding_[near] / weight.sum() / (1 - mapped.eigenvalues_)
+    np.testing.assert_allclose(mapped.transform(new)[0], expected, rtol=1e-10)
+
+
+def test_a_far_row_does_not_vanish_though_its_weights_underflow():
+    X = np.random.default_rng(5).normal(size=(60, 2))
+    mapped = LaplacianEigenmaps(2, graph=KNearest(6, weight=HeatKernel(1.0))).fit(X)
+    place = mapped.transform([[1000.0, 1000.0]])
+    assert np.isfinite(place).all()
+    assert place.any()
+
+
+def test_a_graph_in_pieces_is_refused_with_the_ways_out():
+    X = two_clusters()
+    with pytest.raises(
+        DataError, match=r"2 components of 40 and 20 rows\. Take more neighbours .*'connect' or 'per_component'"
+    ):
+        LaplacianEigenmaps(2, graph=KNearest(5)).fit(X)
+
+
+@quiet
+def test_a_graph_in_pieces_is_connected_when_asked():
+    X = two_clusters()
+    mapped = LaplacianEigenmaps(2, graph=KNearest(5), disconnected="connect").fit(X)
+    assert len(mapped.graph_.components) == 1
+    assert mapped.eigenvalues_[0] > 0
+    first = mapped.embedding_[:, 0]
+    assert (np.sign(first[:20]) == np.sign(first[0])).all()
+    assert (np.sign(first[20:]) == -np.sign(first[0])).all()
+
+
+@quiet
+def test_every_component_can_have_coordinates_of_its_own():
+    X = two_clusters()
+    mapped = LaplacianEigenmaps(2, graph=KNearest(5), disconnected="per_component").fit(X)
+    assert mapped.eigenvalues_.shape == mapped.residuals_.shape == (2, 2)
+    for part, rows in enumerate((slice(0, 20), slice(20, 60))):
+        S = mapped.graph_.adjacency.toarray()[rows, rows]
+        values, vectors = plain.eigenmap(S, 2)
+        np.testing.assert_allclose(mapped.eigenvalues_[part], values, rtol=1e-8)
+        np.testing.assert_allclose(np.abs(mapped.embedding_[rows]), np.abs(vectors), atol=1e-7)
+    np.testing.assert_array_equal(mapped.transform(X), mapped.embedding_)
+    new = mapped.transform(X[:1] + 1e-3)
+    np.testing.assert_allclose(new, mapped.embedding_[:1], atol=0.2)
+
+
+@quiet
+def test_a_component_of_one_row_lies_at_zero():
+    X = np.concatenate([np.random.default_rng(6).normal(size=(30, 2)), [[500.0, 0.0]]])
+    graph = KNearest(5, symmetry="mutual").build(X)
+    mapped = LaplacianEigenmaps(2, graph=graph, disconnected="per_component").fit(X)
+    np.testing.assert_array_equal(mapped.embedding_[30], [0.0, 0.0])
+    assert np.isnan(mapped.eigenvalues_[-1]).all()
+
+
+def test_a_graph_is_built_once_and_handed_in():
+    X = np.random.default_rng(7).normal(size=(70, 3))
+    graph = KNearest(6).build(X)
+    mapped = LaplacianEigenmaps(2, graph=graph).fit(X)
+    assert mapped.graph_ is graph
+    np.testing.assert_array_equal(mapped.embedding_, LaplacianEigenmaps(2, graph=KNearest(6)).fit(X).embedding_)
+
+
+def test_bits_do_not_depend_on_threads():
+    X, _ = make_swiss_roll(1500, random_state=0)
+    found = []
+    for n_jobs in (1, 2):
+        with parallel.session(n_jobs):
+            mapped = LaplacianEigenmaps(3, graph=KNearest(10)).fit(X)
+            found.append((mapped.embedding_.tobytes(), mapped.transform(X[:50] + 0.1).tobytes()))
+    assert found[0] == found[1]
+
+
+def test_what_cannot_be_mapped_is_refused_in_one_sentence():
+    X, y = load_iris(return_X_y=True)
+    X = X[:20]
+    for make, sentence in [
+        (lambda: LaplacianEigenmaps(0).fit(X), "n_components must be at least 1, got 0"),
+        (lambda: LaplacianEigenmaps(20).fit(X), "n_components must be below the number of rows = 20, got 20"),
+        (lambda: LaplacianEigenmaps(laplacian="normal").fit(X), "laplacian must be one of"),
+        (lambda: LaplacianEigenmaps(disconnected="drop").fit(X), "disconnected must be one of"),
+        (lambda: LaplacianEigenmaps(graph=Graph.from_edges([0], [1])).fit(X), "The graph has 2 rows and X has 20"),
+        (
+            lambda: LaplacianEigenmaps(graph=Graph.from_edges(range(19), range(1, 20))).fit(X).transform(X + 1),
+            "has no distances to new rows",
+        ),
+        (lambda: LaplacianEigenmaps(graph=SameClass()).fit(X, y[:20] + np.arange(20) % 2), "falls into 2 components"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            make()

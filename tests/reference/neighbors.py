@@ -1,0 +1,30 @@
+"""Neighbours by measuring every pair: dense, in float64, nothing spared."""
+
+import numpy as np
+
+
+def distances(queries, points):
+    """|q - p| of every pair."""
+    return np.array([np.sqrt(((query - points) ** 2).sum(axis=1)) for query in queries])
+
+
+def nearest(between, k, own=False):
+    """The k nearest of every row of a matrix of distances, equal ones by the lower row; its own left out by its number."""
+    indices, found = [], []
+    for row, dist in enumerate(between):
+        order = np.lexsort((np.arange(len(dist)), dist))
+        order = (order[order != row] if own else order)[:k]
+        indices.append(order)
+        found.append(dist[order])
+    return np.array(indices), np.array(found)
+
+
+def within(between, radius, own=False):
+    """All within the radius of every row: their indices and distances, by (distance, row)."""
+    found = []
+    for row, dist in enumerate(between):
+        near = np.flatnonzero(dist <= radius)
+        near = near[near != row] if own else near
+        near = near[np.lexsort((near, dist[near]))]
+        found.append((near, dist[near]))
+    return found
