@@ -81,7 +81,7 @@ def study(
         None is every map there is.
     graph : GraphBuilder or Graph, default=None
         How rows are joined, for every relevance and map that lives on a graph and was not given one: it is built once. None is
-        `KNearest(15, metric="seuclidean")`, fewer where there are no more rows, of a sample where there are more than 200,000.
+        `KNearest(15, metric="seuclidean")`, fewer where there are no more rows, of a sample where there are more than 100,000.
     missing : {"distribute", "category"}, default="distribute"
         What the relevances and the merit that are not given do with missing values: share their counts out, or make missing a
         value of its own.

@@ -11,7 +11,7 @@ from tamiz import optional, parallel
 from tamiz.comparison import eigenmap_grid
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Exact, HeatKernel, KNearest
-from tamiz.graphs.search import Index, NeighborSearch
+from tamiz.graphs.search.base import Index, NeighborSearch
 from tamiz.reduction import LaplacianEigenmaps
 
 NUMBERS, WIDTHS = (5, 10, 15), (5.0, 25.0, np.inf)

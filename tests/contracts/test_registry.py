@@ -27,7 +27,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.weights import Weight
 from tamiz.reduction.base import Reducer
 from tamiz.registry import Registry, suggestion

@@ -11,9 +11,9 @@ from tamiz.exceptions import DataError
 from tamiz.graphs import balls, outside, spanning
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.points import Rows
-from tamiz.graphs.search import Index
+from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning import connecting_edges, longest_edge, spanning_tree
 from tamiz.kernels.nearest import measure
 

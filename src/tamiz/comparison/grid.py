@@ -15,10 +15,10 @@ from tamiz.display.figures import panels
 from tamiz.display.palette import INK
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points, undirected
-from tamiz.graphs.choice import chosen
 from tamiz.graphs.components import Components
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
-from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.search.base import NeighborSearch
+from tamiz.graphs.search.choice import chosen
 from tamiz.graphs.weights import Binary, HeatKernel
 from tamiz.reduction.laplacian_eigenmaps import CHOICES, LaplacianEigenmaps
 from tamiz.statistics.base import Floats

@@ -12,9 +12,9 @@ registry = Registry(
     heat_kernel       weights:HeatKernel                weight   Heat kernel
     binary            weights:Binary                    weight   Binary
     class_share       weights:ClassShare                weight   Share of the class
-    exact             exact:Exact                       neighbors  Exact, by blocks of products
-    tree              tree:Tree                         neighbors  Exact, by a k-d tree
-    descent           descent:Descent                   neighbors  Approximate, by nearest-neighbour descent
+    exact             search.exact:Exact                neighbors  Exact, by blocks of products
+    tree              search.tree:Tree                  neighbors  Exact, by a k-d tree
+    descent           search.descent:Descent            neighbors  Approximate, by nearest-neighbour descent
     graph             graph:Graph                       graph    Graph
     """,
 )

@@ -15,7 +15,7 @@ BLOCK, CHUNK = 512, 1024
 # Rows of one product, so that it stays in the cache until it is read.
 _TILE = 128
 # A component of fewer rows shares its blocks with others; there are not many more blocks than these and those that fill up.
-_SMALLEST_BLOCK, _MOST_BLOCKS = 16, 4096
+_SMALLEST_BLOCK, _MOST_BLOCKS = 16, 8192
 # Bounds are moved by this share, which is more than rounding can be.
 ROOM = 1e-10
 # Rows whose spread stands for that of many.

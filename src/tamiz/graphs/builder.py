@@ -15,9 +15,9 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.edge_graph import EdgeGraph, Edges, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.metrics.names import registry
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.points import Points
 from tamiz.graphs.reading import Reading
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.kernels.edges import merge, transpose
 from tamiz.sources.base import Source

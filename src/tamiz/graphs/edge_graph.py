@@ -15,9 +15,9 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.reading import Reading
-from tamiz.graphs.search import Index
+from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning import connecting_edges
 from tamiz.graphs.variation import Variation, rowwise, total_variation
 from tamiz.graphs.weights import Weight

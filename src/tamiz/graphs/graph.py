@@ -14,8 +14,8 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.reading import count_rows
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.variation import Variation
 from tamiz.statistics.base import Floats
 from tamiz.storage.stored import Stored

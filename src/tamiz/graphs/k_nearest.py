@@ -8,11 +8,11 @@ import numpy as np
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points, undirected
-from tamiz.graphs.choice import chosen
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import NeighborSearch
+from tamiz.graphs.search.base import NeighborSearch
+from tamiz.graphs.search.choice import chosen
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import Weight
 from tamiz.validation import check_choice, check_integer
 

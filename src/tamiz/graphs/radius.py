@@ -8,10 +8,10 @@ import numpy as np
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points
-from tamiz.graphs.choice import chosen_exact
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
 from tamiz.graphs.reading import Reading
-from tamiz.graphs.search import Index
+from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.choice import chosen_exact
 from tamiz.graphs.weights import Weight
 from tamiz.validation import check_real
 

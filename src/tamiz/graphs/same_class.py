@@ -10,10 +10,10 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import Classes, GraphBuilder, read_points
 from tamiz.graphs.class_graph import ClassGraph
 from tamiz.graphs.edge_graph import Edges, Origin
-from tamiz.graphs.exact import Exact
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
 from tamiz.graphs.reading import count_rows
+from tamiz.graphs.search.exact import Exact
 from tamiz.graphs.weights import ClassShare, Weight
 from tamiz.validation import check_memory
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.forest import Tree, forest
+from tamiz.graphs.search.forest import Tree, forest
 from tamiz.kernels.descent import GROUP, best_first, join_groups, join_leaves, link
 
 Floats32 = NDArray[np.float32]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.lists import Lists
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.lists import Lists
 from tamiz.kernels.descent import arrange
 from tamiz.kernels.nearest import measure
 from tamiz.statistics.base import Floats

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from tamiz import parallel
-from tamiz.graphs.distinct import Distinct
+from tamiz.graphs.search.distinct import Distinct
 from tamiz.kernels.nearest import measure_all
 from tamiz.statistics.base import Floats
 

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from tamiz import parallel
-from tamiz.graphs.descended import Descended
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.exact import Exact
-from tamiz.graphs.neighbors import Neighbors
-from tamiz.graphs.pairs import check_lists, reported
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import Index, NeighborSearch
+from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs.search.descended import Descended
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.graphs.search.pairs import check_lists, reported
 from tamiz.random import Seed, generator
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
@@ -58,7 +58,7 @@ class Descent(NeighborSearch):
     Examples
     --------
     >>> import numpy as np
-    >>> from tamiz.graphs.descent import Descent
+    >>> from tamiz.graphs.search.descent import Descent
     >>> from tamiz.graphs.points import Rows
     >>> index = Descent(random_state=0).fit(Rows(np.arange(3000.0)[:, None]))
     >>> index.query(2).indices[:4]

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
-from tamiz.graphs import forest
-from tamiz.graphs.all_pairs import AllPairs
-from tamiz.graphs.bounds import Bounds, left_of
-from tamiz.graphs.charts import chosen_chart
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.neighbors import Neighbors
-from tamiz.graphs.pairs import Found, Reach, check_lists, in_order, reported
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import Index, NeighborSearch
-from tamiz.graphs.tiles import ROWS, Tiles
+from tamiz.graphs.search import forest
+from tamiz.graphs.search.all_pairs import AllPairs
+from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs.search.bounds import Bounds, left_of
+from tamiz.graphs.search.charts import chosen_chart
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.graphs.search.pairs import Found, Reach, check_lists, in_order, reported
+from tamiz.graphs.search.tiles import ROWS, Tiles
 from tamiz.kernels.nearest import RUN, begin, collect, count_bounds, measure_all, prime, scan_one, scan_pairs, scan_rows
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer

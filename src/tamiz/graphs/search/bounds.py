@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.charts import EXPONENT, Chart
+from tamiz.graphs.search.charts import EXPONENT, Chart
 from tamiz.kernels.nearest import RUN
 from tamiz.statistics.base import Floats
 

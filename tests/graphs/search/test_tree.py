@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tamiz import parallel
-from tamiz.graphs import tree
-from tamiz.graphs.exact import Exact
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.points import Rows
-from tamiz.graphs.tree import Tree
+from tamiz.graphs.search import tree
+from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.tree import Tree
 
 from .exact_data import HARD, lattice
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from tamiz import parallel, progress
-from tamiz.graphs import charts, exact
-from tamiz.graphs.bounds import Bounds, left_of
-from tamiz.graphs.charts import Chart, chosen_chart
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.exact import Exact
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.tiles import _rounds
-from tamiz.graphs.tree import Tree
+from tamiz.graphs.search import charts, exact
+from tamiz.graphs.search.bounds import Bounds, left_of
+from tamiz.graphs.search.charts import Chart, chosen_chart
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.tiles import _rounds
+from tamiz.graphs.search.tree import Tree
 from tamiz.kernels.nearest import measure, measure_all
 
-from ..reference.neighbors import distances, nearest, within
+from ...reference.neighbors import distances, nearest, within
 from .exact_data import HARD, lattice
 
 

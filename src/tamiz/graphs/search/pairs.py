@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.points import Points
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.kernels.nearest import measure_all, order, spread, tally
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory

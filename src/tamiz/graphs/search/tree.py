@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from tamiz import parallel, progress
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.exact import ByProducts
-from tamiz.graphs.neighbors import Neighbors
-from tamiz.graphs.pairs import Found, Reach, check_lists, in_order, reported
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import Index, NeighborSearch
+from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.exact import ByProducts
+from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.graphs.search.pairs import Found, Reach, check_lists, in_order, reported
 from tamiz.kernels.nearest import measure, refine
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
-from tamiz.graphs.bounds import Bounds, Singles, left_of
+from tamiz.graphs.search.bounds import Bounds, Singles, left_of
 from tamiz.kernels.nearest import RUN
 
 # Points of one block, at most, and rows of one product: a tile stays in the cache that its product left it in.

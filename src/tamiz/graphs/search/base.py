@@ -11,8 +11,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tamiz.graphs.neighbors import Neighbors
 from tamiz.graphs.points import Points
+from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.storage.stored import Stored
 
 

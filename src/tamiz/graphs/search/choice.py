@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.descent import Descent
-from tamiz.graphs.exact import Exact
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import NeighborSearch
-from tamiz.graphs.tree import Tree
+from tamiz.graphs.search.base import NeighborSearch
+from tamiz.graphs.search.descent import Descent
+from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.tree import Tree
 
 # Seconds of one core that an exact search may take before an approximate one is chosen.
 _MOST_SECONDS = 4.0

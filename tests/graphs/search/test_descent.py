@@ -6,9 +6,9 @@ from scipy.spatial.distance import cdist
 
 from tamiz import parallel, progress
 from tamiz.exceptions import TamizWarning
-from tamiz.graphs.descent import Descent
-from tamiz.graphs.exact import Exact
 from tamiz.graphs.points import Rows
+from tamiz.graphs.search.descent import Descent
+from tamiz.graphs.search.exact import Exact
 
 
 def true_distances(values, k):
@@ -173,8 +173,8 @@ def test_rows_that_float32_does_not_tell_apart_are_compared_in_pairs():
 
 
 def test_a_recall_that_falls_short_is_told(monkeypatch):
-    monkeypatch.setattr("tamiz.graphs.descended._PASSES", 0)
-    monkeypatch.setattr("tamiz.graphs.descended.WIDE", 2)
+    monkeypatch.setattr("tamiz.graphs.search.descended._PASSES", 0)
+    monkeypatch.setattr("tamiz.graphs.search.descended.WIDE", 2)
     values = np.random.default_rng(0).normal(size=(3000, 40))
     index = Descent(random_state=0).fit(Rows(values))
     with pytest.warns(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tamiz import parallel, progress
-from tamiz.graphs.neighbors import Neighbors
-from tamiz.graphs.pairs import check_lists, in_order
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import Index
+from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.graphs.search.pairs import check_lists, in_order
 from tamiz.kernels.nearest import select
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer, check_memory

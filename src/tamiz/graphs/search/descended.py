@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
-from tamiz.graphs.distinct import Distinct
-from tamiz.graphs.lists import NARROW, WIDE, Lists
-from tamiz.graphs.measured import RecallSample, nearest_rows
-from tamiz.graphs.working_rows import WorkingRows
+from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.lists import NARROW, WIDE, Lists
+from tamiz.graphs.search.measured import RecallSample, nearest_rows
+from tamiz.graphs.search.working_rows import WorkingRows
 from tamiz.kernels.equal_rows import mix
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
