@@ -232,12 +232,9 @@ class EdgeGraph(Graph):
             )
         index = self.origin.index
         heads, tails, lengths = connecting_edges(index, self.components.labels)
-        tell(
-            [
-                f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join the "
-                f"{len(self.components):,} components of the graph."
-            ]
-        )
+        several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
+        edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} joins"
+        tell([f"{edges} the {len(self.components):,} components of the graph."])
         weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min())
         joined = sparse.csr_array(self._adjacency + _both_ways(heads, tails, weights, self.n_samples))
         return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=self.radius)

@@ -18,6 +18,7 @@ _VAGUE = 0.3
 # Place of the Ritz value that the polynomials are cut at, once the spectrum shows.
 _BEYOND = 12
 _LEAST, _MOST = 3, 2000
+_LEAST_GROWTH = 1e-9
 _LANCZOS_STEPS = 8
 
 
@@ -64,12 +65,12 @@ class Chebyshev:
             cut = float(ritz.others[:place].max(initial=largest))
         cut = min(max(cut, 1.05 * lowest), (lowest + self.top) / 2)
         growth = math.acosh(1 + 2 * (cut - lowest) / (self.top - cut))
-        wanted = math.acosh(_GAIN)
-        return cut, max(_LEAST, math.ceil(wanted / max(growth, wanted / _MOST)))
+        return cut, max(_LEAST, math.ceil(math.acosh(_GAIN) / max(growth, _LEAST_GROWTH)))
 
     def directions(self, ritz: Ritz) -> Floats:
         """Return p(M) X for the vectors that have not converged."""
         cut, degree = self.plan(ritz)
+        degree = min(degree, _MOST)
         self._largest = max(self._largest, degree)
         active = ritz.active
         return self._apply(np.take(ritz.vectors, active, axis=1), np.take(ritz.products, active, axis=1), cut, degree)

@@ -17,9 +17,10 @@ from tamiz.statistics.base import Floats
 _OMEGA = 2.0 / 3.0
 _STRONG = 0.25
 _COARSEST = 300
-# A level with more entries than this next to those above it, or nearly as many rows, costs more than it brings.
-_MOST_ENTRIES = 1.2
-_MOST_ROWS = 0.7
+# Coarser levels with more entries in all than this next to the graph, or one with nearly as many rows as that above it, cost more
+# than they bring.
+_MOST_ENTRIES = 5
+_MOST_ROWS = 0.8
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,13 @@ class Multigrid:
         ones = np.ones(pencil.n)
         matrix = sparse.csr_matrix(pencil.matrix())
         product: Callable[[Floats], Floats] = lambda x: pencil.differences.product(ones, x)  # noqa: E731
+        n_entries = 0
         while matrix.shape[0] > _COARSEST:
             prolongation = _interpolation(matrix)
             restriction = sparse.csr_array(prolongation.T)
             coarse = sparse.csr_matrix(restriction @ (matrix @ prolongation))
-            self.useful = coarse.nnz <= _MOST_ENTRIES * matrix.nnz and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
+            n_entries += coarse.nnz
+            self.useful = n_entries <= _MOST_ENTRIES * pencil.n_entries and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
             if not self.useful:
                 return
             diagonal = matrix.diagonal()[:, None]
