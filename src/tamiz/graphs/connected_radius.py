@@ -9,7 +9,7 @@ from tamiz.graphs.builder import Classes, GraphBuilder, read_points
 from tamiz.graphs.edge_graph import EdgeGraph
 from tamiz.graphs.radius import within_radius
 from tamiz.graphs.search.choice import chosen_exact
-from tamiz.graphs.spanning import longest_edge
+from tamiz.graphs.spanning.tree import longest_edge
 from tamiz.graphs.weights import Weight
 
 

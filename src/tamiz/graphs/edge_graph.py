@@ -18,7 +18,7 @@ from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.reading import Reading
 from tamiz.graphs.search.base import Index
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.spanning import connecting_edges
+from tamiz.graphs.spanning.tree import connecting_edges
 from tamiz.graphs.variation import Variation, rowwise, total_variation
 from tamiz.graphs.weights import Weight
 from tamiz.kernels.variation import edge_variation, sparse_edge_variation

@@ -17,6 +17,7 @@ _GAIN = 10.0
 _VAGUE = 0.3
 # Place of the Ritz value that the polynomials are cut at, once the spectrum shows.
 _BEYOND = 12
+_FURTHEST = 3.0
 _LEAST, _MOST = 3, 2000
 _LEAST_GROWTH = 1e-9
 _LANCZOS_STEPS = 8
@@ -62,7 +63,7 @@ class Chebyshev:
             cut = largest
         else:
             place = max(_BEYOND, 3 * len(ritz.values) // 2) - len(ritz.values)
-            cut = float(ritz.others[:place].max(initial=largest))
+            cut = min(float(ritz.others[:place].max(initial=largest)), _FURTHEST * largest)
         cut = min(max(cut, 1.05 * lowest), (lowest + self.top) / 2)
         growth = math.acosh(1 + 2 * (cut - lowest) / (self.top - cut))
         return cut, max(_LEAST, math.ceil(math.acosh(_GAIN) / max(growth, _LEAST_GROWTH)))

@@ -63,7 +63,9 @@ class Multigrid:
             restriction = sparse.csr_array(prolongation.T)
             coarse = sparse.csr_matrix(restriction @ (matrix @ prolongation))
             n_entries += coarse.nnz
-            self.useful = n_entries <= _MOST_ENTRIES * pencil.n_entries and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
+            self.useful = (
+                n_entries <= _MOST_ENTRIES * pencil.n_entries and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
+            )
             if not self.useful:
                 return
             diagonal = matrix.diagonal()[:, None]

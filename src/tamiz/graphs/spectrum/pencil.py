@@ -12,8 +12,6 @@ from tamiz.graphs.laplacian import Laplacian
 from tamiz.kernels.sparse import remove_null
 from tamiz.statistics.base import Floats
 
-_EPSILON = float(np.finfo(np.float64).eps)
-
 
 class Pencil:
     """L y = lambda B y as M u = lambda u, with u = B^1/2 y and M = B^-1/2 L B^-1/2, next to its known null vectors.
@@ -35,6 +33,8 @@ class Pencil:
         Eigenvalues that are not known to be 0.
     root, inverse_root : ndarray of shape (n,)
         B^1/2 and B^-1/2, 0 where B is 0.
+    bound, rounding : float
+        A number that no eigenvalue exceeds, and what residual rounding may leave at any.
     null : ndarray of shape (n,)
         The entries of all null vectors, unit vectors whose supports are the components.
     lengths : ndarray of shape (n_null,)
@@ -57,9 +57,9 @@ class Pencil:
         entries = np.where(self.root > 0, self.root, 1.0)
         self.lengths = np.sqrt(np.bincount(self.labels, entries**2, minlength=self.n_null))
         self.null = entries / self.lengths[self.labels]
-        # The diagonal of M, and by Gershgorin a bound of the spectrum.
-        self._diagonal = laplacian.degrees * self._inverse
-        self.bound = 2.0 * float(self._diagonal.max(initial=0.0))
+        # By Gershgorin no eigenvalue exceeds twice the largest entry of the diagonal.
+        self.bound = 2.0 * float((laplacian.degrees * self._inverse).max(initial=0.0))
+        self.rounding = 16 * float(np.finfo(np.float64).eps) * self.bound
         self._panels: dict[tuple[int, int], Floats] = {}
 
     def matrix(self) -> sparse.csr_array:
@@ -100,7 +100,3 @@ class Pencil:
     def project(self, X: Floats) -> None:
         """Take from the columns of X, in place, what they have along the null vectors."""
         remove_null(self.labels, self.null, X, np.empty((self.n_null, X.shape[1])))
-
-    def rounding(self, X: Floats) -> Floats:
-        """Return for each column the length of a product's rounding errors."""
-        return 32 * _EPSILON * np.sqrt(np.einsum("ij,ij,i->j", X, X, self._diagonal**2))

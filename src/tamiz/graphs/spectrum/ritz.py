@@ -47,14 +47,13 @@ class Ritz:
         own = values[: X.shape[1]]
         rest = X * own
         np.subtract(products, rest, out=rest)
-        rounding = pencil.rounding(X)
         return cls(
             own,
             np.sqrt(np.einsum("ij,ij->j", rest, rest)),
             X,
             products,
-            tol * own + rounding,
-            _TIED * tol * own + rounding,
+            tol * own + pencil.rounding,
+            _TIED * tol * own + pencil.rounding,
             values[X.shape[1] :],
         )
 

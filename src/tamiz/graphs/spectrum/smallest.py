@@ -139,7 +139,7 @@ def _rest(pencil: Pencil, laplacian: Laplacian, ritz: Ritz, tol: float, out: Flo
             values[equal] = values[equal].mean()
     X, products, values = X[:, :wanted], products[:, :wanted], values[:wanted]
     rest = products - X * values
-    _complain(np.linalg.norm(rest, axis=0), values, tol, pencil.rounding(X))
+    _complain(np.linalg.norm(rest, axis=0), values, tol, pencil.rounding)
     if laplacian.kind == "random_walk":
         np.multiply(X, pencil.inverse_root[:, None], out=out)
         rest *= pencil.root[:, None]
@@ -149,7 +149,7 @@ def _rest(pencil: Pencil, laplacian: Laplacian, ritz: Ritz, tol: float, out: Flo
     return values, np.linalg.norm(rest, axis=0)
 
 
-def _complain(residuals: Floats, values: Floats, tol: float, rounding: Floats) -> None:
+def _complain(residuals: Floats, values: Floats, tol: float, rounding: float) -> None:
     over = np.flatnonzero(residuals > tol * values + rounding)
     if len(over):
         worst = over[np.argmax(residuals[over] / values[over])]

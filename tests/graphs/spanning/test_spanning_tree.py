@@ -8,16 +8,17 @@ from scipy.spatial.distance import cdist
 
 from tamiz import parallel, progress
 from tamiz.exceptions import DataError
-from tamiz.graphs import balls, outside, spanning
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.points import Rows
 from tamiz.graphs.search.base import Index
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.spanning import connecting_edges, longest_edge, spanning_tree
+from tamiz.graphs.spanning import balls, outside
+from tamiz.graphs.spanning import tree as spanning
+from tamiz.graphs.spanning.tree import connecting_edges, longest_edge, spanning_tree
 from tamiz.kernels.nearest import measure
 
-from ..reference.spanning import spanning_edges
+from ...reference.spanning import spanning_edges
 
 KINDS = [
     "gaussian",

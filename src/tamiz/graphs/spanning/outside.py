@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.balls import CHUNK, ROOM, Balls, Chunk
 from tamiz.graphs.points import Points
+from tamiz.graphs.spanning.balls import CHUNK, ROOM, Balls, Chunk
 from tamiz.kernels.spanning import nearest_by_component
 from tamiz.statistics.base import Floats
 

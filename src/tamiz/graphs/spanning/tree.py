@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from tamiz import progress
 from tamiz.exceptions import DataError
-from tamiz.graphs.outside import Outside, outside_search
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import Index
 from tamiz.graphs.search.choice import chosen_exact
 from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.graphs.spanning.outside import Outside, outside_search
 from tamiz.kernels.spanning import join, shortest_edges, undecided
 from tamiz.statistics.base import Floats
 

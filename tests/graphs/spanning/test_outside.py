@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from tamiz.graphs import balls, outside
-from tamiz.graphs.outside import outside_search
 from tamiz.graphs.points import Rows
+from tamiz.graphs.spanning import balls, outside
+from tamiz.graphs.spanning.outside import outside_search
 
 
 class OnlyDistances(Rows):
