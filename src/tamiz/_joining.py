@@ -21,7 +21,7 @@ from tamiz.warn import tell
 Part = TypeVar("Part", bound=BaseEstimator)
 Rows = NDArray[np.intp]
 
-# Rows that are joined where nobody said how: their neighbours and ten eigenvectors take some 15 seconds on two cores.
+# Rows that are joined where nobody said how: their neighbours and ten eigenvectors take 6 to 30 seconds on two cores.
 _MOST_JOINED = 100_000
 
 
