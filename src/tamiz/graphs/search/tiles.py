@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ class Tiles:
         self.blocks = parallel.spans(n_padded, size)
         self._room = ROWS * size
         self._rooms: list[Singles] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: rooms are lent anew."""
+        return {**vars(self), "_rooms": []}
 
     @contextmanager
     def _borrowed(self) -> Iterator[Singles]:
