@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from tamiz import parallel
 from tamiz.graphs.components import Components
-from tamiz.kernels.sparse import label_components, step_1, step_4, step_8
+from tamiz.kernels.sparse import reorder, step_1, step_4, step_8, visit
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice
 
@@ -27,19 +27,34 @@ class Differences:
 
     Parameters
     ----------
-    adjacency : csr_array
-        Symmetric.
+    indptr, indices, weights : ndarray
+        A symmetric matrix in CSR form.
     """
 
-    def __init__(self, adjacency: sparse.csr_array) -> None:
-        self.indptr = np.ascontiguousarray(adjacency.indptr, dtype=np.int64)
-        self.indices = np.ascontiguousarray(adjacency.indices, dtype=np.int32)
-        self.weights = np.ascontiguousarray(adjacency.data, dtype=np.float64)
+    def __init__(self, indptr: NDArray[np.integer], indices: NDArray[np.integer], weights: Floats) -> None:
+        self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+        self.indices = np.ascontiguousarray(indices, dtype=np.int32)
+        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         n = len(self.indptr) - 1
         work = self.indptr + np.arange(n + 1)
         cuts = np.searchsorted(work, np.arange(_PIECE, work[-1], _PIECE))
         bounds = np.unique(np.concatenate([[0], cuts, [n]]))
         self._spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+    def visited(self) -> tuple[Components, NDArray[np.int32]]:
+        """Return the components and the rows as a walk meets them, those of a component together."""
+        n = len(self.indptr) - 1
+        labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        n_components = visit(self.indptr, self.indices, labels, order)
+        return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order
+
+    def reordered(self, order: NDArray[np.int32]) -> Differences:
+        """Return the same with the rows in another order."""
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order), dtype=np.int32)
+        indptr, indices, weights = np.empty_like(self.indptr), np.empty_like(self.indices), np.empty_like(self.weights)
+        reorder(self.indptr, self.indices, self.weights, order, position, indptr, indices, weights)
+        return Differences(indptr, indices, weights)
 
     def step(self, left: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
         """Fill out with a (left L x - c x) - b out, for x and out as wide as a panel."""
@@ -119,9 +134,9 @@ class Laplacian(LinearOperator):
         self.kind = check_choice("kind", kind, KINDS)
         self.adjacency = adjacency
         self.degrees: Floats = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
-        self.differences = Differences(adjacency)
+        self.differences = Differences(adjacency.indptr, adjacency.indices, adjacency.data)
         super().__init__(np.dtype(np.float64), adjacency.shape)
-        self.components = self._components() if components is None else components
+        self.components = self.differences.visited()[0] if components is None else components
         ones = np.ones(adjacency.shape[0])
         with np.errstate(divide="ignore"):
             inverse = np.where(self.degrees > 0, 1.0 / self.degrees, 0.0)
@@ -131,11 +146,6 @@ class Laplacian(LinearOperator):
             "symmetric": (np.sqrt(inverse), np.sqrt(inverse)),
             "random_walk": (inverse, ones),
         }[self.kind]
-
-    def _components(self) -> Components:
-        labels = np.empty(self.shape[0], dtype=np.int32)
-        n_components = label_components(self.differences.indptr, self.differences.indices, labels)
-        return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64))
 
     def _matmat(self, X: NDArray[Any]) -> Floats:
         return self.differences.product(self._left, X * self._right[:, None])

@@ -147,13 +147,18 @@ def remove_null(labels, null, x, sums):
             x[i, k] -= null[i] * sums[labels[i], k]
 
 
-@jit(int64(ro(int64), ro(int32), rw(int32)))
-def label_components(indptr, indices, labels):
-    """Fill labels with the component of every row of a symmetric matrix, numbered by their first rows; return how many."""
+@jit(int64(ro(int64), ro(int32), rw(int32), rw(int32)))
+def visit(indptr, indices, labels, order):
+    """Fill labels with the component of every row of a symmetric matrix, order with the rows as a walk meets them; return how many.
+
+    Components are numbered by their first rows, one after the other. The walk goes deeper first: rows near each other in the graph
+    are near in the order.
+    """
     n = labels.shape[0]
     waiting = np.empty(n, dtype=np.int32)
     labels[:] = -1
     n_components = 0
+    n_met = 0
     for first in range(n):
         if labels[first] >= 0:
             continue
@@ -163,6 +168,8 @@ def label_components(indptr, indices, labels):
         while n_waiting > 0:
             n_waiting -= 1
             i = waiting[n_waiting]
+            order[n_met] = i
+            n_met += 1
             for e in range(uint64(indptr[i]), uint64(indptr[i + 1])):
                 j = uint64(indices[e])
                 if labels[j] < 0:
@@ -171,3 +178,17 @@ def label_components(indptr, indices, labels):
                     n_waiting += 1
         n_components += 1
     return n_components
+
+
+@jit(void(ro(int64), ro(int32), ro(float64), ro(int32), ro(int32), rw(int64), rw(int32), rw(float64)))
+def reorder(indptr, indices, weights, order, position, out_indptr, out_indices, out_weights):
+    """Fill out with the matrix whose row k is row order[k], and whose columns likewise; position is the inverse of order."""
+    filled = 0
+    out_indptr[0] = 0
+    for k in range(order.shape[0]):
+        i = order[k]
+        for e in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+            out_indices[filled] = position[uint64(indices[e])]
+            out_weights[filled] = weights[e]
+            filled += 1
+        out_indptr[k + 1] = filled

@@ -12,7 +12,7 @@ from tamiz.random import generator
 from tamiz.statistics.base import Floats
 
 # How much larger the polynomial is at the lowest value than above the cut: with more, few directions crowd out the others.
-_GAIN = 10.0
+GAIN = 20.0
 # Share of the block's largest value up to which its residual tells where the spectrum lies.
 _VAGUE = 0.3
 # Place of the Ritz value that the polynomials are cut at, once the spectrum shows.
@@ -66,7 +66,7 @@ class Chebyshev:
             cut = min(float(ritz.others[:place].max(initial=largest)), _FURTHEST * largest)
         cut = min(max(cut, 1.05 * lowest), (lowest + self.top) / 2)
         growth = math.acosh(1 + 2 * (cut - lowest) / (self.top - cut))
-        return cut, max(_LEAST, math.ceil(math.acosh(_GAIN) / max(growth, _LEAST_GROWTH)))
+        return cut, max(_LEAST, math.ceil(math.acosh(GAIN) / max(growth, _LEAST_GROWTH)))
 
     def directions(self, ritz: Ritz) -> Floats:
         """Return p(M) X for the vectors that have not converged."""

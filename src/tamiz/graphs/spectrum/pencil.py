@@ -12,6 +12,10 @@ from tamiz.graphs.laplacian import Laplacian
 from tamiz.kernels.sparse import remove_null
 from tamiz.statistics.base import Floats
 
+# With more rows than this a panel leaves the cache of a core: products are up to twice as fast when rows that are near in the graph
+# are near in memory.
+_CACHED_ROWS = 32768
+
 
 class Pencil:
     """L y = lambda B y as M u = lambda u, with u = B^1/2 y and M = B^-1/2 L B^-1/2, next to its known null vectors.
@@ -27,6 +31,8 @@ class Pencil:
     ----------
     n : int
         Rows.
+    rows : ndarray of shape (n,), int32
+        The rows of the graph in the order that all arrays here have.
     n_entries : int
         Numbers of the graph that a product reads.
     n_nonnull : int
@@ -42,15 +48,17 @@ class Pencil:
     """
 
     def __init__(self, laplacian: Laplacian) -> None:
-        self._laplacian = laplacian
         self.n = laplacian.shape[0]
-        self.differences = laplacian.differences
-        self.n_entries = len(self.differences.indices)
-        self.labels = laplacian.components.labels
         self.n_null = len(laplacian.components)
         self.n_nonnull = self.n - self.n_null
-        plain = laplacian.kind == "unnormalized"
-        self.root = np.ones(self.n) if plain else np.sqrt(laplacian.degrees)
+        self.differences, self.rows = laplacian.differences, np.arange(self.n, dtype=np.int32)
+        if self.n > _CACHED_ROWS:
+            _, self.rows = laplacian.differences.visited()
+            self.differences = laplacian.differences.reordered(self.rows)
+        self.n_entries = len(self.differences.indices)
+        self.labels = laplacian.components.labels[self.rows]
+        self._degrees = laplacian.degrees[self.rows]
+        self.root = np.ones(self.n) if laplacian.kind == "unnormalized" else np.sqrt(self._degrees)
         with np.errstate(divide="ignore"):
             self.inverse_root = np.where(self.root > 0, 1.0 / self.root, 0.0)
         self._inverse = self.inverse_root**2
@@ -58,13 +66,17 @@ class Pencil:
         self.lengths = np.sqrt(np.bincount(self.labels, entries**2, minlength=self.n_null))
         self.null = entries / self.lengths[self.labels]
         # By Gershgorin no eigenvalue exceeds twice the largest entry of the diagonal.
-        self.bound = 2.0 * float((laplacian.degrees * self._inverse).max(initial=0.0))
+        self.bound = 2.0 * float((self._degrees * self._inverse).max(initial=0.0))
         self.rounding = 16 * float(np.finfo(np.float64).eps) * self.bound
         self._panels: dict[tuple[int, int], Floats] = {}
 
     def matrix(self) -> sparse.csr_array:
         """Return L = D - S, written out."""
-        return sparse.csr_array(sparse.diags_array(self._laplacian.degrees) - self._laplacian.adjacency)
+        graph = self.differences
+        weights = sparse.csr_array(
+            (graph.weights, graph.indices, graph.indptr.astype(np.int32)), shape=(self.n, self.n)
+        )
+        return sparse.csr_array(sparse.diags_array(self._degrees) - weights)
 
     def scratch(self, width: int, number: int) -> Floats:
         """Return memory for a panel that is used again and again; numbers from 1 on are the caller's."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tamiz.graphs.spectrum.chebyshev import Chebyshev
+from tamiz.graphs.spectrum.chebyshev import GAIN, Chebyshev
 from tamiz.graphs.spectrum.inverse import Inverse
 from tamiz.graphs.spectrum.multigrid import Multigrid
 from tamiz.graphs.spectrum.pencil import Pencil
@@ -35,6 +35,8 @@ _MULTIGRID_ROUNDS = 20
 _TRIAL = 8
 _SETTLING = 3
 _BYTES_A_SHARE = 12
+# An order is looked for when that takes this much less than what is left to do.
+_WORTH = 3
 
 
 class Way(Protocol):
@@ -91,9 +93,9 @@ class Policy:
 
     def _reconsider(self, ritz: Ritz) -> None:
         left = self._left(ritz)
-        if math.isinf(self._work) and left > max(2 * _ORDERED_ENTRY * self._pencil.n_entries, 4 * self._refused):
+        if math.isinf(self._work) and left > max(_WORTH * _ORDERED_ENTRY * self._pencil.n_entries, 4 * self._refused):
             self._look(left)
-        elimination, multigrid = self._elimination_seconds(), self._multigrid_seconds(len(ritz.values))
+        elimination, multigrid = self._elimination_seconds(), self._multigrid_seconds(len(ritz.active))
         if left > elimination and elimination <= multigrid:
             self._way = Inverse(self._pencil, self._order)
         elif left > multigrid:
@@ -130,10 +132,11 @@ class Policy:
         return _ROUND + max(block, 4) / 4 * _ROUND_ROW * self._pencil.n + 2 * self._product_seconds(block)
 
     def _left(self, ritz: Ritz) -> float:
-        """Return at least how many seconds polynomials take from here: a round gains a digit."""
+        """Return at least how many seconds polynomials take from here: a round makes the residuals as much smaller as it can."""
         _, degree = self._chebyshev.plan(ritz)
-        block = len(ritz.values)
-        return ritz.excess(self._wanted) * (self._round_seconds(block) + degree * self._product_seconds(block))
+        block = len(ritz.active)
+        rounds = ritz.excess(self._wanted) / math.log10(GAIN)
+        return rounds * (self._round_seconds(block) + degree * self._product_seconds(block))
 
     def _shares(self, work: float) -> float:
         """Return at most how many entries a factor has."""

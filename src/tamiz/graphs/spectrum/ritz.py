@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from tamiz.graphs.spectrum.pencil import Pencil
 from tamiz.statistics.base import Floats
 
+# Pairs that are worked on at a time: with more, the lowest have converged before the others needed it.
+_STEP = 16
 # Pairs are worked on until they are this far below target, for the sake of those above them.
 _BELOW = 0.3
 # Values closer than this share of the tolerance are one eigenvalue: vectors turned into each other keep their residuals.
@@ -64,10 +66,10 @@ class Ritz:
 
     @property
     def active(self) -> NDArray[np.intp]:
-        """The open pairs, and as many of the highest others as fill the registers."""
-        closed = np.flatnonzero(~self.open)
-        filling = closed[len(closed) - min(-int(self.open.sum()) % 4, len(closed)) :]
-        return np.sort(np.concatenate([np.flatnonzero(self.open), filling]))
+        """The lowest open pairs, as many as are worked on at a time, and as many of the highest others as fill the registers."""
+        lowest = np.flatnonzero(self.open)[:_STEP]
+        closed = np.setdiff1d(np.arange(len(self.values)), lowest)
+        return np.sort(np.concatenate([lowest, closed[len(closed) - min(-len(lowest) % 4, len(closed)) :]]))
 
     def excess(self, wanted: int) -> float:
         """Return the digits by which the residuals of the wanted pairs are over target."""

@@ -118,11 +118,11 @@ def _null(pencil: Pencil, laplacian: Laplacian, out: Floats) -> Floats:
     """Fill out with null vectors, one a component, and return their residuals."""
     number = out.shape[1]
     entries = pencil.null if laplacian.kind != "random_walk" else 1.0 / pencil.lengths[pencil.labels]
-    rows = np.flatnonzero(pencil.labels < number)
-    out[rows, pencil.labels[rows]] = entries[rows]
+    some = np.flatnonzero(pencil.labels < number)
+    out[pencil.rows[some], pencil.labels[some]] = entries[some]
     # No edge leads from one support to another: one product serves them all.
     scale = pencil.inverse_root if laplacian.kind == "symmetric" else np.ones(pencil.n)
-    product = laplacian.differences.product(scale, (entries * scale)[:, None])[:, 0]
+    product = pencil.differences.product(scale, (entries * scale)[:, None])[:, 0]
     return np.sqrt(np.bincount(pencil.labels, product**2, minlength=number)[:number])
 
 
@@ -130,7 +130,7 @@ def _rest(pencil: Pencil, laplacian: Laplacian, ritz: Ritz, tol: float, out: Flo
     """Fill out with the vectors beside the null ones, in canonical form, and return their values and residuals."""
     wanted = out.shape[1]
     end, _ = ritz.last_equal(wanted)
-    X, products = ritz.vectors[:, :end].copy(), ritz.products[:, :end].copy()
+    X, products, root = (_placed(pencil, a) for a in (ritz.vectors[:, :end], ritz.products[:, :end], pencil.root))
     values = np.einsum("ij,ij->j", X, products)
     for equal in multiplets(values, ritz.ties[:end]):
         if equal.stop - equal.start > 1:
@@ -141,12 +141,19 @@ def _rest(pencil: Pencil, laplacian: Laplacian, ritz: Ritz, tol: float, out: Flo
     rest = products - X * values
     _complain(np.linalg.norm(rest, axis=0), values, tol, pencil.rounding)
     if laplacian.kind == "random_walk":
-        np.multiply(X, pencil.inverse_root[:, None], out=out)
-        rest *= pencil.root[:, None]
+        np.divide(X, root[:, None], out=out, where=root[:, None] > 0)
+        rest *= root[:, None]
     else:
         out[:] = X
     out *= signs(out)
     return values, np.linalg.norm(rest, axis=0)
+
+
+def _placed(pencil: Pencil, values: Floats) -> Floats:
+    """Return values in the order of the graph's rows."""
+    out = np.empty(values.shape)
+    out[pencil.rows] = values
+    return out
 
 
 def _complain(residuals: Floats, values: Floats, tol: float, rounding: float) -> None:

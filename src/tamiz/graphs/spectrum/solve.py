@@ -31,7 +31,7 @@ def lowest(pencil: Pencil, wanted: int, tol: float) -> tuple[Ritz, str]:
     """
     if pencil.n <= _DENSE_ROWS or _DENSE_SHARE * wanted > pencil.n_nonnull:
         return _dense(pencil, wanted, tol), "the whole matrix"
-    block = min(4 if wanted < 4 else -(-(wanted + 1) // 8) * 8, pencil.n_nonnull)
+    block = min(-(-(wanted + 1) // 4) * 4, pencil.n_nonnull)
     keep, room = max(16, 2 * block), max(32, 4 * block)
     check_memory(
         8.0 * pencil.n * (room + 6 * block + 24),
