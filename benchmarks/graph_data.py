@@ -1,6 +1,7 @@
 """Rows to join and graphs to decompose, for the benchmarks of the neighbour graph."""
 
 import gzip
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,10 @@ DIGITS = SHARED / "mnist-t10k-images-idx3-ubyte.gz"
 COIL = SHARED / "COIL20.mat"
 
 needs_digits = pytest.mark.skipif(not DIGITS.exists(), reason=f"no {DIGITS.name} beside the project, in shared/data")
+needs_shared = pytest.mark.skipif(
+    not (DIGITS.exists() and COIL.exists()),
+    reason=f"no {DIGITS.name} and {COIL.name} beside the project, in shared/data",
+)
 SHIFTS = ((0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (1, 1))
 
 
@@ -39,15 +44,18 @@ def roll(n: int) -> np.ndarray:
     return make_swiss_roll(n, random_state=0)[0]
 
 
+@cache
 def graph(name: str) -> sparse.csr_array:
     """A connected graph by name."""
     return GRAPHS[name]()
 
 
 def near(X: np.ndarray) -> sparse.csr_array:
+    from tamiz.exceptions import TamizWarning
     from tamiz.graphs import KNearest
 
-    return KNearest(15).build(X).connected().adjacency
+    with warnings.catch_warnings(category=TamizWarning, action="ignore"):
+        return KNearest(15).build(X).connected().adjacency
 
 
 def path(n: int) -> sparse.csr_array:

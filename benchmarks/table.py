@@ -43,8 +43,14 @@ def label(run: dict[str, Any]) -> str:
     info = run["extra_info"]
     name = "" if info["system"] == "tamiz" else f"{info['system']}, "
     notes = [info["form"]] if "form" in info else []
+    if not info.get("ended", True):
+        notes.append("not ended")
     if "cold_seconds" in info:
         notes.append(f"cold {duration(info['cold_seconds'])}")
+    if "recall" in info:
+        notes.append(f"recall {info['recall']:.4f}")
+    if "residual" in info:
+        notes.append(f"residual {info['residual']:.0e}")
     if "n_selected" in info:
         notes.append(f"{info['n_selected']} columns kept")
     return f"{name}{duration(seconds(run))}" + (f" ({'; '.join(notes)})" if notes else "")

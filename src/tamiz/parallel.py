@@ -8,12 +8,14 @@ pool. A block that itself calls `map_blocks` runs its part alone, so pools never
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
@@ -58,6 +60,8 @@ class _BlasLimit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
+        self._libraries: ThreadpoolController | None = None
+        self._n_modules = 0
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -65,7 +69,7 @@ class _BlasLimit:
             self._holders += 1
             if self._holders == 1:
                 self._claim()
-                self._limit = ThreadpoolController().limit(limits=1)
+                self._limit = self._controller().limit(limits=1)
         try:
             yield
         finally:
@@ -75,6 +79,12 @@ class _BlasLimit:
                     self._claim()
                     self._limit.restore_original_limits()
                     self._claim()
+
+    def _controller(self) -> ThreadpoolController:
+        """Return what sets the threads of the loaded libraries. To look for them takes milliseconds, and they come with modules."""
+        if self._libraries is None or self._n_modules != len(sys.modules):
+            self._libraries, self._n_modules = ThreadpoolController(), len(sys.modules)
+        return self._libraries
 
     @staticmethod
     def _claim() -> None:
@@ -106,10 +116,14 @@ def session(n_jobs: int | None = None) -> Iterator[None]:
 def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
     """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
 
-    At most two items a thread are under way, so a long iterable of large blocks is never held whole.
+    At most two items a thread are under way, so a long iterable of large blocks is never held whole. An only item is done at once,
+    in the thread that asks: a wait for another would take longer than small work itself.
     """
     opened = _pool.get()
-    if opened is None or opened[1] == 1:
+    coming = iter(items)
+    first = list(islice(coming, 2))
+    items = chain(first, coming)
+    if opened is None or opened[1] == 1 or len(first) < 2:
         yield from map(function, items)
         return
     pool, threads = opened

@@ -1,9 +1,9 @@
-"""Elimination of the rows of a graph's Laplacian, without a subtraction.
+"""Elimination of the rows of a graph's Laplacian L and a ground G, a diagonal matrix, without a subtraction.
 
-Eliminating a row joins its neighbours by new edges: what remains is a Laplacian again. Its factors are therefore sums, products
-and quotients of positive numbers, and right to the last digits for weights of any spread. L = F D F' with F = 1 - C, where
-column k of C holds the shares in which row k is given to later rows. The last row of every component has nothing left:
-its 1 / D is taken as 0, which fixes the solution at 0 there.
+Eliminating a row joins its neighbours, and the ground, by new edges: what remains is such a matrix again. Its factors are
+therefore sums, products and quotients of positive numbers, and right to the last digits for weights of any spread.
+L + G = F D F' with F = 1 - C, where column k of C holds the shares in which row k is given to later rows. A row that has neither
+edges nor a ground keeps 1 / D = 0.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ def place_shares(indptr, indices, order, position, parent, starts, rows):
 
 @jit(
     void(
-        ro(int64), ro(int32), ro(float64), ro(int32), ro(int32), ro(int64), ro(int32), rw(float64), rw(float64),
+        ro(int64), ro(int32), ro(float64), rw(float64), ro(int32), ro(int32),
+        ro(int64), ro(int32), rw(float64), rw(float64),
     ),
     sums=True,
 )  # fmt: skip
-def eliminate(indptr, indices, weights, order, position, starts, rows, shares, inverse):
-    """Fill shares with the values of C, in the places of `rows`, and inverse with 1 / D."""
+def eliminate(indptr, indices, weights, ground, order, position, starts, rows, shares, inverse):
+    """Fill shares with the values of C, in the places of `rows`, and inverse with 1 / D; ground is in `order`, and used up."""
     n = order.shape[0]
     edge = np.zeros(n)
     # The columns whose next entry is in a row, as linked lists.
@@ -83,13 +84,14 @@ def eliminate(indptr, indices, weights, order, position, starts, rows, shares, i
                 following[j] = first[rows[at + 1]]
                 first[rows[at + 1]] = j
             j = after
-        total = 0.0
+        total = ground[k]
         for p in range(starts[k], starts[k + 1]):
             total += edge[rows[p]]
         pivot[k] = total
         inverse[k] = 1.0 / total if total > 0.0 else 0.0
         for p in range(starts[k], starts[k + 1]):
             shares[p] = edge[rows[p]] * inverse[k]
+            ground[rows[p]] += shares[p] * ground[k]
             edge[rows[p]] = 0.0
         if starts[k] < starts[k + 1]:
             following[k] = first[rows[starts[k]]]
@@ -98,7 +100,7 @@ def eliminate(indptr, indices, weights, order, position, starts, rows, shares, i
 
 @jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)), sums=True)
 def substitute(starts, rows, shares, inverse, x):
-    """Solve L x = x in place, for four columns in the order of elimination, each of sum 0 over every component."""
+    """Solve (L + G) x = x in place, for four columns in the order of elimination."""
     n = inverse.shape[0]
     for k in range(uint64(n)):
         x_0, x_1, x_2, x_3 = x[k, 0], x[k, 1], x[k, 2], x[k, 3]

@@ -10,11 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.sources.kinds import level_text, number_column, refuse_infinite
+from tamiz.sources.kinds import LARGEST_NUMBER, level_text, number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.table import Roles, TableSource, build
+
+# Values of one piece of work.
+_PIECE_VALUES = 2**18
 
 
 def is_frame(data: Any) -> bool:
@@ -148,9 +152,11 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
     columns: list[Column] = []
+    sound = _sound(numbers)
     for j, name in enumerate(names):
-        column = numbers[:, j]
-        n_missing = refuse_infinite(column, name, lambda at: f"row {int(frame.row_numbers[at])}")
+        column, n_missing = numbers[:, j], 0
+        if not sound[j]:
+            n_missing = refuse_infinite(column, name, lambda at: f"row {int(frame.row_numbers[at])}")
         columns.append(number_column(name, "numeric", column, n_missing, guessed=False))
     told = frame.schema
     schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
@@ -158,6 +164,14 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
     return TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
+
+
+def _sound(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which columns have neither gaps nor infinities: read by rows, as they mostly lie in memory."""
+    spans = parallel.spans(len(numbers), max(1, _PIECE_VALUES // numbers.shape[1]))
+    # A gap is larger than everything to max, and no larger than anything afterwards.
+    largest = list(parallel.map_blocks(lambda span: np.abs(numbers[slice(*span)]).max(axis=0), spans))
+    return np.asarray(np.max(largest, axis=0) <= LARGEST_NUMBER)
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:

@@ -13,19 +13,26 @@ from tamiz.statistics.base import Floats
 
 # Entries of the factor a row, below which a solution costs less than what a round does beside it.
 _CHEAP = 30
+# The shift, as a share of the largest value looked for. Without it a value that is 0 to rounding, as of clusters that are all but
+# apart, would be all that is left of a solution.
+_SHIFT = 1e-9
+# Two solutions after each other need values that are no further apart.
+_SPREAD = 1e-3
 
 
 class Inverse:
-    """M^-1 beside the null vectors, from an elimination of the graph's rows in an order that keeps it sparse.
+    """(M + s)^-1 for a small shift s, from an elimination of the graph's rows in an order that keeps it sparse.
 
     Parameters
     ----------
     pencil : Pencil
     order : ndarray of shape (n,), int32
         The rows in the order of their elimination.
+    largest : float
+        About the largest value looked for.
     """
 
-    def __init__(self, pencil: Pencil, order: NDArray[np.int32]) -> None:
+    def __init__(self, pencil: Pencil, order: NDArray[np.int32], largest: float) -> None:
         self._pencil = pencil
         graph = pencil.differences
         n = pencil.n
@@ -38,8 +45,9 @@ class Inverse:
         self._rows = np.empty(self._starts[-1], dtype=np.int32)
         place_shares(graph.indptr, graph.indices, order, position, parent, self._starts, self._rows)
         self._shares, self._inverse = np.empty(self._starts[-1]), np.empty(n)
+        ground = max(_SHIFT * largest, pencil.rounding) * pencil.root[order] ** 2
         eliminate(
-            graph.indptr, graph.indices, graph.weights, order, position,
+            graph.indptr, graph.indices, graph.weights, ground, order, position,
             self._starts, self._rows, self._shares, self._inverse,
         )  # fmt: skip
 
@@ -49,9 +57,9 @@ class Inverse:
         return f"inverse iteration by elimination, {len(self._rows):,} entries"
 
     def directions(self, ritz: Ritz) -> Floats:
-        """Return M^-1 X, or M^-2 X where that costs little more, for the vectors that have not converged."""
+        """Return the solution for the vectors that have not converged, or the solution for that where it costs little more."""
         X = self._solved(np.take(ritz.vectors, ritz.active, axis=1))
-        if len(self._rows) <= _CHEAP * self._pencil.n:
+        if len(self._rows) <= _CHEAP * self._pencil.n and ritz.values[0] > _SPREAD * ritz.values[-1]:
             self._pencil.project(X)
             X = self._solved(X)
         return X

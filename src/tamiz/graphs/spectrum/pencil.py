@@ -67,7 +67,7 @@ class Pencil:
         self.null = entries / self.lengths[self.labels]
         # By Gershgorin no eigenvalue exceeds twice the largest entry of the diagonal.
         self.bound = 2.0 * float((self._degrees * self._inverse).max(initial=0.0))
-        self.rounding = 16 * float(np.finfo(np.float64).eps) * self.bound
+        self.rounding = 64 * float(np.finfo(np.float64).eps) * self.bound
         self._panels: dict[tuple[int, int], Floats] = {}
 
     def matrix(self) -> sparse.csr_array:

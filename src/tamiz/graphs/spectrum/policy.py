@@ -97,7 +97,7 @@ class Policy:
             self._look(left)
         elimination, multigrid = self._elimination_seconds(), self._multigrid_seconds(len(ritz.active))
         if left > elimination and elimination <= multigrid:
-            self._way = Inverse(self._pencil, self._order)
+            self._way = Inverse(self._pencil, self._order, float(ritz.values[-1]))
         elif left > multigrid:
             self._multigrid = Multigrid(self._pencil)
             self._hopeless = not self._multigrid.useful
