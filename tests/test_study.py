@@ -28,7 +28,7 @@ from tamiz.statistics.cuts import CutPoints
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
-USUAL = KNearest(15, metric="seuclidean")
+USUAL = KNearest(15, weight=Binary(), metric="seuclidean")
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -169,10 +169,9 @@ def test_without_a_target_columns_are_ranked_by_what_they_hold_and_no_subset_is_
         "entropy",
         "variance",
     ]
-    graph = KNearest(15, metric="seuclidean")
     assert (
         result["ranking"]["scores"]["laplacian_score"]
-        == RankSelector(LaplacianScore(graph=graph)).fit(penguins).scores_.tolist()
+        == RankSelector(LaplacianScore(graph=USUAL)).fit(penguins).scores_.tolist()
     )
     assert result["ranking"]["scores"]["entropy"] == RankSelector(Entropy()).fit(penguins).scores_.tolist()
     assert result["subset"] is None
@@ -317,7 +316,7 @@ def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
     facts = found["graph"]
     counts = np.diff(graph.adjacency.indptr)
     assert (facts["id"], facts["label"]) == ("knn", "Nearest neighbours")
-    assert facts["parameters"] == "n_neighbors=15, metric='seuclidean'"
+    assert facts["parameters"] == "n_neighbors=15, weight=Binary(), metric='seuclidean'"
     assert (facts["n_rows"], facts["n_edges"]) == (344, graph.adjacency.nnz // 2)
     assert facts["components"] == {"n": 2, "sizes": sorted(graph.components.sizes.tolist(), reverse=True)}
     assert facts["joining"] == 1
@@ -329,14 +328,14 @@ def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
     assert facts["degrees"] == {"min": degrees.min(), "median": np.median(degrees), "max": degrees.max()}
     assert (facts["t"], facts["radius"], facts["search"]) == (graph.t, None, graph.search)
     assert facts["recall"] == graph.recall == 1.0
-    assert (facts["unweighted"], facts["by_class"]) == (False, False)
+    assert (facts["unweighted"], facts["by_class"]) == (True, False)
 
 
 def test_the_graph_is_built_once(source, monkeypatch):
     build, built = KNearest._build, []
     monkeypatch.setattr(KNearest, "_build", lambda self, *a, **k: built.append(self) or build(self, *a, **k))
     study(source)
-    assert [repr(builder) for builder in built] == ["KNearest(metric='seuclidean')"]
+    assert [repr(builder) for builder in built] == ["KNearest(metric='seuclidean', weight=Binary())"]
 
 
 def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
@@ -380,8 +379,7 @@ def test_a_part_that_is_given_draws_the_graph_as_it_is():
     with pytest.raises(ValueError, match="The graph falls into 2 components of 40 and 40 rows"):
         study(X, maps=[LaplacianEigenmaps()])
     (drawn,) = study(X, maps=[LaplacianEigenmaps(disconnected="per_component")]).to_dict()["maps"]
-    graph = KNearest(15, metric="seuclidean")
-    expected = LaplacianEigenmaps(graph=graph, disconnected="per_component").fit(X)
+    expected = LaplacianEigenmaps(graph=USUAL, disconnected="per_component").fit(X)
     assert drawn["points"] == expected.embedding_.tolist()
     assert drawn["spectrum"]["values"] == expected.eigenvalues_[0].tolist()
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from tamiz import RankSelector, open_source, study
 from tamiz.criteria import LaplacianScore
-from tamiz.graphs import ConnectedRadius, HeatKernel, KNearest, Radius, SameClass, registry
+from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, KNearest, Radius, SameClass, registry
 
 NAMES = [entry.name.replace("_", "-") for entry in registry.of_kind("builder")]
 FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -44,13 +44,13 @@ def _scores(done: Result) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("options", "graph"),
     [
-        ([], KNearest(15, metric="seuclidean")),
-        (["--graph", "knn"], KNearest(15, metric="seuclidean")),
-        (["--graph", "knn:5"], KNearest(5, metric="seuclidean")),
-        (["--graph", "radius:0.8"], Radius(0.8, metric="seuclidean")),
-        (["--graph", "radius:2"], Radius(2.0, metric="seuclidean")),
-        (["--graph", "connected-radius"], ConnectedRadius(metric="seuclidean")),
-        (["--graph", "connected_radius"], ConnectedRadius(metric="seuclidean")),
+        ([], KNearest(15, weight=Binary(), metric="seuclidean")),
+        (["--graph", "knn"], KNearest(15, weight=Binary(), metric="seuclidean")),
+        (["--graph", "knn:5"], KNearest(5, weight=Binary(), metric="seuclidean")),
+        (["--graph", "radius:0.8"], Radius(0.8, weight=Binary(), metric="seuclidean")),
+        (["--graph", "radius:2"], Radius(2.0, weight=Binary(), metric="seuclidean")),
+        (["--graph", "connected-radius"], ConnectedRadius(weight=Binary(), metric="seuclidean")),
+        (["--graph", "connected_radius"], ConnectedRadius(weight=Binary(), metric="seuclidean")),
         (["--t", "5"], KNearest(15, weight=HeatKernel(5.0), metric="seuclidean")),
         (["--graph", "knn:5", "--t", "inf"], KNearest(5, weight=HeatKernel(np.inf), metric="seuclidean")),
     ],

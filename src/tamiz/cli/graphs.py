@@ -98,7 +98,7 @@ def graph_options(command: Command) -> Command:
                 "width",
                 type=Width(),
                 metavar="T",
-                help="Weigh an edge of length d by exp(-d^2 / T); inf weighs every edge 1. By default T is the mean of d^2.",
+                help="Weigh an edge of length d by exp(-d^2 / T); inf, the default, weighs every edge 1.",
             ),
         ]
     ):
@@ -114,10 +114,12 @@ def make_builder(asked: Asked | None, width: float | None, target: str | None) -
     builder = _made(asked)
     if builder.needs_classes and target is None:
         raise click.UsageError(f"--graph {asked} joins rows of one class: name its column with --target.")
-    settings: dict[str, Any] = {"metric": "seuclidean"} if "metric" in builder.get_params(deep=False) else {}
-    if width is not None:
-        from tamiz.graphs import HeatKernel
+    from tamiz.graphs import Binary, HeatKernel
 
+    settings: dict[str, Any] = {}
+    if "metric" in builder.get_params(deep=False):
+        settings = {"metric": "seuclidean", "weight": Binary()}
+    if width is not None:
         settings["weight"] = HeatKernel(width)
     return builder.set_params(**settings)
 
