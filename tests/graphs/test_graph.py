@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from tests.reference import graphs as plain
 
 from tamiz.exceptions import DataError
 from tamiz.graphs import Graph, KNearest
+from tamiz.reduction import LaplacianEigenmaps
 
 
 def weights(seed, n=40, density=0.2):
@@ -91,3 +93,8 @@ def test_a_graph_tells_what_it_is():
     graph = KNearest(5).build(X)
     _, t = plain.heat_graph(X, 5)
     assert repr(graph) == f"<Graph of 50 rows, {graph.n_edges} edges, t={t:.6g}, recall=1>"
+
+
+def test_clones_share_a_graph():
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0])
+    assert clone(LaplacianEigenmaps(1, graph=graph)).graph is graph

@@ -83,6 +83,10 @@ class Graph(Stored, ABC):
     search: str | None = None
     recall: float | None = None
 
+    def __sklearn_clone__(self) -> Self:
+        """Return the graph itself: nothing changes it, and a clone of what lives on it shares it."""
+        return self
+
     @staticmethod
     def from_edges(
         heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None = None, *, n_samples: int | None = None

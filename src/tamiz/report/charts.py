@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from tamiz.display import palette
 from tamiz.report.text import counted, label, number, percent, rounded
 
 if TYPE_CHECKING:
@@ -25,16 +26,11 @@ _CONFIG = {
     "topojsonURL": "",
 }
 
-# Three of Okabe and Ito's, then each the farthest from those before it to a normal eye and to the three kinds of
-# colour blindness; the marker shapes tell the levels apart a second time.
-_LEVELS_LIGHT = (
-    ["#0072b2", "#e69f00", "#009e73", "#990000", "#ccbbdd", "#663355", "#55dd77", "#cc6622", "#9988ff", "#883333"]
-)  # fmt: skip
+# Each lighter than its like on white.
 _LEVELS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
-_SCALE_LIGHT = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d2c51e"]
 _SCALE_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
 
 
@@ -100,7 +96,7 @@ def themes() -> dict[str, Any]:
         "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b",
     }  # fmt: skip
     return {
-        "light": _theme(light, _LEVELS_LIGHT, _SCALE_LIGHT),
+        "light": _theme(light, palette.LEVELS, palette.SCALE),
         "dark": _theme(dark, _LEVELS_DARK, _SCALE_DARK),
         "shapes": SHAPES,
     }
