@@ -55,7 +55,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When there are fewer rows than groups, or the embedding has too few coordinates or was made in parts.
+        When there are fewer rows than groups, the embedding has too few coordinates or was made in parts, or a graph is given
+        beside it.
 
     Notes
     -----
@@ -113,6 +114,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         n = count_rows(X)
         k = check_integer("n_clusters", self.n_clusters, low=1, high=max(n, 1))
         rng = generator(self.random_state)
+        if self.graph is not None and self.embedding is not None:
+            raise ValueError(
+                "graph and embedding were both given, and the embedding brings its own graph; leave one out."
+            )
         with parallel.session():
             vectors = self._reused(X, k) if self.embedding is not None else self._computed(X, y, k)
             vectors = vectors[self.graph_.first_equal()]

@@ -166,7 +166,7 @@ def eigenmap_grid(
         nearest = index.query(max(numbers))
         for k in numbers:
             edges = undirected(nearest.nearest(k))
-            origin = Origin(index, reading, n_neighbors=k)
+            origin = Origin.of(index, reading, n_neighbors=k)
             _look_for_pieces(EdgeGraph.of(edges, Binary(), origin=origin).components, k, disconnected)
             for width in widths:
                 graph = EdgeGraph.of(edges, HeatKernel(width), origin=origin)

@@ -16,7 +16,7 @@ from tamiz.graphs.edge_graph import EdgeGraph, Edges, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.metrics.names import registry
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import Reading
+from tamiz.graphs.reading import Reading, count_rows
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.kernels.edges import merge, transpose
@@ -92,6 +92,10 @@ class GraphBuilder(BaseEstimator, ABC):
         """Return the graph and how many components it is meant to have: joined by class, rows lie apart on purpose."""
         with parallel.session():
             classes = _classes(X, y, type(self).__name__) if self.needs_classes else None
+            if classes is not None and len(classes.labels) != count_rows(X):
+                raise DataError(
+                    f"X has {count_rows(X):,} rows and y {len(classes.labels):,} values; give one for each row."
+                )
             return self._build(X, classes, fill=fill), 1 if classes is None else len(classes.names)
 
     @abstractmethod
@@ -142,7 +146,7 @@ def undirected(neighbors: Neighbors, *, both: bool = False) -> Edges:
     return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
 
 
-def in_order(neighbors: Neighbors) -> Edges:
+def directed_edges(neighbors: Neighbors) -> Edges:
     """Return the pairs as they are, directed."""
     n = neighbors.n_rows
     return Edges(*_turned(*_turned(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))

@@ -29,8 +29,8 @@ class ClassGraph(Graph):
         self.n_classes = n_classes
         self.weight = weight
         self.n_samples = len(labels)
-        sizes = self._sizes(np.ones(self.n_samples))
-        self.n_edges = int((sizes * (sizes - 1) / 2).sum())
+        self._counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+        self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
 
     @classmethod
     def restored(cls, made_of: dict[str, Any]) -> Self:
@@ -40,9 +40,6 @@ class ClassGraph(Graph):
             raise ValueError(f"labels must be from 0 to {graph.n_classes - 1}")
         return graph
 
-    def _sizes(self, row_weight: Floats) -> Floats:
-        return np.asarray(np.bincount(self.labels, row_weight, self.n_classes), dtype=np.float64)
-
     def _strength(self, sizes: Floats) -> Floats:
         """Return the weight of a pair of each class."""
         return self.weight.weigh(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
@@ -50,8 +47,7 @@ class ClassGraph(Graph):
     @cached_property
     def degrees(self) -> Floats:
         """The sums of the weights."""
-        sizes = self._sizes(np.ones(self.n_samples))
-        return np.asarray((self._strength(sizes) * sizes)[self.labels])
+        return np.asarray((self._strength(self._counts) * self._counts)[self.labels])
 
     @cached_property
     def components(self) -> Components:
@@ -61,24 +57,22 @@ class ClassGraph(Graph):
     @property
     def adjacency(self) -> sparse.csr_array:
         """The weights, every pair of a class written out."""
-        sizes = self._sizes(np.ones(self.n_samples))
         check_memory(
-            12.0 * float((sizes**2).sum()),
+            12.0 * float((self._counts**2).sum()),
             f"The {self.n_edges:,} edges of {self.n_classes:,} classes",
             "The graph's dot and variation need no edges.",
         )
         members = sparse.csr_array(
             (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
         )
-        return sparse.csr_array(members @ sparse.diags_array(self._strength(sizes)) @ members.T)
+        return sparse.csr_array(members @ sparse.diags_array(self._strength(self._counts)) @ members.T)
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""
         F = np.asarray(F, dtype=np.float64)
         sums = np.zeros((self.n_classes, *F.shape[1:]))
         np.add.at(sums, self.labels, F)
-        strength = self._strength(self._sizes(np.ones(self.n_samples)))
-        return np.asarray((strength * sums.T).T[self.labels])
+        return np.asarray((self._strength(self._counts) * sums.T).T[self.labels])
 
     def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
         """Return how much columns vary within the classes and in all."""

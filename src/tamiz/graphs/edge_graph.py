@@ -37,22 +37,37 @@ class Origin:
     ----------
     index : Index
     reading : Reading
+    search : str
+        How the edges were found.
+    recall : float
+        Share of the true ones that were.
     n_neighbors : int or None
         Neighbours of a row; None where all within the radius are joined.
     radius : float or None
+        None as well where all rows of a class are joined.
     """
 
     index: Index
     reading: Reading
+    search: str
+    recall: float
     n_neighbors: int | None = None
     radius: float | None = None
+
+    @classmethod
+    def of(
+        cls, index: Index, reading: Reading, *, n_neighbors: int | None = None, radius: float | None = None
+    ) -> Origin:
+        """Return the origin of edges that an index found."""
+        return cls(index, reading, index.description, index.recall, n_neighbors, radius)
 
     def neighbors(self, X: Any) -> Neighbors:
         """Return the neighbours of new rows; a row with none within the radius has its nearest one."""
         queries = self.index.points.like(self.reading.rows(X))
         if self.n_neighbors is not None:
-            return self.index.query(min(self.n_neighbors, self.index.points.n_samples), queries)
-        assert self.radius is not None
+            return self.index.query(self.n_neighbors, queries)
+        if self.radius is None:
+            raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
         near = self.index.within(self.radius, queries)
         alone = np.flatnonzero(np.diff(near.indptr) == 0)
         if not alone.size:
@@ -127,7 +142,7 @@ class EdgeGraph(Graph):
         self.n_edges = adjacency.nnz - loops if directed else (adjacency.nnz - loops) // 2
         self.t = None if weight is None else weight.t
         if origin is not None:
-            self.search, self.recall = origin.index.description, origin.index.recall
+            self.search, self.recall = origin.search, origin.recall
 
     @classmethod
     def restored(cls, made_of: dict[str, Any]) -> Self:
@@ -156,11 +171,10 @@ class EdgeGraph(Graph):
         """Return S F."""
         return np.asarray(self._adjacency @ np.asarray(F, dtype=np.float64))
 
-    def laplacian(self, kind: str = "unnormalized") -> Laplacian:
+    def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
         """Return the Laplacian as an operator."""
-        if self.directed:
-            raise DataError("A directed graph has no symmetric Laplacian; build it with symmetry='or' or 'mutual'.")
-        return super().laplacian(kind)
+        self._refuse_directed("has no symmetric Laplacian")
+        return super().laplacian(kind, rows)
 
     @classmethod
     def of(
@@ -176,9 +190,10 @@ class EdgeGraph(Graph):
         """Return the graph of edges under a weight."""
         if origin is not None and not edges.lengths.any() and not origin.index.points.first_equal().any():
             raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal: no row lies nearer than another.")
-        fitted = weight.fitted(edges.lengths if directed else edges.lengths[edges.once])
+        counted = slice(None) if directed else edges.once
+        fitted = weight.fitted(edges.lengths[counted])
         weights = fitted.weigh(edges.lengths, class_sizes)
-        fitted.check(edges.lengths, weights)
+        fitted.check(edges.lengths[counted], weights[counted])
         n = len(edges.indptr) - 1
         # scipy widens the rows' numbers as soon as the pointers are wide.
         indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
@@ -188,16 +203,9 @@ class EdgeGraph(Graph):
             adjacency.eliminate_zeros()
         return cls(adjacency, edges=edges, weight=fitted, origin=origin, radius=radius, directed=directed)
 
-    def reweighted(self, weight: Weight) -> EdgeGraph:
-        """Return the same edges under another weight."""
-        if self.edges is None:
-            raise DataError("A graph that was given by its weights has no lengths to weigh anew.")
-        return EdgeGraph.of(self.edges, weight, origin=self.origin, radius=self.radius, directed=self.directed)
-
     def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
         """Return how much columns vary along the edges and in all."""
-        if self.directed:
-            raise DataError("A directed graph has no Laplacian score; build it with symmetry='or' or 'mutual'.")
+        self._refuse_directed("has no Laplacian score")
         weight = np.ones(self.n_samples) if row_weight is None else row_weight
         S = self._adjacency
         indptr, indices = S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False)
@@ -212,6 +220,7 @@ class EdgeGraph(Graph):
         """Return the graph's rows that new rows would be joined to."""
         if self.origin is None or self.weight is None:
             raise DataError("A graph that was given by its edges has no distances to new rows; build it from the rows.")
+        self._refuse_classes("a new row has none")
         near = self.origin.neighbors(X)
         nearest = near.distances[near.indptr[:-1]]
         relative = self.weight.relative(near.distances, nearest[near.rows])
@@ -223,6 +232,7 @@ class EdgeGraph(Graph):
 
     def connected(self) -> Graph:
         """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
+        self._refuse_directed("has no edges that join components")
         if len(self.components) == 1:
             return self
         if self.origin is None or self.weight is None:
@@ -230,6 +240,7 @@ class EdgeGraph(Graph):
                 f"The graph falls into {self.components.described()}, and without distances nothing can join them; "
                 "add edges that do."
             )
+        self._refuse_classes("an edge between components joins rows of two")
         index = self.origin.index
         heads, tails, lengths = connecting_edges(index, self.components.labels)
         several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
@@ -237,7 +248,18 @@ class EdgeGraph(Graph):
         tell([f"{edges} the {len(self.components):,} components of the graph."])
         weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min())
         joined = sparse.csr_array(self._adjacency + _both_ways(heads, tails, weights, self.n_samples))
-        return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=self.radius)
+        radius = None if self.radius is None else max(self.radius, float(lengths.max()))
+        return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=radius)
+
+    def _refuse_directed(self, what: str) -> None:
+        if self.directed:
+            raise DataError(f"A directed graph {what}; build it with symmetry='or' or 'mutual'.")
+
+    def _refuse_classes(self, what: str) -> None:
+        if self.weight is not None and self.weight.needs_classes:
+            raise DataError(
+                f"{type(self.weight).__name__} weighs rows of one class, and {what}; use Binary() or HeatKernel()."
+            )
 
 
 def _both_ways(heads: NDArray[Any], tails: NDArray[Any], values: Floats, n: int) -> sparse.coo_array:

@@ -151,9 +151,14 @@ class Graph(Stored, ABC):
     def first_equal(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it."""
 
-    def laplacian(self, kind: str = "unnormalized") -> Laplacian:
-        """Return the Laplacian as an operator: "unnormalized" D - S, "symmetric" 1 - D^-1/2 S D^-1/2, "random_walk" 1 - D^-1 S."""
-        return Laplacian(self.adjacency, kind)
+    def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
+        """Return the Laplacian as an operator: "unnormalized" D - S, "symmetric" 1 - D^-1/2 S D^-1/2, "random_walk" 1 - D^-1 S.
+
+        With `rows`, that of the edges among these alone.
+        """
+        if rows is None:
+            return Laplacian(self.adjacency, kind, self.components)
+        return Laplacian(sparse.csr_array(self.adjacency[rows][:, rows]), kind)
 
     def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:  # noqa: ARG002 - as builders take them
         """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows."""

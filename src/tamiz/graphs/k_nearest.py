@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points, undirected
+from tamiz.graphs.builder import Classes, GraphBuilder, directed_edges, read_points, undirected
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import NeighborSearch
@@ -90,16 +90,17 @@ class KNearest(GraphBuilder):
         index = chosen(self.search, points).fit(points)
         if self.within_class:
             assert classes is not None
-            neighbors = self._by_class(points, classes, k)
+            neighbors, search, recall = self._by_class(points, classes, k)
         else:
             neighbors = index.query(k)
+            search, recall = index.description, index.recall
         directed = symmetry == "directed"
-        edges = in_order(neighbors) if directed else undirected(neighbors, both=symmetry == "mutual")
-        origin = Origin(index, reading, n_neighbors=k)
+        edges = directed_edges(neighbors) if directed else undirected(neighbors, both=symmetry == "mutual")
+        origin = Origin(index, reading, search, recall, n_neighbors=k)
         return self.weighed(edges, origin, classes, directed=directed)
 
-    def _by_class(self, points: Points, classes: Classes, k: int) -> Neighbors:
-        """Return the neighbours of every row among the rows of its class."""
+    def _by_class(self, points: Points, classes: Classes, k: int) -> tuple[Neighbors, str, float]:
+        """Return the neighbours of every row among the rows of its class, how those of the largest were found, and the recall."""
         sizes = np.bincount(classes.labels, minlength=len(classes.names))
         small = np.flatnonzero((sizes > 0) & (sizes <= k))
         if small.size:
@@ -111,13 +112,18 @@ class KNearest(GraphBuilder):
             )
         n = points.n_samples
         indices, distances = np.empty((n, k), dtype=np.int32), np.empty((n, k))
-        for number in np.flatnonzero(sizes):
+        search, found = "", 0.0
+        for number in np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]:
             members = np.flatnonzero(classes.labels == number)
             part = points.take(members)
-            near = chosen(self.search, part).fit(part).query(k)
+            # What suits the table may not suit a small class of it.
+            asked = self.search if self.search is not None and self.search.suits(part) else None
+            index = chosen(asked, part).fit(part)
+            near = index.query(k)
             indices[members] = members[near.indices].reshape(-1, k)
             distances[members] = near.distances.reshape(-1, k)
-        return Neighbors.regular(indices, distances, n)
+            search, found = index.description, found + index.recall * len(members)
+        return Neighbors.regular(indices, distances, n), search, found / n
 
 
 def default_builder(n_samples: int) -> KNearest:

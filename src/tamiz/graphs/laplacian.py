@@ -20,10 +20,11 @@ KINDS = ("unnormalized", "symmetric", "random_walk")
 # Entries and rows of a piece of work: about a millisecond for four columns.
 _PIECE = 400_000
 _STEPS = {1: step_1, 4: step_4, 8: step_8}
+WIDEST = max(_STEPS)
 
 
 class Differences:
-    """Products with L = D - S by differences along the edges, in pieces of rows, up to four columns at a time.
+    """Products with L = D - S by differences along the edges, in pieces of rows, up to eight columns at a time.
 
     Parameters
     ----------
@@ -68,19 +69,23 @@ class Differences:
 
     def product(self, left: Floats, X: Floats) -> Floats:
         """Return left L X for any number of columns."""
-        widest = max(_STEPS)
-        if X.shape[1] <= widest:
+        if X.shape[1] <= WIDEST:
             x = panel(X)
             out = np.zeros(x.shape)
             self.step(left, x, out, 1.0, 0.0, 0.0)
             return out[:, : X.shape[1]]
-        return np.hstack([self.product(left, X[:, start:stop]) for start, stop in parallel.spans(X.shape[1], widest)])
+        return np.hstack([self.product(left, X[:, start:stop]) for start, stop in parallel.spans(X.shape[1], WIDEST)])
+
+
+def panel_width(n_columns: int) -> int:
+    """Return the columns of the narrowest panel that up to eight columns fit in."""
+    return next(wide for wide in _STEPS if wide >= n_columns)
 
 
 def panel(X: Floats) -> Floats:
     """Return up to eight columns side by side in memory, columns of zeros beside them where no kernel is as narrow."""
     n, width = X.shape
-    room = next(wide for wide in _STEPS if wide >= width)
+    room = panel_width(width)
     if room == width:
         return np.ascontiguousarray(X, dtype=np.float64)
     wider = np.zeros((n, room))

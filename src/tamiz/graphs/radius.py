@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, in_order, read_points
+from tamiz.graphs.builder import Classes, GraphBuilder, directed_edges, read_points
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
 from tamiz.graphs.reading import Reading
 from tamiz.graphs.search.base import Index
@@ -69,5 +69,5 @@ def within_radius(
             f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Take a larger one; "
             "ConnectedRadius() finds the smallest that connects all rows."
         )
-    origin = Origin(index, reading, radius=radius)
-    return builder.weighed(in_order(neighbors), origin, classes, radius=radius)
+    origin = Origin.of(index, reading, radius=radius)
+    return builder.weighed(directed_edges(neighbors), origin, classes, radius=radius)

@@ -1,4 +1,4 @@
-"""Tables read as points: a function a metric, and what reads new rows the same way."""
+"""What reads new rows of a table as those were read that a graph was built from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.points import Points
+from tamiz.graphs.metrics.refusals import named_rows
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.encoding import Encoding
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_memory
-
-_NAMED_ROWS = 5
 
 
 class Reading(ABC):
@@ -75,7 +73,8 @@ class TableReading(Reading):
             f"{source.schema.n_rows:,} rows of {n_coordinates:,} coordinates",
             "Keep fewer columns first, with RankSelector.",
         )
-        return np.ascontiguousarray(np.concatenate([self._of(block) for block in blocks]))
+        parts = [self._of(block) for block in blocks]
+        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
     def _of(self, block: Block) -> Floats:
         if self.encoding is not None:
@@ -87,19 +86,8 @@ class TableReading(Reading):
         return rows
 
 
-def named_rows(rows: Any) -> str:
-    """Return "Row 3 has" or "Rows 3, 8 and 11 more have"."""
-    listed = ", ".join(str(int(row)) for row in rows[:_NAMED_ROWS])
-    if len(rows) == 1:
-        return f"Row {listed} has"
-    more = f" and {len(rows) - _NAMED_ROWS:,} more" if len(rows) > _NAMED_ROWS else ""
-    return f"Rows {listed}{more} have"
-
-
 def count_rows(X: Any) -> int:
     """Return the number of rows of whatever a table can be given as."""
-    if isinstance(X, Points):
-        return X.n_samples
     if isinstance(X, Source):
         return X.schema.n_rows
     return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))

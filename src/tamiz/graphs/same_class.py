@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.exceptions import DataError
 from tamiz.graphs.builder import Classes, GraphBuilder, read_points
 from tamiz.graphs.class_graph import ClassGraph
 from tamiz.graphs.edge_graph import Edges, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import count_rows
 from tamiz.graphs.search.exact import Exact
 from tamiz.graphs.weights import ClassShare, Weight
 from tamiz.validation import check_memory
+
+# A pair's rows, other rows and lengths, found and put together, in order, and its weight.
+_BYTES_A_PAIR = 80
 
 
 class SameClass(GraphBuilder):
@@ -59,20 +60,16 @@ class SameClass(GraphBuilder):
 
     def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> Graph:
         assert classes is not None
-        if count_rows(X) != len(classes.labels):
-            raise DataError(
-                f"X has {count_rows(X):,} rows and y {len(classes.labels):,} values; give one for each row."
-            )
         weight = ClassShare() if self.weight is None else self.weight
         if not weight.needs_lengths:
             return ClassGraph(np.ascontiguousarray(classes.labels), len(classes.names), weight)
         check_memory(
-            40.0 * float((classes.sizes**2).sum()),
+            _BYTES_A_PAIR * float((classes.sizes**2).sum()),
             f"The edges of {len(classes.names):,} classes of up to {int(classes.sizes.max()):,} rows",
             "ClassShare() and Binary() need no edges.",
         )
         points, reading = read_points(X, "euclidean", fill=fill)
-        return self.weighed(_pairs(points, classes), Origin(Exact().fit(points), reading), classes)
+        return self.weighed(_pairs(points, classes), Origin.of(Exact().fit(points), reading), classes)
 
 
 def _pairs(points: Points, classes: Classes) -> Edges:

@@ -117,5 +117,7 @@ def _sparse_total(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]
     # What is not stored is zero, and its gap to the mean is the mean.
     rest = degrees.sum() - np.bincount(X.col, D, q)
     total = np.bincount(X.col, D * (X.data - mean[X.col]) ** 2, q) + np.maximum(rest, 0.0) * mean**2
-    least, largest = sparse.csc_array(X).min(axis=0), sparse.csc_array(X).max(axis=0)
+    # As in the sums of classes, rows that count for nothing do not make a column vary.
+    held = sparse.csc_array(sparse.csr_array(rows)[degrees > 0])
+    least, largest = held.min(axis=0), held.max(axis=0)
     return total, np.asarray(least.toarray() == largest.toarray()).ravel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.laplacian import KINDS
 from tamiz.graphs.reading import count_rows
 from tamiz.graphs.spectrum import smallest
 from tamiz.reduction.base import MapFacts, Reducer
@@ -24,7 +23,6 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer
 
-KINDS = ("random_walk", "symmetric", "unnormalized")
 CHOICES = ("error", "connect", "per_component")
 
 
@@ -147,21 +145,17 @@ class LaplacianEigenmaps(Reducer):
         self.component_labels_ = labels
         self.embedding_ = np.zeros((n, n_components))
         values, residuals = np.full((2, n_parts, n_components), np.nan)
-        for part in range(n_parts):
-            rows = np.flatnonzero(labels == part)
+        parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+        for part, rows in enumerate(parts):
             m = min(n_components, len(rows) - 1)
             if m:
-                found = smallest(self._laplacian_of(rows), m + 1)
+                laplacian = self.graph_.laplacian(self.laplacian, rows if n_parts > 1 else None)
+                found = smallest(laplacian, m + 1)
                 values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
                 self.embedding_[rows, :m] = found.vectors[:, 1:]
         self.embedding_ = self.embedding_[self.graph_.first_equal()]
         self.eigenvalues_: Floats = values if apart else values[0]
         self.residuals_: Floats = residuals if apart else residuals[0]
-
-    def _laplacian_of(self, rows: NDArray[np.intp]) -> Laplacian:
-        if len(rows) == self.graph_.n_samples:
-            return self.graph_.laplacian(self.laplacian)
-        return Laplacian(sparse.csr_array(self.graph_.adjacency[rows][:, rows]), self.laplacian)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit and return the coordinates of the rows."""
@@ -199,7 +193,9 @@ class LaplacianEigenmaps(Reducer):
         divisor = np.where(np.abs(1.0 - values) > 1e-6, 1.0 - values, 1.0)
         if self.laplacian == "random_walk":
             return np.asarray(S @ self.embedding_) / degrees[:, None] / divisor
-        scaled = self.embedding_ / np.sqrt(self.graph_.degrees)[:, None]
+        # A row without edges lies at 0, and has no say.
+        root = np.sqrt(self.graph_.degrees)[:, None]
+        scaled = np.divide(self.embedding_, root, out=np.zeros_like(self.embedding_), where=root > 0)
         return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
 
     @classmethod
@@ -216,7 +212,7 @@ class LaplacianEigenmaps(Reducer):
         n_zero = int((values[part][held] < 1e-12).sum())
         notes = [
             f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 to rounding: edges of hardly any weight hold "
-            "groups of rows together, and where those lie is chance. A larger t, or 0/1 weights (--t inf), ties them closer."
+            "groups of rows together, and where those lie is chance. A larger t, or weights of 0 and 1, ties them closer."
         ]
         return MapFacts(
             [f"Eigenvector {k + 1}" for k in range(self.embedding_.shape[1])],

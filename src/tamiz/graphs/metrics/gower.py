@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.refusals import refuse_empty
 from tamiz.graphs.points import Points, lowest_equal
-from tamiz.graphs.reading import named_rows
 from tamiz.kernels.gower import gower_block
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
@@ -122,7 +122,7 @@ class GowerRows(Points):
     metric = "gower"
 
     def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
-        _refuse_empty(values, row_numbers)
+        refuse_empty(values, row_numbers)
         self.values = values
         self.scale = scale
         self.n_samples = values.shape[1]
@@ -175,14 +175,3 @@ class GowerRows(Points):
         """Return new rows on the scales of the training rows; a level that was not there is missing."""
         source = conform(rows, self.scale.schema)
         return type(self)(self.scale.values(source), self.scale, source.row_numbers)
-
-
-def _refuse_empty(values: Floats, row_numbers: NDArray[np.intp]) -> None:
-    empty = np.ones(values.shape[1], dtype=bool)
-    for column in values:
-        empty &= np.isnan(column)
-    if empty.any():
-        named = named_rows(row_numbers[np.flatnonzero(empty)])
-        raise DataError(
-            f"{named} no value in any column that varies, and so no distance to others. Leave such rows out."
-        )

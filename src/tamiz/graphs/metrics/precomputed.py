@@ -19,7 +19,8 @@ from tamiz.validation import check_memory
 
 # A tile and its mirror image stay in the second-level cache.
 _TILE = 128
-# A pair's two distances may differ by this share of the larger one.
+# A pair's two distances may differ by this share of the larger one: the last kind of fault, and no fault.
+_ROUNDED = 4
 _SYMMETRY = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
@@ -39,7 +40,7 @@ class PrecomputedDistances(Points):
     Notes
     -----
     Checked in one pass of O(n^2) with memory O(1) beyond the matrix. Symmetric is what differs by at most 1e-10 of the larger
-    of a pair's two distances (1e-5 in float32); the distance of a query is then the one in the query's row.
+    of a pair's two distances (1e-5 in float32); where any do, the smaller one of each pair is taken, in a copy.
     """
 
     metric = "precomputed"
@@ -52,7 +53,12 @@ class PrecomputedDistances(Points):
                 f"Precomputed distances must be a square matrix, every row to every row, got {n_rows:,} rows and "
                 f"{n_columns:,} columns."
             )
-        _refuse(_worst_fault(distances, _faults_of_tile, _tiles(n_rows)))
+        fault = _worst_fault(distances, _faults_of_tile, _tiles(n_rows))
+        if fault is not None and fault.kind != _ROUNDED:
+            raise DataError(fault.sentence)
+        if fault is not None:
+            check_memory(distances.nbytes, f"A copy of {n_rows:,} x {n_rows:,} distances", fault.sentence)
+            distances = np.minimum(distances, distances.T)
         everything = np.arange(n_rows)
         self._hold(distances, everything, everything)
 
@@ -194,7 +200,9 @@ def _faults_of_tile(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fault
     gap[gap <= _SYMMETRY[matrix.dtype] * np.maximum(part, mirrored)] = 0.0
     i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
     if gap[i, j] == 0.0:
-        return None
+        return _Fault(
+            _ROUNDED, 0.0, rows[0], columns[0], "Pass distances that are symmetric to the bit, which are not copied."
+        )
     row, column = rows[0] + int(i), columns[0] + int(j)
     return _Fault(
         3, float(gap[i, j]), row, column,

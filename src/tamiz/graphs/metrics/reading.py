@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
+from tamiz.graphs.metrics.refusals import refuse_gaps
 from tamiz.graphs.metrics.sparse_points import sparse_points
 from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.reading import AsGiven, Reading, TableReading, named_rows
-from tamiz.sources.base import Source
+from tamiz.graphs.reading import AsGiven, Reading, TableReading
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
 from tamiz.warn import tell
@@ -62,27 +61,3 @@ def _table(X: Any, *, standardize: bool, fill: bool) -> tuple[Floats, Reading]:
     refuse_gaps(source, fill=fill)
     reading = TableReading.fit(source, standardize=standardize)
     return reading.coordinates(source), reading
-
-
-def refuse_gaps(source: Source, *, fill: bool) -> None:
-    """Refuse rows with missing values, or tell that they are filled with the mean of their column."""
-    schema = source.schema
-    gappy = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
-    n_missing = sum(schema.columns[j].n_missing for j in gappy)
-    if not n_missing:
-        return
-    if fill:
-        values = "missing value was" if n_missing == 1 else "missing values were"
-        tell([f"{n_missing:,} {values} given the mean of the column before distances were taken."])
-        return
-    gaps = np.concatenate(
-        [
-            np.any([np.isnan(v) if v.dtype == np.float64 else v < 0 for v in block.values.values()], axis=0)
-            for block in source.blocks(gappy)
-        ]
-    )
-    first = source.row_numbers[np.flatnonzero(gaps)]
-    raise DataError(
-        f"{named_rows(first)} a missing value (column {schema.columns[gappy[0]].name}); distances need all of them. "
-        "Fill them in, leave the rows out, or use metric='gower'."
-    )

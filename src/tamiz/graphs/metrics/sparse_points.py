@@ -31,7 +31,9 @@ class Densified(Reading):
         """Return new rows, sparse or dense, as dense ones."""
         rows = canonical(X)
         refuse_other_columns(rows.shape[1], self.n_columns)
-        return np.asarray(rows.toarray())
+        dense = np.asarray(rows.toarray())
+        refuse_not_finite(np.flatnonzero(~np.isfinite(dense).all(axis=1)))
+        return dense
 
 
 def sparse_points(matrix: Any, metric: str) -> tuple[Points, Reading]:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.refusals import refuse_no_direction, refuse_not_finite, refuse_other_columns
+from tamiz.graphs.metrics.refusals import named_rows, refuse_no_direction, refuse_not_finite, refuse_other_columns
 from tamiz.graphs.points import Points, lowest_equal
-from tamiz.graphs.reading import named_rows
 from tamiz.kernels.sparse_rows import sparse_block, sparse_squares, sparse_unit
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats

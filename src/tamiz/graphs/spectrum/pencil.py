@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tamiz import parallel
-from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.laplacian import WIDEST, Laplacian, panel_width
 from tamiz.kernels.sparse import remove_null
 from tamiz.statistics.base import Floats
 
@@ -87,10 +87,9 @@ class Pencil:
 
     def panels(self, X: Floats) -> Iterator[tuple[slice, Floats]]:
         """Return the columns of X in groups as wide as a kernel, each as y = B^-1/2 u in scratch memory 1."""
-        for start, stop in parallel.spans(X.shape[1], 8):
+        for start, stop in parallel.spans(X.shape[1], WIDEST):
             width = stop - start
-            wide = 1 if width == 1 else 4 if width <= 4 else 8
-            y = self.scratch(wide, 1)
+            y = self.scratch(panel_width(width), 1)
             y[:, width:] = 0.0
             np.multiply(X[:, start:stop], self.inverse_root[:, None], out=y[:, :width])
             yield slice(start, stop), y
@@ -99,10 +98,9 @@ class Pencil:
         """Fill out with a (B^-1 L y - c y) - b out, for panels."""
         self.differences.step(self._inverse, y, out, a, c, b)
 
-    def product(self, X: Floats, out: Floats | None = None) -> Floats:
+    def product(self, X: Floats) -> Floats:
         """Return M X."""
-        if out is None:
-            out = np.empty(X.shape)
+        out = np.empty(X.shape)
         for columns, y in self.panels(X):
             z = self.scratch(y.shape[1], 0)
             self.differences.step(self.inverse_root, y, z, 1.0, 0.0, 0.0)

@@ -15,7 +15,6 @@ from tamiz.graphs.spectrum.ritz import Ritz
 from tamiz.kernels.ordering import minimum_degree
 from tamiz.random import generator
 from tamiz.statistics.base import Floats
-from tamiz.validation import free_memory
 
 # Seconds, measured once. What is chosen depends on sizes and counts alone, never on a clock: it is chosen again next time.
 _CALL = 4e-5
@@ -34,7 +33,8 @@ _MULTIGRID_ROUNDS = 20
 # Multigrid has so many rounds for a digit, after those in which it smooths what it was given.
 _TRIAL = 8
 _SETTLING = 3
-_BYTES_A_SHARE = 12
+# A factor has at most so many entries, of 12 bytes: a fixed number, so that what else the machine holds decides nothing.
+_MOST_SHARES = 1e8
 # An order is looked for when that takes this much less than what is left to do.
 _WORTH = 3
 
@@ -70,7 +70,8 @@ class Policy:
         self._work = math.inf
         self._refused = 0.0
         self._multigrid: Multigrid | None = None
-        self._hopeless = False
+        # pyamg counts entries in 32 bits.
+        self._hopeless = pencil.n_entries > np.iinfo(np.int32).max
         self._rounds = 0
         self._excess = 0.0
 
@@ -109,7 +110,7 @@ class Policy:
         """See whether an elimination takes no longer than twice the seconds left."""
         graph = self._pencil.differences
         work = minimum_degree(graph.indptr, graph.indices, 2 * left / _MULTIPLICATION, self._order)
-        if work < 0 or _BYTES_A_SHARE * self._shares(work) > free_memory() / 2:
+        if work < 0 or self._shares(work) > _MOST_SHARES:
             self._refused = left
         else:
             self._work = work

@@ -160,10 +160,10 @@ def _complain(residuals: Floats, values: Floats, tol: float, rounding: float) ->
     over = np.flatnonzero(residuals > tol * values + rounding)
     if len(over):
         worst = over[np.argmax(residuals[over] / values[over])]
-        others = "" if len(over) == 1 else f", the worst of {len(over)}"
+        others = "" if len(over) == 1 else f", the worst of {len(over)},"
         tell(
             [
-                f"An eigenvector of the Laplacian{others}, has the residual {residuals[worst]:.2g}, above tol = {tol:g} times its "
+                f"An eigenvector of the Laplacian{others} has the residual {residuals[worst]:.2g}, above tol = {tol:g} times its "
                 f"eigenvalue {values[worst]:.6g}: read the map as far as that goes, or take a larger tol."
             ]
         )
