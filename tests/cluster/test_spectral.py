@@ -6,9 +6,9 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from tamiz.cluster import SpectralClustering
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Graph, KNearest
-from tamiz.reduction import LaplacianEigenmaps
+from tamiz.reduction import PCA, LaplacianEigenmaps
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -78,8 +78,8 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
     X = np.random.default_rng(0).normal(size=(40, 2))
     mapped = LaplacianEigenmaps(2).fit(X)
     for make, sentence in [
-        (lambda: SpectralClustering(0).fit(X), "n_clusters must be from 1 to 40, got 0"),
-        (lambda: SpectralClustering(41).fit(X), "n_clusters must be from 1 to 40, got 41"),
+        (lambda: SpectralClustering(0).fit(X), "n_clusters must be at least 1, got 0"),
+        (lambda: SpectralClustering(41).fit(X), "n_clusters must be at most the number of rows = 40, got 41"),
         (lambda: SpectralClustering(2, assign="discretize").fit(X), "assign must be one of 'kmeans', 'cluster_qr'"),
         (
             lambda: SpectralClustering(5, embedding=mapped).fit(X),
@@ -87,5 +87,37 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
         ),
         (lambda: SpectralClustering(2, embedding=mapped).fit(X[:9]), "The graph has 40 rows and X has 9"),
     ]:
-        with pytest.raises(DataError if "rows" in sentence or "coord" in sentence else ValueError, match=sentence):
+        with pytest.raises(DataError if "has" in sentence else ValueError, match=sentence):
             make()
+
+
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+def test_fewer_groups_than_asked_for_are_told_of(assign):
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 20, axis=0)
+    with pytest.warns(TamizWarning, match=r"3 groups were found, fewer than the 5 clusters asked for"):
+        model = SpectralClustering(5, graph=KNearest(45), assign=assign, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 20))
+
+
+def test_a_graph_in_more_pieces_than_clusters_is_told_of():
+    pairs = Graph.from_edges([0, 2, 4], [1, 3, 5])
+    with pytest.warns(TamizWarning, match=r"falls into 3 components of 2, 2 and 2 rows, more than the 2 clusters"):
+        labels = SpectralClustering(2, graph=pairs, random_state=0).fit_predict(np.zeros((6, 1)))
+    assert len(set(labels[:2])) == len(set(labels[2:4])) == len(set(labels[4:])) == 1
+
+
+@quiet
+def test_equal_rows_of_different_classes_stay_apart():
+    A = np.random.default_rng(0).normal(size=(8, 2))
+    X, y = np.vstack([A, A]), np.repeat(["a", "b"], 8)
+    labels = SpectralClustering(2, graph=KNearest(3, within_class=True), random_state=0).fit(X, y).labels_
+    np.testing.assert_array_equal(labels, np.repeat([0, 1], 8))
+
+
+def test_an_embedding_brings_its_own_graph():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    mapped = LaplacianEigenmaps(2).fit(X)
+    with pytest.raises(ValueError, match="graph and embedding were both given"):
+        SpectralClustering(2, graph=KNearest(5), embedding=mapped).fit(X)
+    with pytest.raises(TypeError, match=r"embedding must be a LaplacianEigenmaps, fitted, got PCA\(\)"):
+        SpectralClustering(2, embedding=PCA()).fit(X)

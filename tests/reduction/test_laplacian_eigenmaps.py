@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, make_swiss_roll
 from tests.reference import graphs as plain
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, SameClass
 from tamiz.reduction import LaplacianEigenmaps
 
@@ -71,8 +71,10 @@ def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(kind,
     X[40:45] = X[10:15]
     new = np.random.default_rng(3).normal(size=(6, 3))
     mapped = LaplacianEigenmaps(3, graph=graph, laplacian=kind)
-    np.testing.assert_array_equal(mapped.fit_transform(X), mapped.transform(X))
-    np.testing.assert_array_equal(mapped.embedding_[40:45], mapped.embedding_[10:15])
+    places = mapped.fit_transform(X)
+    # A row that comes twice is placed where the first of them is.
+    places[40:45] = places[10:15]
+    np.testing.assert_array_equal(mapped.transform(X), places)
     together = mapped.transform(np.concatenate([new, X[:3]]))
     for i in range(len(new)):
         assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
@@ -87,6 +89,54 @@ def test_a_new_row_is_placed_by_nystroms_formula():
     weight = np.exp(-D2[near] / 2.0)
     expected = weight @ mapped.embedding_[near] / weight.sum() / (1 - mapped.eigenvalues_)
     np.testing.assert_allclose(mapped.transform(new)[0], expected, rtol=1e-10)
+
+
+@quiet
+def test_rows_that_come_many_times_leave_the_vectors_what_they_are():
+    # With more copies than neighbours, equal rows have different ones: those of the lowest numbers.
+    X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 5, axis=0)
+    mapped = LaplacianEigenmaps(2, graph=KNearest(7), disconnected="connect").fit(X)
+    S, D, Y = mapped.graph_.adjacency.toarray(), np.diag(mapped.graph_.degrees), mapped.embedding_
+    np.testing.assert_allclose(Y.T @ D @ Y, np.eye(2), atol=1e-12)
+    left = (D - S) @ Y - D @ Y * mapped.eigenvalues_
+    np.testing.assert_allclose(np.linalg.norm(left, axis=0), mapped.residuals_, atol=1e-12)
+    assert mapped.residuals_.max() < 1e-6
+
+
+@quiet
+def test_a_new_row_beside_one_without_edges_lies_at_zero_too():
+    A = np.random.default_rng(0).normal(size=(20, 2))
+    for kind in ("random_walk", "symmetric", "unnormalized"):
+        mapped = LaplacianEigenmaps(
+            1, graph=KNearest(4, symmetry="mutual"), laplacian=kind, disconnected="per_component"
+        ).fit(np.vstack([A, [[50.0, 50.0]]]))
+        assert mapped.transform([[49.0, 49.0]]) == 0.0
+
+
+def test_a_fit_that_fails_leaves_what_was_fitted_before():
+    A, B = np.random.default_rng(0).normal(size=(2, 20, 2))
+    mapped = LaplacianEigenmaps(2, graph=KNearest(4)).fit(A)
+    before = mapped.transform(A)
+    with pytest.raises(ValueError, match="n_components must be below the number of rows = 20, got 20"):
+        mapped.set_params(n_components=20).fit(B)
+    np.testing.assert_array_equal(mapped.transform(A), before)
+
+
+def test_a_directed_graph_has_no_map_whatever_its_pieces():
+    X = two_clusters()
+    graph = KNearest(3, symmetry="directed")
+    for disconnected in ("connect", "per_component"):
+        with pytest.warns(TamizWarning), pytest.raises(DataError, match="A directed graph has no"):
+            LaplacianEigenmaps(2, graph=graph, disconnected=disconnected).fit(X)
+    with pytest.raises(DataError, match=r"A directed graph has no edges that join .* symmetry='or' or 'mutual'\."):
+        graph.assemble(X).connected()
+
+
+def test_more_coordinates_than_memory_are_refused_before_they_are_made(monkeypatch):
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 2**20)
+    graph = SameClass().build(np.zeros((9000, 1)), np.arange(9000) % 9)
+    with pytest.raises(MemoryError, match=r"200 coordinates of 9,000 rows"):
+        LaplacianEigenmaps(200, graph=graph, disconnected="per_component").fit(np.zeros((9000, 1)))
 
 
 def test_a_far_row_does_not_vanish_though_its_weights_underflow():

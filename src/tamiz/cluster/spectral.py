@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +26,7 @@ from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.sources.features import mixed_table_tags, remember
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer
+from tamiz.warn import tell
 
 ASSIGNMENTS = ("kmeans", "cluster_qr")
 
@@ -112,7 +115,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         """
         check_choice("assign", self.assign, ASSIGNMENTS)
         n = count_rows(X)
-        k = check_integer("n_clusters", self.n_clusters, low=1, high=max(n, 1))
+        k = check_integer("n_clusters", self.n_clusters, low=1)
+        if k > n:
+            raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
         rng = generator(self.random_state)
         if self.graph is not None and self.embedding is not None:
             raise ValueError(
@@ -120,9 +125,22 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             )
         with parallel.session():
             vectors = self._reused(X, k) if self.embedding is not None else self._computed(X, y, k)
-            vectors = vectors[self.graph_.first_equal()]
+            components = self.graph_.components
+            if len(components) > k:
+                tell(
+                    [
+                        f"The graph falls into {components.described()}, more than the {k:,} clusters: some are put together."
+                    ]
+                )
+            # Equal rows that the graph keeps apart, as rows of different classes, are as different as others.
+            first = self.graph_.first_equal()
+            first = np.where(components.labels == components.labels[first], first, np.arange(n))
+            vectors = vectors[first]
             labels = _by_qr(vectors[:, :k]) if self.assign == "cluster_qr" else _by_k_means(vectors, k, rng)
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        if len(first) < k:
+            groups = "group was" if len(first) == 1 else "groups were"
+            tell([f"{len(first):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."])
         self.labels_ = np.argsort(np.argsort(first))[inverse]
         remember(self, X)
         return self
@@ -138,7 +156,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
 
     def _reused(self, X: Any, k: int) -> Floats:
         given = self.embedding
-        assert given is not None
+        if not isinstance(given, LaplacianEigenmaps):
+            raise TypeError(f"embedding must be a LaplacianEigenmaps, fitted, got {given!r}.")
         check_is_fitted(given)
         if given.eigenvalues_.ndim > 1 or given.laplacian != "random_walk":
             raise DataError(
@@ -157,7 +176,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
 def _by_k_means(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
     # Unit columns on average, so that k-means' tolerance means the same for few rows and many.
     scaled = vectors / np.sqrt(np.mean(vectors**2))
-    return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
+    with warnings.catch_warnings():
+        # Fewer groups than asked for are told of in any case.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
 
 
 def _by_qr(vectors: Floats) -> NDArray[np.intp]:

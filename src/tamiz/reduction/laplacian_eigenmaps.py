@@ -21,7 +21,7 @@ from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_choice, check_integer
+from tamiz.validation import check_choice, check_integer, check_memory
 
 CHOICES = ("error", "connect", "per_component")
 
@@ -49,8 +49,8 @@ class LaplacianEigenmaps(Reducer):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        D-orthonormal columns for "random_walk", orthonormal ones otherwise, the largest entry of each positive. Equal rows have the
-        place of the first of them.
+        D-orthonormal columns for "random_walk", orthonormal ones otherwise, the largest entry of each positive. Equal rows have
+        places of their own where the graph gave them different neighbours.
     eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
         Ascending, in [0, 2] unless "unnormalized"; NaN where a component has too few rows for as many.
     residuals_ : ndarray of the same shape
@@ -68,7 +68,7 @@ class LaplacianEigenmaps(Reducer):
     -----
     Cost of the graph, and O(edges) for every product with it, some dozens to hundreds of them. A new row is placed by Nystrom's
     formula, at the weighted mean of its neighbours divided by 1 - lambda, each row by itself; a row that is equal to one of the
-    graph's is placed where that is.
+    graph's is placed where that is, the first of them where there are several.
 
     References
     ----------
@@ -122,38 +122,37 @@ class LaplacianEigenmaps(Reducer):
             # An error says what a warning would.
             build = builder.assemble if self.disconnected == "error" else builder.build
             graph = build(X, y if builder.needs_classes else None, fill=True)
-            self.graph_ = graph.connected() if self.disconnected == "connect" else graph
-            self._solve(n_components)
+            self._solve(graph.connected() if self.disconnected == "connect" else graph, n_components)
         remember(self, X)
         return self
 
-    def _solve(self, n_components: int) -> None:
-        components = self.graph_.components
+    def _solve(self, graph: Graph, n_components: int) -> None:
+        n, components = graph.n_samples, graph.components
         if len(components) > 1 and self.disconnected == "error":
             raise DataError(
                 f"The graph falls into {components.described()}. Take more neighbours or a larger radius, or say "
                 "disconnected='connect' or 'per_component'."
             )
         apart = self.disconnected == "per_component"
-        n, labels = (
-            self.graph_.n_samples,
-            components.labels if apart else np.zeros(self.graph_.n_samples, dtype=np.int32),
-        )
+        labels = components.labels if apart else np.zeros(n, dtype=np.int32)
         if not apart and n_components >= n:
             raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
         n_parts = int(labels.max()) + 1
-        self.component_labels_ = labels
-        self.embedding_ = np.zeros((n, n_components))
+        check_memory(
+            8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Ask for fewer."
+        )
+        embedding = np.zeros((n, n_components))
         values, residuals = np.full((2, n_parts, n_components), np.nan)
         parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
         for part, rows in enumerate(parts):
             m = min(n_components, len(rows) - 1)
             if m:
-                laplacian = self.graph_.laplacian(self.laplacian, rows if n_parts > 1 else None)
+                laplacian = graph.laplacian(self.laplacian, rows if n_parts > 1 else None)
                 found = smallest(laplacian, m + 1)
                 values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
-                self.embedding_[rows, :m] = found.vectors[:, 1:]
-        self.embedding_ = self.embedding_[self.graph_.first_equal()]
+                embedding[rows, :m] = found.vectors[:, 1:]
+        # Nothing is set before all is found: a fit that fails leaves what was fitted before.
+        self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
         self.eigenvalues_: Floats = values if apart else values[0]
         self.residuals_: Floats = residuals if apart else residuals[0]
 
