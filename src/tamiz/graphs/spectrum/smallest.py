@@ -70,6 +70,8 @@ def smallest(laplacian: Laplacian, m: int, *, tol: float = 1e-6) -> Spectrum:
 
     Raises
     ------
+    TypeError
+        When it is not a Laplacian, but the graph itself, say.
     MemoryError
         When the vectors do not fit.
 
@@ -95,6 +97,8 @@ def smallest(laplacian: Laplacian, m: int, *, tol: float = 1e-6) -> Spectrum:
     >>> smallest(path.laplacian(), 3).values.round(12)
     array([0., 1., 3.])
     """
+    if not isinstance(laplacian, Laplacian):
+        raise TypeError(f"laplacian must be a Laplacian, such as graph.laplacian(), got {laplacian!r}.")
     n = laplacian.shape[0]
     m = check_integer("m", m, low=1, high=n)
     tol = check_real("tol", tol, low=0.0)
