@@ -1,7 +1,10 @@
 """Threads: the order of blocks, the number of threads, and BLAS held at one."""
 
+import copy
+import pickle
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -148,6 +151,50 @@ def test_numbers_of_threads(monkeypatch):
 def test_numbers_that_are_no_number_of_threads_are_refused(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a positive number, -1 or None"):
         parallel.n_threads(n_jobs)
+
+
+def made_of(log):
+    def make():
+        log.append(np.zeros(3))
+        return log[-1]
+
+    return make
+
+
+def test_a_room_given_back_is_lent_again_also_after_a_failure():
+    made = []
+    lent = parallel.Lent(made_of(made))
+    with lent.borrowed() as first, lent.borrowed() as second:
+        assert first is not second
+    with pytest.raises(RuntimeError), lent.borrowed():
+        raise RuntimeError
+    with lent.borrowed() as one, lent.borrowed() as other:
+        assert {id(one), id(other)} == {id(first), id(second)}
+    assert len(made) == 2
+
+
+def test_no_room_is_lent_to_two_threads_at_a_time():
+    made = []
+    lent = parallel.Lent(made_of(made))
+
+    def work(item):
+        with lent.borrowed() as room:
+            room[:] = item
+            time.sleep(0.0005)
+            return (room == item).all()
+
+    with parallel.session(4):
+        assert all(parallel.map_blocks(work, range(100)))
+    assert len(made) <= 4
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda lent: pickle.loads(pickle.dumps(lent))])
+def test_a_copy_of_what_is_lent_starts_without_rooms(copied):
+    lent = parallel.Lent(partial(np.zeros, 4))
+    with lent.borrowed() as room:
+        room[:] = 1.0
+    with copied(lent).borrowed() as own:
+        assert not own.any()
 
 
 def test_spans_cover_a_range_in_pieces():

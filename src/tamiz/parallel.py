@@ -16,12 +16,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+Room = TypeVar("Room")
 
 _pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_pool", default=None)
 
@@ -139,6 +140,39 @@ def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Ite
     finally:
         for future in waiting:
             future.cancel()
+
+
+class Lent(Generic[Room]):
+    """Rooms to work in, lent to one piece of work after another: fresh memory costs more than much of what is done in it.
+
+    Threads may borrow at the same time; each has a room of its own. A copy, also a stored one, starts without any.
+
+    Parameters
+    ----------
+    make : callable
+        Makes another room when all are lent. What is in it is left from earlier work.
+    """
+
+    def __init__(self, make: Callable[[], Room]) -> None:
+        self._make = make
+        # Taking from a list and adding to it are each done at once, whatever other threads do.
+        self._rooms: list[Room] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return how rooms are made, and none of them."""
+        return {"_make": self._make, "_rooms": []}
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Room]:
+        """Lend a room, given back at the end, also when the work fails."""
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = self._make()
+        try:
+            yield room
+        finally:
+            self._rooms.append(room)
 
 
 def spans(n: int, size: int) -> list[tuple[int, int]]:

@@ -44,9 +44,6 @@ class Counting(NeighborSearch):
     def __init__(self):
         self.fits, self.asked = 0, []
 
-    def suits(self, points):
-        return True
-
     def fit(self, points):
         self.fits += 1
         return CountingIndex(Exact().fit(points), self.asked)

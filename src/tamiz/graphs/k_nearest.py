@@ -117,7 +117,7 @@ class KNearest(GraphBuilder):
             members = np.flatnonzero(classes.labels == number)
             part = points.take(members)
             # What suits the table may not suit a small class of it.
-            asked = self.search if self.search is not None and self.search.suits(part) else None
+            asked = self.search if self.search is not None and self.search.refusal(part) is None else None
             index = chosen(asked, part).fit(part)
             near = index.query(k)
             indices[members] = members[near.indices].reshape(-1, k)

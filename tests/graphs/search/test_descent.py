@@ -6,9 +6,11 @@ from scipy.spatial.distance import cdist
 
 from tamiz import parallel, progress
 from tamiz.exceptions import TamizWarning
+from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.points import Rows
 from tamiz.graphs.search.descent import Descent
 from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.lists import Lists
 
 
 def true_distances(values, k):
@@ -248,8 +250,29 @@ def test_a_higher_recall_is_reached_by_going_on():
 
 
 def test_an_approximate_search_suits_many_rows_of_numbers():
-    assert Descent().suits(Rows(np.zeros((2000, 2))))
-    assert not Descent().suits(Rows(np.zeros((1999, 2))))
+    assert Descent().refusal(Rows(np.zeros((2000, 2)))) is None
+    assert Descent().refusal(Rows(np.zeros((1999, 2)))) == "Descent takes at least 2,000 rows, got 1,999. Use Exact()."
+    assert Descent().refusal(PrecomputedDistances(np.zeros((2000, 2000)))) == (
+        "Descent takes dense rows of numbers at euclidean or cosine distances, got PrecomputedDistances. Use Exact()."
+    )
+
+
+def test_a_search_within_a_radius_takes_the_distinct_rows_of_the_index(monkeypatch):
+    index = Descent(random_state=0).fit(Rows(np.random.default_rng(0).normal(size=(2500, 3))))
+    monkeypatch.setattr("tamiz.graphs.search.distinct._survey", None)
+    assert index._exact.distinct is index.distinct
+    assert len(index.within(0.1).indptr) == 2501
+
+
+def test_new_rows_are_searched_anew_after_another_pass():
+    rows = np.random.default_rng(0).normal(size=(1500, 8)).astype(np.float32)
+    new, seeds = rows[:40] + np.float32(0.2), np.arange(3)
+    lists, later = Lists(rows, 10, seeds), Lists(rows, 10, seeds)
+    before = lists.near(new, 20)
+    for one in (lists, later):
+        one.improve(16)
+    assert (lists.near(new, 20) == later.near(new, 20)).all()
+    assert (lists.near(new, 20) != before).any()
 
 
 def test_progress_is_told_up_to_the_end(values):

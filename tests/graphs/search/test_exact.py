@@ -318,7 +318,7 @@ def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monk
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
     with pytest.raises(
         MemoryError,
-        match=r"^A list of 1,599 neighbours for 1,600 rows needs 61.4 MB of memory and 1 MB are free\. Take",
+        match=r"^A list of 1,599 neighbours for 1,600 rows needs 154 MB of memory and 1 MB are free\. Take",
     ):
         index.query(1599)
     with pytest.raises(
@@ -342,5 +342,5 @@ def test_the_estimate_grows_with_the_square_of_the_rows():
 
 
 def test_any_points_suit():
-    assert Exact().suits(OnlyBlocks(HARD["normal"]))
+    assert Exact().refusal(OnlyBlocks(HARD["normal"])) is None
     assert isinstance(OnlyBlocks(HARD["normal"]), Points)

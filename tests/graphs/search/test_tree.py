@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tamiz import parallel
 from tamiz.graphs.metrics.cosine import CosineRows
+from tamiz.graphs.metrics.sparse_rows import SparseRows
 from tamiz.graphs.points import Rows
 from tamiz.graphs.search import tree
 from tamiz.graphs.search.exact import Exact
@@ -75,10 +77,13 @@ def test_a_tree_searches_rows_by_their_directions():
 
 
 def test_a_tree_suits_rows_of_numbers_in_one_to_fifteen_columns():
-    assert Tree().suits(Rows(np.zeros((4, 1))))
-    assert Tree().suits(Rows(np.zeros((4, 15))))
-    assert not Tree().suits(Rows(np.zeros((4, 16))))
-    assert not Tree().suits(Rows(np.zeros((4, 0))))
+    assert Tree().refusal(Rows(np.zeros((4, 1)))) is None
+    assert Tree().refusal(Rows(np.zeros((4, 15)))) is None
+    assert Tree().refusal(Rows(np.zeros((4, 16)))) == "Tree takes 1 to 15 columns, got 16. Use Exact()."
+    assert Tree().refusal(Rows(np.zeros((4, 0)))) == "Tree takes 1 to 15 columns, got 0. Use Exact()."
+    assert Tree().refusal(SparseRows(sparse.eye(4))) == (
+        "Tree takes dense rows of numbers at euclidean or cosine distances, got SparseRows. Use Exact()."
+    )
 
 
 def test_a_tree_is_expected_to_be_sooner_in_few_columns_only():
@@ -90,7 +95,7 @@ def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monk
     index = Tree().fit(Rows(lattice(2, 40)))
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
     with pytest.raises(
-        MemoryError, match=r"^A list of 1,599 neighbours for 1,600 rows needs 61.4 MB of memory and 1 MB"
+        MemoryError, match=r"^A list of 1,599 neighbours for 1,600 rows needs 154 MB of memory and 1 MB"
     ):
         index.query(1599)
     with pytest.raises(

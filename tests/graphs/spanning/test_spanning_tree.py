@@ -12,6 +12,7 @@ from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.points import Rows
 from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.exact import Exact
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning import balls, outside
 from tamiz.graphs.spanning import tree as spanning
@@ -62,10 +63,8 @@ class OfAllPairs(Index):
 
     def __init__(self, points):
         self.points = points
-        self.n_queries = 0
 
     def query(self, k, queries=None):
-        self.n_queries += 1
         distances = np.array(self.points.block(self.points, 0, self.points.n_samples))
         np.fill_diagonal(distances, np.inf)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :k].astype(np.int32)
@@ -213,10 +212,7 @@ def test_distances_that_obey_no_triangle_have_the_tree_of_all_pairs(small_pieces
 @pytest.mark.parametrize("scale", [2.0**700, 2.0**-700])
 def test_rows_whose_squares_overflow_or_vanish_have_the_tree_that_they_have_at_another_scale(scale, small_pieces):
     X = rows("clusters", 4)
-    # The given neighbours are those of the rows as they were: what is searched for beyond them is measured here.
-    near = OfAllPairs(Rows(X)).query(2)
-    scaled = Neighbors(near.indptr, near.indices, near.distances * scale, near.n_points)
-    tree, expected = spanning_tree(OfAllPairs(Rows(X * scale)), scaled), spanning_tree(OfAllPairs(Rows(X)))
+    tree, expected = spanning_tree(Exact().fit(Rows(X * scale))), spanning_tree(Exact().fit(Rows(X)))
     assert_same_edges(edges_of(tree), (expected.heads, expected.tails, expected.lengths * scale))
 
 
@@ -242,15 +238,6 @@ def test_threads_change_no_bit(points):
     for one, other in zip(found[:2] * 2, found[2:], strict=True):
         for ends, other_ends in zip(one, other, strict=True):
             np.testing.assert_array_equal(ends, other_ends)
-
-
-def test_neighbours_that_are_known_are_not_looked_for_nor_changed(small_pieces):
-    X = rows("clusters", 1)
-    near, index = OfAllPairs(Rows(X)).query(2), OfAllPairs(Rows(X))
-    kept = near.indices.copy()
-    assert_same_edges(edges_of(spanning_tree(index, near)), spanning_edges(cdist(X, X)))
-    assert index.n_queries == 0
-    np.testing.assert_array_equal(near.indices, kept)
 
 
 def test_components_are_joined_exactly_by_an_index_that_is_not_exact(small_pieces):

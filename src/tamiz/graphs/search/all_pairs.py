@@ -7,11 +7,12 @@ import numpy as np
 from tamiz import parallel, progress
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import Index
+from tamiz.graphs.search.directions import spread_out
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.search.pairs import check_lists, in_order
+from tamiz.graphs.search.pairs import check_lists, check_pairs, in_order
 from tamiz.kernels.nearest import select
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer, check_memory
+from tamiz.validation import check_integer
 
 # Distances of one block, at most.
 _BLOCK = 2**20
@@ -77,12 +78,10 @@ class AllPairs(Index):
     def _check(self, radius: float, asked: Points) -> None:
         """Refuse lists that there is no memory for, by how long those of a few rows are."""
         n_rows = asked.n_samples
-        tried = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _TRIED)).astype(np.intp))
+        tried = spread_out(n_rows, _TRIED)
         few = asked.take(tried)
         n_pairs = sum(
             float(np.count_nonzero(self.points.block(few, start, stop) <= radius))
             for start, stop in self._spans(few.n_samples)
         ) * (n_rows / max(len(tried), 1))
-        check_memory(
-            24.0 * n_pairs, f"A list of about {n_pairs:.3g} neighbours within {radius:g}", "Take a smaller radius."
-        )
+        check_pairs(n_pairs, radius)

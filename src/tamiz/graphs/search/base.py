@@ -51,9 +51,9 @@ class Index(Stored, ABC):
 class NeighborSearch(BaseEstimator, ABC):
     """A way to search neighbours."""
 
-    @abstractmethod
-    def suits(self, points: Points) -> bool:
-        """Return whether the search can work on such points."""
+    def refusal(self, points: Points) -> str | None:  # noqa: ARG002
+        """Return why the search cannot work on such points, and what can; None where it can, as with any points here."""
+        return None
 
     @abstractmethod
     def fit(self, points: Points) -> Index:

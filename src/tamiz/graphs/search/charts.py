@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
 
 from tamiz import parallel
+from tamiz.graphs.search.directions import leading, spread_out
 from tamiz.graphs.search.distinct import Distinct
 from tamiz.kernels.nearest import measure_all
 from tamiz.statistics.base import Floats
@@ -82,17 +81,11 @@ class Chart:
         return front * shorter, fine * shorter, np.sqrt(squares)
 
 
-def _spread_out(n: int, size: int) -> NDArray[np.intp]:
-    """Return at most `size` rows of n, evenly spread, the ends no more likely than others."""
-    size = min(n, size)
-    return ((np.arange(size) + 0.5) * (n / max(size, 1))).astype(np.intp)
-
-
 def chosen_chart(points: Distinct) -> tuple[Chart, type[np.floating]]:
     """Return the chart and the type of the product that cost least, tried on a few rows."""
     values = points.values
     # The median: a mean would lie far from all rows for the sake of one, and every row's rounding with it.
-    centre = np.median(values[_spread_out(len(values), _CENTRE_ROWS)], axis=0)
+    centre = np.median(values[spread_out(len(values), _CENTRE_ROWS)], axis=0)
     scale = float(np.ldexp(1.0, EXPONENT - 1 - int(np.frexp(points.largest)[1])))
     plain = Chart(centre, scale)
     if len(values) < _LEAST_POINTS:
@@ -117,8 +110,8 @@ class _Trial:
 
     def __init__(self, values: Floats, plain: Chart) -> None:
         self.n_points, self.n_columns = values.shape
-        self.queries = values[_spread_out(self.n_points, _TRIED_QUERIES)]
-        near = _spread_out(self.n_points, _TRIED_ROWS)
+        self.queries = values[spread_out(self.n_points, _TRIED_QUERIES)]
+        near = spread_out(self.n_points, _TRIED_ROWS)
         self.rows = values[near]
 
         def squares(query: int) -> tuple[Floats, float]:
@@ -163,17 +156,12 @@ def _squares_between(a: Floats, b: Floats) -> Floats:
 def _directions(values: Floats, plain: Chart) -> tuple[Floats, float]:
     """Return directions of large variance of some rows, the largest first, and how far they are from orthonormal.
 
-    Two rounds of subspace iteration (Halko, Martinsson and Tropp 2011): which directions they are decides the time, not
-    the result.
+    Which directions they are decides the time, not the result.
     """
-    rows, _, _ = plain.place(values[_spread_out(len(values), _DIRECTION_ROWS)])
-    found = rows[_spread_out(len(rows), min(_FINE, rows.shape[1]))].T
-    for _ in range(2):
-        found = linalg.qr(found, mode="economic")[0]
-        found = rows.T @ (rows @ found)
-    found = linalg.qr(found, mode="economic")[0]
-    along = rows @ found
-    found = np.ascontiguousarray((found @ np.linalg.eigh(along.T @ along)[1])[:, ::-1])
+    rows, _, _ = plain.place(values[spread_out(len(values), _DIRECTION_ROWS)])
+    rough = leading(rows.astype(np.float32), min(_FINE, rows.shape[1]))
+    # Orthonormal in float64: bounds lose what the directions lack of it.
+    found = np.ascontiguousarray(np.linalg.qr(rough.astype(np.float64))[0])
     gram = found.T @ found
     np.fill_diagonal(gram, gram.diagonal() - 1.0)
     return found, float(np.linalg.norm(gram)) + gram.size * 2.0**-53 * len(found) / len(gram)

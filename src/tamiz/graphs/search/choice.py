@@ -16,13 +16,12 @@ _MOST_SECONDS = 4.0
 def chosen(search: NeighborSearch | None, points: Points) -> NeighborSearch:
     """Return the search that was asked for, or an exact one where it takes seconds, and an approximate one beyond."""
     if search is not None:
-        if not search.suits(points):
-            raise DataError(
-                f"{type(search).__name__} cannot search {points.n_samples:,} rows at {points.metric} distances; use Exact()."
-            )
+        refusal = search.refusal(points)
+        if refusal is not None:
+            raise DataError(refusal)
         return search
     exact, descent, values = chosen_exact(points), Descent(random_state=0), points.euclidean()
-    if values is None or not descent.suits(points):
+    if values is None or descent.refusal(points) is not None:
         return exact
     return descent if exact.seconds(*values.shape) > _MOST_SECONDS else exact
 
@@ -30,6 +29,6 @@ def chosen(search: NeighborSearch | None, points: Points) -> NeighborSearch:
 def chosen_exact(points: Points) -> Tree | Exact:
     """Return the exact search that takes the least time."""
     tree, exact, values = Tree(), Exact(), points.euclidean()
-    if values is None or not tree.suits(points):
+    if values is None or tree.refusal(points) is not None:
         return exact
     return tree if tree.seconds(*values.shape) < exact.seconds(*values.shape) else exact

@@ -72,7 +72,7 @@ class Descended:
         if self.exhausted:
             return
         n_listed = max(self._work.n_listed, _LEAST_LISTED)
-        self._lists = Lists.started(self._work.rows, max(1, min(n_listed, n - 1)), seeds[0])
+        self._lists = Lists(self._work.rows, max(1, min(n_listed, n - 1)), seeds[0])
         progress.tell("Neighbours", 1, _PASSES + 2)
         self._sample = self._improve(sample, target, seeds[1:])
         if not self.exhausted:

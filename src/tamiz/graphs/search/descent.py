@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.graphs.points import Points
-from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.search.descended import Descended
 from tamiz.graphs.search.distinct import Distinct
-from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.search.euclidean_index import EuclideanIndex, refusal_without_rows
+from tamiz.graphs.search.exact import ByProducts
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.search.pairs import check_lists, reported
+from tamiz.graphs.search.pairs import Found
 from tamiz.random import Seed, generator
-from tamiz.validation import check_integer, check_real
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_real
 from tamiz.warn import tell
 
-# With fewer rows all pairs are compared sooner.
+# All pairs of fewer rows are compared in less time than a descent takes.
 _LEAST_ROWS = 2000
 # Lists are made for at least so many neighbours.
 _LEAST_NEIGHBORS = 15
@@ -69,9 +73,13 @@ class Descent(NeighborSearch):
         self.recall = recall
         self.random_state = random_state
 
-    def suits(self, points: Points) -> bool:
-        """Return whether the points are rows of numbers, and many."""
-        return points.n_samples >= _LEAST_ROWS and points.euclidean() is not None
+    def refusal(self, points: Points) -> str | None:
+        """Return why the points are not rows of numbers, and many; None where they are."""
+        if points.euclidean() is None:
+            return refusal_without_rows(self, points)
+        if points.n_samples >= _LEAST_ROWS:
+            return None
+        return f"Descent takes at least {_LEAST_ROWS:,} rows, got {points.n_samples:,}. Use Exact()."
 
     def fit(self, points: Points) -> DescentIndex:
         """Make points ready for queries; the work is done for the first of them."""
@@ -81,12 +89,13 @@ class Descent(NeighborSearch):
         return DescentIndex(points, target, int(generator(self.random_state).integers(2**62)))
 
 
-class DescentIndex(Index):
+class DescentIndex(EuclideanIndex):
     """Points with lists of their neighbours, found approximately.
 
     Attributes
     ----------
-    points : Points
+    points, distinct
+        As of any `EuclideanIndex`.
     recall : float
         Of the last query among the points themselves, or of 15 neighbours before there was one.
     """
@@ -96,8 +105,7 @@ class DescentIndex(Index):
     def __init__(self, points: Points, target: float, seed: int) -> None:
         values = points.euclidean()
         assert values is not None
-        self.points = points
-        self._distinct = Distinct(values)
+        super().__init__(points, Distinct(values))
         self._target = target
         self._seed = seed
         self._descended: Descended | None = None
@@ -124,23 +132,25 @@ class DescentIndex(Index):
 
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
         """Return k near points of every query, each searched by itself, or of every point among the others."""
-        n = self.points.n_samples
-        n_rows = n if queries is None else queries.n_samples
-        check_integer("n_neighbors", k, low=1, high=n - (queries is None))
-        check_lists(n_rows, k)
         with parallel.session():
-            descended = self._descend(k)
-            if descended.exhausted:
-                self._recall = 1.0
-                return self._exact.query(k, queries)
-            if queries is None:
-                self._recall = descended.recall(k)
-                dist, rows = self._distinct.hand_out(*descended.nearest(k + 1), k + 1)
-            else:
-                dist, rows = descended.near(self._distinct.scaled(queries), k)
-            dist = reported(self.points, self._distinct, dist)
-            found = Neighbors.regular(rows.reshape(n_rows, k), dist.reshape(n_rows, k), n)
-            return self._completed(found, k, queries)
+            return self._completed(super().query(k, queries), k, queries)
+
+    def of_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return `size` near rows of every point, those it stands for among them; -1 where fewer were found."""
+        descended = self._descend(size - 1)
+        if descended.exhausted:
+            self._recall = 1.0
+            return self._exact.of_points(size)
+        self._recall = descended.recall(size - 1)
+        return descended.nearest(size)
+
+    def of_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return `size` near rows of rows of numbers; -1 where fewer were found."""
+        descended = self._descend(size)
+        if descended.exhausted:
+            self._recall = 1.0
+            return self._exact.of_rows(values, size)
+        return descended.near(values, size)
 
     def _completed(self, found: Neighbors, k: int, queries: Points | None) -> Neighbors:
         """Return the neighbours with exact ones for the rows that fewer than k were found for."""
@@ -159,19 +169,19 @@ class DescentIndex(Index):
         found.distances.reshape(-1, k)[lacking] = distances.reshape(-1, k)
         return found
 
-    def within(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`, found by comparing all pairs."""
-        return self._exact.within(radius, queries)
+    def pairs(self, values: Floats, reach: float, *, own: bool) -> Iterator[Found]:
+        """Yield the pairs of rows of numbers and points within reach, found by comparing all."""
+        return self._exact.pairs(values, reach, own=own)
 
     @cached_property
-    def _exact(self) -> Index:
-        return Exact().fit(self.points)
+    def _exact(self) -> ByProducts:
+        return ByProducts(self.points, self.distinct)
 
     def _descend(self, k: int) -> Descended:
         # The same lists serve all queries of as many neighbours, in whatever order they come.
         size = max(k, min(_LEAST_NEIGHBORS, self.points.n_samples - 1))
         if self._descended is None or self._descended.k != size:
-            self._descended = descended = Descended(self._distinct, size, self._target, self._seed)
+            self._descended = descended = Descended(self.distinct, size, self._target, self._seed)
             if not descended.exhausted and descended.recall(size) < self._target - _SLACK:
                 tell(
                     [

@@ -48,15 +48,15 @@ class Distinct:
         if self.scale != 1.0:
             self.values = self.values * self.scale
 
-    def _group(self, values: Floats, numbers: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Fill group, members and starts; return the first row of every group."""
+    def _group(self, values: Floats, numbers: NDArray[np.uint64]) -> NDArray[np.integer]:
+        """Fill group, members and starts; return the first row of every group, a row each where nearly all are distinct."""
         places = np.argsort(numbers, kind="stable")
         repeated = np.empty(self.n_rows, dtype=bool)
         repeats(values, places, numbers, repeated)
         if repeated.sum() < _WORTH_COPYING * self.n_rows:
             self.group = self.members = np.arange(self.n_rows, dtype=np.int32)
             self.starts = np.arange(self.n_rows + 1)
-            return places
+            return self.group
         begins = np.flatnonzero(~repeated)
         # Points keep the order of their first rows.
         rank = np.empty(len(begins), dtype=np.int32)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
 from tamiz.graphs.points import Points
-from tamiz.graphs.search import forest
 from tamiz.graphs.search.all_pairs import AllPairs
 from tamiz.graphs.search.base import Index, NeighborSearch
 from tamiz.graphs.search.bounds import Bounds, left_of
 from tamiz.graphs.search.charts import chosen_chart
 from tamiz.graphs.search.distinct import Distinct
-from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.search.pairs import Found, Reach, check_lists, in_order, reported
+from tamiz.graphs.search.euclidean_index import EuclideanIndex
+from tamiz.graphs.search.pairs import Found, in_order
+from tamiz.graphs.search.projection_trees import ProjectionTree
 from tamiz.graphs.search.tiles import ROWS, Tiles
 from tamiz.kernels.nearest import RUN, begin, collect, count_bounds, measure_all, prime, scan_one, scan_pairs, scan_rows
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer
 
 # Points side by side in a tree that limits are first taken from, and columns that the tree splits.
 _BESIDE, _LEADING = 512, 64
@@ -49,10 +47,6 @@ class Exact(NeighborSearch):
     array([1, 0, 1], dtype=int32)
     """
 
-    def suits(self, points: Points) -> bool:  # noqa: ARG002
-        """Return True: any points can be compared."""
-        return True
-
     def fit(self, points: Points) -> Index:
         """Make points ready for queries."""
         values = points.euclidean()
@@ -63,44 +57,18 @@ class Exact(NeighborSearch):
         return 0.5e-9 * n_points**2 * (0.03 * (n_columns + 2) + 0.6)
 
 
-class ByProducts(Index):
-    """Points in a Euclidean space, compared by blocks of products.
-
-    Attributes
-    ----------
-    points : Points
-    distinct : Distinct
-        What the points are in numbers, each once.
-    """
+class ByProducts(EuclideanIndex):
+    """Points in a Euclidean space, compared by blocks of products."""
 
     description = "exact, by blocks of products"
 
     def __init__(self, points: Points, distinct: Distinct) -> None:
-        self.points = points
-        self.distinct = distinct
+        super().__init__(points, distinct)
         self.bounds = bounds = Bounds(distinct.values, *chosen_chart(distinct))
         self._tiles = Tiles(bounds)
         self._measures = distinct.values, bounds.fine, bounds.slack, bounds.growth
 
-    @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
-        """Return the points made ready again."""
-        with parallel.session():
-            return cls(made_of["points"], Distinct(made_of["points"].euclidean()))
-
-    def query(self, k: int, queries: Points | None = None) -> Neighbors:
-        """Return the k nearest points of every query, or of every point among the others."""
-        n_rows = self.points.n_samples if queries is None else queries.n_samples
-        check_integer("n_neighbors", k, low=1, high=self.points.n_samples - (queries is None))
-        check_lists(n_rows, k)
-        if queries is None:
-            dist, rows = self.distinct.hand_out(*self._of_points(k + 1), k + 1)
-        else:
-            dist, rows = self.of_rows(self.distinct.scaled(queries), k)
-        dist = reported(self.points, self.distinct, dist)
-        return Neighbors.regular(rows.reshape(n_rows, k), dist.reshape(n_rows, k), self.points.n_samples)
-
-    def _of_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
+    def of_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return the `size` nearest rows of every point, those it stands for among them."""
         bounds = self.bounds
         dist, rows = self._heaps(bounds.n_points, size)
@@ -122,7 +90,7 @@ class ByProducts(Index):
         bounds, beside = self.bounds, max(_BESIDE, 4 * size)
         if bounds.n_points < 2 * beside:
             return
-        order = forest.Tree.grown(bounds.leading(_LEADING), 0, offset=False).order
+        order = ProjectionTree.grown(bounds.leading(_LEADING), 0, offset=False).order
 
         def lower(span: tuple[int, int]) -> None:
             points = order[slice(*span)]
@@ -160,15 +128,9 @@ class ByProducts(Index):
         """Return lists that nothing is in yet."""
         return np.full(n_lists * size, np.inf), np.full(n_lists * size, self.points.n_samples, dtype=np.int32)
 
-    def within(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`."""
-        reach = Reach(self.points, self.distinct, radius, own=queries is None)
-        values = self.distinct.values if queries is None else self.distinct.scaled(queries)
-        reach.check(values)
-        found = (
-            self._pairs_of_points(reach.distance) if queries is None else self._pairs_of_rows(values, reach.distance)
-        )
-        return reach.lists(found, len(values))
+    def pairs(self, values: Floats, reach: float, *, own: bool) -> Iterator[Found]:
+        """Yield the pairs of rows of numbers and points within reach, those of the points themselves each once."""
+        return self._pairs_of_points(reach) if own else self._pairs_of_rows(values, reach)
 
     def _pairs_of_points(self, reach: float) -> Iterator[Found]:
         bounds, values = self.bounds, self.distinct.values

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.search.forest import Tree, forest
+from tamiz.graphs.search.projection_trees import ProjectionTree, grow_all
 from tamiz.kernels.descent import GROUP, best_first, join_groups, join_leaves, link
 
 Floats32 = NDArray[np.float32]
@@ -27,50 +25,49 @@ _RANGES = 8
 _STARTS, _SEARCHED = 4, 256
 
 
-@dataclass(frozen=True)
 class Lists:
     """The nearest rows found so far of every row, in the order of the leaves of a tree.
+
+    They start as the nearest among the rows that share a leaf, in one tree a seed, and are improved pass by pass, in place.
+    New rows are searched for after the last pass: the links that `near` follows are kept until there is another.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns), float32
+    n_listed : int
+    seeds : ndarray of int64
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_columns), float32
+        In order.
     numbers : ndarray of shape (n_rows,), int32
         The number that each row had before it was put in order.
     places : ndarray of shape (n_rows,), int32
         Where each number is now.
-    trees : list of Tree
-        Where a search for new rows starts.
     distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
         As in `tamiz.kernels.descent`.
     """
 
-    rows: Floats32
-    numbers: Indices
-    places: Indices
-    trees: list[Tree]
-    distances: Floats32
-    entries: Indices
-
-    @classmethod
-    def started(cls, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> Self:
-        """Return the nearest of each row among those that share a leaf with it, in one tree a seed."""
+    def __init__(self, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> None:
         n = len(rows)
-        first = Tree.grown(rows, int(seeds[0]), offset=False)
-        rows = rows[first.order]
-        places = np.empty(n, dtype=np.int32)
-        places[first.order] = np.arange(n, dtype=np.int32)
-        trees = [replace(first, order=np.arange(n, dtype=np.int32)), *forest(rows, seeds[1:])]
-        distances = np.full((n, n_listed), np.inf, dtype=np.float32)
-        entries = np.full((n, n_listed), -1, dtype=np.int32)
-        lists = cls(rows, first.order, places, trees[:_STARTS], distances, entries)
-        lists._join(trees)
-        return lists
+        first = ProjectionTree.grown(rows, int(seeds[0]), offset=False)
+        self.numbers, self.rows = first.order, rows[first.order]
+        self.places = np.empty(n, dtype=np.int32)
+        self.places[self.numbers] = np.arange(n, dtype=np.int32)
+        self.distances = np.full((n, n_listed), np.inf, dtype=np.float32)
+        self.entries = np.full((n, n_listed), -1, dtype=np.int32)
+        self._followed: tuple[Indices, Indices] | None = None
+        trees = [replace(first, order=np.arange(n, dtype=np.int32)), *grow_all(self.rows, seeds[1:])]
+        self._trees = trees[:_STARTS]
+        self._join(trees)
 
     def join_more(self, seeds: NDArray[np.int64]) -> None:
         """Compare the rows that share a leaf in more trees."""
-        self._join(forest(self.rows, seeds))
+        self._join(grow_all(self.rows, seeds))
 
-    def _join(self, trees: list[Tree]) -> None:
+    def _join(self, trees: list[ProjectionTree]) -> None:
+        self._followed = None
         for tree in trees:
             # One tree at a time: a row is in one leaf of each, so that no two threads change a list.
             order, offset = tree.order, tree.offset
@@ -83,6 +80,7 @@ class Lists:
 
     def improve(self, n_followed: int) -> int:
         """Compare the rows with the neighbours of their neighbours that they have not been compared with; return how many pairs."""
+        self._followed = None
         links, filled = self._links(n_followed)
         self.entries[:, :n_followed] &= ~1
 
@@ -103,19 +101,15 @@ class Lists:
             pass
         return links, filled
 
-    @cached_property
-    def _final_links(self) -> tuple[Indices, Indices]:
-        return self._links(WIDE)
-
     def near(self, rows: Floats32, size: int) -> Indices:
         """Return the numbers of the rows found near other rows, each searched by itself; -1 where there are fewer than `size`."""
-        orders = np.stack([tree.order for tree in self.trees])
+        self._followed = links = self._links(WIDE) if self._followed is None else self._followed
+        orders = np.stack([tree.order for tree in self._trees])
         out = np.empty((len(rows), size), dtype=np.int32)
-        links = self._final_links
 
         def search(span: tuple[int, int]) -> None:
             part = rows[slice(*span)]
-            starts = np.stack([tree.starts(part) for tree in self.trees], axis=1)
+            starts = np.stack([tree.starts(part) for tree in self._trees], axis=1)
             best_first(self.rows, *links, part, starts, orders, out[slice(*span)])
 
         for _ in parallel.map_blocks(search, parallel.spans(len(rows), _SEARCHED)):

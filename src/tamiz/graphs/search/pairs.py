@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.graphs.points import Points
+from tamiz.graphs.search.directions import spread_out
 from tamiz.graphs.search.distinct import Distinct
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.kernels.nearest import measure_all, order, spread, tally
@@ -18,8 +19,10 @@ from tamiz.validation import check_memory
 # Pairs of points, each once or as query and point: (row, row, distance).
 Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
 
-# Bytes of a neighbour in a list, and of a pair before it is in one.
-_LISTED, _FOUND = 12, 16
+# What a neighbour in a list comes to at the peak of the graph that is made of the lists: its row and distance (12 bytes),
+# the two transposes that sort the edges, the edges merged, and their weights. About 60 where either row names the other,
+# 50 within a radius; the searches themselves need 24.
+BYTES_A_PAIR = 60
 # Numbers that may be measured to estimate how many pairs there are, and rows that are.
 _SAMPLE_WORK, _LEAST_ROWS, _MOST_ROWS = 2e8, 16, 256
 # Rows that are sorted at a time.
@@ -58,7 +61,7 @@ class Reach:
         sizes = np.diff(self.distinct.starts)
         most = _SAMPLE_WORK / max(self.distinct.values.size, 1)
         n_tried = int(np.clip(most, _LEAST_ROWS, _MOST_ROWS))
-        tried = np.unique(np.linspace(0, len(values) - 1, min(n_tried, len(values))).astype(np.intp))
+        tried = spread_out(len(values), n_tried)
 
         def length(row: int) -> float:
             dist = np.empty(self.distinct.n_points)
@@ -66,10 +69,7 @@ class Reach:
             return float(sizes[dist <= self.distance].sum() * (sizes[row] if self.own else 1))
 
         n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, tried)))) if len(tried) else 0.0
-        each = _LISTED + (0.5 if self.own else 1.0) * _FOUND
-        check_memory(
-            n_pairs * each, f"A list of about {n_pairs:.3g} neighbours within {self.radius:g}", "Take a smaller radius."
-        )
+        check_pairs(n_pairs, self.radius)
 
     def lists(self, pieces: Iterable[Found], n_lists: int) -> Neighbors:
         """Return the neighbours, given all pairs within `distance`: of points each once, or of queries and points."""
@@ -111,9 +111,18 @@ def reported(points: Points, distinct: Distinct, dist: Floats) -> Floats:
 
 
 def check_lists(n_rows: int, k: int) -> None:
-    """Refuse lists of neighbours that there is no memory for."""
+    """Refuse lists of k neighbours that there is no memory for, nor for the graph made of them."""
     check_memory(
-        2.0 * _LISTED * n_rows * (k + 1),
+        BYTES_A_PAIR * n_rows * float(k),
         f"A list of {k:,} neighbours for {n_rows:,} rows",
         "Take fewer neighbours or fewer rows.",
+    )
+
+
+def check_pairs(n_pairs: float, radius: float) -> None:
+    """Refuse lists of all neighbours within a radius that there is no memory for, nor for the graph made of them."""
+    check_memory(
+        BYTES_A_PAIR * n_pairs,
+        f"A list of about {n_pairs:.3g} neighbours within {radius:g}",
+        "Take a smaller radius.",
     )

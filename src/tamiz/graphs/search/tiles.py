@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from contextlib import ExitStack
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,24 +31,7 @@ class Tiles:
         n_padded = len(bounds.right)
         size = max(RUN, min(_BLOCK, -(-n_padded // (_BLOCKS * RUN)) * RUN))
         self.blocks = parallel.spans(n_padded, size)
-        self._room = ROWS * size
-        self._rooms: list[Singles] = []
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: rooms are lent anew."""
-        return {**vars(self), "_rooms": []}
-
-    @contextmanager
-    def _borrowed(self) -> Iterator[Singles]:
-        """Lend room for a tile, taken from what another visit has given back: fresh memory costs more than a product."""
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty(self._room, dtype=np.float32)
-        try:
-            yield room
-        finally:
-            self._rooms.append(room)
+        self._rooms = parallel.Lent(partial(_room, ROWS * size))
 
     def among_points(self, visit: Callable[[NDArray[np.float32], int, int, bool], Answer]) -> Iterator[Answer]:
         """Yield `visit(tile, i, j, triangle)` for all tiles: row r and candidate c are the points i + r and j + c.
@@ -63,7 +47,7 @@ class Tiles:
             with ExitStack() as stack:
                 for block in sorted({low, high}):
                     stack.enter_context(locks[block])
-                room = stack.enter_context(self._borrowed())
+                room = stack.enter_context(self._rooms.borrowed())
                 for start, stop in self._rows(low):
                     first = start if low == high else begun
                     tile = self.bounds.tile(left_of(self.bounds.right[start:stop]), first, end, room)
@@ -82,9 +66,13 @@ class Tiles:
     def of_queries(self, right: NDArray[np.floating]) -> Iterator[tuple[Singles, int]]:
         """Yield the tiles of at most ROWS queries, each with the point that its first candidate is; they share one room."""
         left = left_of(right)
-        with self._borrowed() as room:
+        with self._rooms.borrowed() as room:
             for begun, end in self.blocks:
                 yield self.bounds.tile(left, begun, end, room), begun
+
+
+def _room(size: int) -> Singles:
+    return np.empty(size, dtype=np.float32)
 
 
 def _rounds(n_blocks: int) -> list[tuple[int, int]]:

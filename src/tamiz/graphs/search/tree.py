@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +11,13 @@ from scipy.spatial import cKDTree
 
 from tamiz import parallel, progress
 from tamiz.graphs.points import Points
-from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.euclidean_index import EuclideanIndex, refusal_without_rows
 from tamiz.graphs.search.exact import ByProducts
-from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.search.pairs import Found, Reach, check_lists, in_order, reported
+from tamiz.graphs.search.pairs import Found, in_order
 from tamiz.kernels.nearest import measure, refine
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer
 
 # Columns in which a tree still passes over most points, at its best: where the rows lie near a surface of few dimensions.
 _MOST_COLUMNS = 15
@@ -50,10 +48,14 @@ class Tree(NeighborSearch):
     array([1, 0, 1], dtype=int32)
     """
 
-    def suits(self, points: Points) -> bool:
-        """Return whether the points are rows of 1 to 15 columns of numbers."""
+    def refusal(self, points: Points) -> str | None:
+        """Return why the points are not rows of 1 to 15 columns of numbers, None where they are."""
         values = points.euclidean()
-        return values is not None and 1 <= values.shape[1] <= _MOST_COLUMNS
+        if values is None:
+            return refusal_without_rows(self, points)
+        if 1 <= values.shape[1] <= _MOST_COLUMNS:
+            return None
+        return f"Tree takes 1 to {_MOST_COLUMNS} columns, got {values.shape[1]:,}. Use Exact()."
 
     def fit(self, points: Points) -> TreeIndex:
         """Make points ready for queries."""
@@ -66,39 +68,24 @@ class Tree(NeighborSearch):
         return 1.3e-6 * n_points * 2.0**n_columns * (n_points / 1e5) ** 0.4
 
 
-class TreeIndex(Index):
+class TreeIndex(EuclideanIndex):
     """Points in a Euclidean space of few columns, in a k-d tree."""
 
     description = "exact, by a k-d tree"
 
     def __init__(self, points: Points, distinct: Distinct) -> None:
-        self.points = points
-        self.distinct = distinct
+        super().__init__(points, distinct)
         self._tree = cKDTree(distinct.values, balanced_tree=False)
-
-    @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
-        """Return the points made ready again."""
-        with parallel.session():
-            return cls(made_of["points"], Distinct(made_of["points"].euclidean()))
 
     @cached_property
     def _exact(self) -> ByProducts:
         return ByProducts(self.points, self.distinct)
 
-    def query(self, k: int, queries: Points | None = None) -> Neighbors:
-        """Return the k nearest points of every query, or of every point among the others."""
-        n_rows = self.points.n_samples if queries is None else queries.n_samples
-        check_integer("n_neighbors", k, low=1, high=self.points.n_samples - (queries is None))
-        check_lists(n_rows, k)
-        if queries is None:
-            dist, rows = self.distinct.hand_out(*self._of_rows(self.distinct.values, k + 1), k + 1)
-        else:
-            dist, rows = self._of_rows(self.distinct.scaled(queries), k)
-        dist = reported(self.points, self.distinct, dist)
-        return Neighbors.regular(rows.reshape(n_rows, k), dist.reshape(n_rows, k), self.points.n_samples)
+    def of_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return the `size` nearest rows of every point, those it stands for among them."""
+        return self.of_rows(self.distinct.values, size)
 
-    def _of_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
+    def of_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return the `size` nearest rows of rows of numbers, with equal ones among them."""
         dist = np.full((len(values), size), np.inf)
         rows = np.full((len(values), size), self.points.n_samples, dtype=np.int32)
@@ -135,17 +122,10 @@ class TreeIndex(Index):
         doubtful = list(progress.track("Neighbours", parallel.map_blocks(search, spans), len(spans)))
         return np.concatenate(doubtful) if doubtful else asked
 
-    def within(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`."""
-        reach = Reach(self.points, self.distinct, radius, own=queries is None)
-        values = self.distinct.values if queries is None else self.distinct.scaled(queries)
+    def pairs(self, values: Floats, reach: float, *, own: bool) -> Iterator[Found]:
+        """Yield the pairs of rows of numbers and points within reach, those of the points themselves each once."""
         if np.abs(values).max(initial=0.0) > _FARTHEST:
-            return self._exact.within(radius, queries)
-        reach.check(values)
-        return reach.lists(self._pairs(values, reach.distance, own=queries is None), len(values))
-
-    def _pairs(self, values: Floats, reach: float, *, own: bool) -> Iterator[Found]:
-        """Yield the pairs of rows and points within reach, those of points each once."""
+            return self._exact.pairs(values, reach, own=own)
 
         def pairs(span: tuple[int, int]) -> Found:
             some = cKDTree(values[slice(*span)], balanced_tree=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
+from tamiz.graphs.search.directions import leading, spread_out
 from tamiz.kernels.nearest import measure_all
 from tamiz.kernels.projection import project
 from tamiz.statistics.base import Floats
@@ -68,12 +69,12 @@ class WorkingRows:
         share : float
             So many of them must be among those listed, tried on some rows, for directions to be taken.
         """
-        some = _spread_out(values, _FOUND_FROM)
+        some = values[spread_out(len(values), _FOUND_FROM)]
         centre, unit = _centre_and_unit(some)
         blur = _blur(values, centre, k)
         n_listed = 2 * k + 2
         if values.shape[1] > _MOST_COLUMNS and len(values) > 8 * n_listed and blur < _BLURRED:
-            directions = _leading(_scaled(some, centre, unit), _DIRECTIONS[-1])
+            directions = leading(_scaled(some, centre, unit).astype(np.float32), _DIRECTIONS[-1]).T.astype(np.float64)
             along, apart = _along(values, centre, unit, directions)
             for n_directions in _DIRECTIONS:
                 part = along[:, :n_directions]
@@ -100,7 +101,7 @@ class WorkingRows:
 
 def _centre_and_unit(some: Floats) -> tuple[Floats, float]:
     """Return the median of some rows, and the power of two that brings a typical number near 1: no outlier moves them."""
-    centre = np.median(_spread_out(some, _CENTRED), axis=0)
+    centre = np.median(some[spread_out(len(some), _CENTRED)], axis=0)
     apart = np.abs(some - centre)
     apart = apart[apart > 0.0]
     return centre, float(np.ldexp(1.0, -int(np.frexp(np.median(apart))[1]))) if apart.size else 1.0
@@ -116,7 +117,7 @@ def _scaled(values: Floats, centre: Floats, unit: float) -> Floats:
 def _blur(values: Floats, centre: Floats, k: int) -> float:
     """Return the rounding of a row to float32 in units of its distance from its k-th neighbour, of most rows tried."""
     n_tried = int(np.clip(_BLUR_NUMBERS // values.size, _LEAST_BLUR_ROWS, _MOST_BLUR_ROWS))
-    tried = np.linspace(0, len(values) - 1, n_tried).astype(np.intp)
+    tried = spread_out(len(values), n_tried)
 
     def blur(row: int) -> float:
         distances = np.empty(len(values))
@@ -128,31 +129,15 @@ def _blur(values: Floats, centre: Floats, k: int) -> float:
     return float(np.quantile(list(parallel.map_blocks(blur, tried)), 0.9))
 
 
-def _spread_out(values: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return at most `size` of the rows, evenly spread."""
-    return values[np.unique(np.linspace(0, len(values) - 1, min(len(values), size)).astype(np.intp))]
-
-
 def _by_slabs(values: Floats, fill: Callable[[tuple[int, int]], None]) -> None:
     for _ in parallel.map_blocks(fill, parallel.spans(len(values), 1 + _SLAB // max(values.shape[1], 1))):
         pass
 
 
-def _leading(some: Floats, n_directions: int) -> Floats:
-    """Return the leading directions of some rows, nearly: subspace iteration (Halko, Martinsson and Tropp 2011)."""
-    rows = some.astype(np.float32)
-    guess = np.random.default_rng(0).standard_normal((rows.shape[1], n_directions), dtype=np.float32)
-    for _ in range(3):
-        guess = np.linalg.qr(rows.T @ (rows @ guess))[0]
-    along = rows @ guess
-    _, turn = np.linalg.eigh(along.T @ along)
-    return np.asarray((guess @ turn[:, ::-1]).T, dtype=np.float64)
-
-
 def _along(values: Floats, centre: Floats, unit: float, directions: Floats) -> tuple[Floats32, Floats32]:
     """Return all rows along the directions, and the squared distances of the tried rows from all."""
     along = np.empty((len(values), len(directions)), dtype=np.float32)
-    tried = _scaled(_spread_out(values, _TRIED), centre, unit).astype(np.float32)
+    tried = _scaled(values[spread_out(len(values), _TRIED)], centre, unit).astype(np.float32)
     apart = np.empty((len(tried), len(values)), dtype=np.float32)
     turned = np.ascontiguousarray(directions.T, dtype=np.float32)
     lengths = np.einsum("ij,ij->i", tried, tried)[:, None]
@@ -171,7 +156,7 @@ def _caught(along: Floats32, apart: Floats32, k: int, n_listed: int) -> float:
 
     A row counts as one of its own neighbours, on both sides.
     """
-    tried = _spread_out(along, len(apart))
+    tried = along[spread_out(len(along), len(apart))]
     squares = np.einsum("ij,ij->i", along, along)
 
     def count(span: tuple[int, int]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -51,7 +53,7 @@ class Balls:
         self.place[self.order] = np.arange(n)
         self.block[self.order] = np.repeat(np.arange(n_blocks), self.sizes)
         self.centres, self.radii = np.empty((n_blocks, values.shape[1])), np.empty(n_blocks)
-        self._spare: list[Workspace] = []
+        self.workspaces = parallel.Lent(partial(Workspace, values.shape[1]))
 
         def measure(span: tuple[int, int]) -> None:
             measure_balls(self.values, self.order, self.starts, *span, self.centres, self.radii)
@@ -80,17 +82,6 @@ class Balls:
     def rows(self, blocks: NDArray[np.intp]) -> NDArray[np.int32]:
         """Return the rows of some blocks."""
         return np.concatenate([self.order[self.starts[b] : self.starts[b + 1]] for b in blocks])
-
-    def workspace(self) -> Workspace:
-        """Return room to work in, to be given back."""
-        try:
-            return self._spare.pop()
-        except IndexError:
-            return Workspace(self.values.shape[1])
-
-    def give_back(self, workspace: Workspace) -> None:
-        """Keep room for the next one to work in: fresh memory costs more than what is done in it."""
-        self._spare.append(workspace)
 
 
 class Workspace:
@@ -133,6 +124,11 @@ class Chunk:
 
     def explore(self) -> Chunk:
         """Find the nearest outside rows."""
+        with self._balls.workspaces.borrowed() as self._room:
+            self._explore()
+        return self
+
+    def _explore(self) -> None:
         balls = self._balls
         groups, member = np.unique(balls.block[self.rows], return_inverse=True)
         gaps = balls.gaps(groups, self._owner)[0]
@@ -156,12 +152,10 @@ class Chunk:
             np.minimum.at(self._caps, self._component, self.best)
             waiting, room = within(waiting[count:]), CHUNK
         self.bound = np.minimum(self.bound, passed[member])
-        balls.give_back(self._room)
-        return self
 
     def _enter(self, groups: NDArray[np.int32]) -> None:
         """Place the rows about their middle, in a unit in which no square is too large."""
-        balls, self._room = self._balls, self._balls.workspace()
+        balls = self._balls
         self._middle = balls.centres[groups].mean(axis=0)
         self._away = (cdist(self._middle[None], balls.centres)[0] + balls.radii) * (1 + ROOM)
         self._radius = self._away[groups].max()

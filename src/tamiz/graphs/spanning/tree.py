@@ -12,7 +12,6 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import Index
 from tamiz.graphs.search.choice import chosen_exact
-from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning.outside import Outside, outside_search
 from tamiz.kernels.spanning import join, shortest_edges, undecided
 from tamiz.statistics.base import Floats
@@ -44,16 +43,14 @@ class SpanningTree:
     lengths: Floats
 
 
-def spanning_tree(index: Index, neighbors: Neighbors | None = None) -> SpanningTree:
+def spanning_tree(index: Index) -> SpanningTree:
     """Return the minimum spanning tree of all points.
 
     Parameters
     ----------
     index : Index
-        An exact one.
-    neighbors : Neighbors, default=None
-        The nearest neighbours of every point by that index, the same number of each, where they are known already. They
-        are found anew when some rows are equal: among each other these are no neighbours that tell anything.
+        An exact one. Where some rows are equal another is made, of one of each: to each other they are no neighbours that
+        tell anything.
 
     Notes
     -----
@@ -64,13 +61,13 @@ def spanning_tree(index: Index, neighbors: Neighbors | None = None) -> SpanningT
     """
     forest = _Forest(index.points, np.arange(index.points.n_samples))
     if forest.n_components > 1:
-        forest.list_neighbors(index, neighbors)
+        forest.list_neighbors(index)
     return forest.grown()
 
 
-def longest_edge(index: Index, neighbors: Neighbors | None = None) -> float:
+def longest_edge(index: Index) -> float:
     """Return the length of the longest edge of the minimum spanning tree: the least radius whose graph is connected."""
-    return float(spanning_tree(index, neighbors).lengths.max(initial=0.0))
+    return float(spanning_tree(index).lengths.max(initial=0.0))
 
 
 def connecting_edges(index: Index, labels: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
@@ -126,16 +123,13 @@ class _Forest:
         order = np.lexsort((tails, heads))
         self._join(heads[order], tails[order], np.zeros(len(tails)), np.arange(len(first)))
 
-    def list_neighbors(self, index: Index | None = None, neighbors: Neighbors | None = None) -> None:
+    def list_neighbors(self, index: Index | None = None) -> None:
         """List the nearest neighbours of every row, those of an index of all rows where no two of them are equal."""
         n = len(self.rows)
         if index is None or self._points is not index.points:
-            index, neighbors = chosen_exact(self._points).fit(self._points), None
-        near = index.query(min(_N_NEIGHBORS, n - 1)) if neighbors is None else neighbors
+            index = chosen_exact(self._points).fit(self._points)
+        near = index.query(min(_N_NEIGHBORS, n - 1))
         self._near, self._lengths = near.indices.reshape(n, -1), near.distances.reshape(n, -1)
-        if near is neighbors:
-            # What searches find is written over the lists.
-            self._near, self._lengths = self._near.copy(), self._lengths.copy()
         complete = self._near.shape[1] == n - 1
         self._reach = np.full(n, np.inf) if complete else self._lengths[:, -1].copy()
         self._reach_low = np.minimum(np.arange(n, dtype=np.int32), self._near[:, -1] + 1)

@@ -1,4 +1,4 @@
-"""A forest of random-projection trees: where a descent starts, and where a search for new rows does."""
+"""Random-projection trees: where a descent starts, and where a search for new rows does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAIRS = 3
 
 
 @dataclass(frozen=True)
-class Tree:
+class ProjectionTree:
     """Rows in the order of the leaves and the splits that lead there.
 
     Attributes
@@ -67,6 +67,6 @@ class Tree:
         return leaves * np.int32(LEAF) - np.int32(self.offset)
 
 
-def forest(rows: Floats32, seeds: NDArray[np.int64]) -> list[Tree]:
+def grow_all(rows: Floats32, seeds: NDArray[np.int64]) -> list[ProjectionTree]:
     """Grow a tree for each seed."""
-    return list(parallel.map_blocks(lambda seed: Tree.grown(rows, int(seed)), seeds))
+    return list(parallel.map_blocks(lambda seed: ProjectionTree.grown(rows, int(seed)), seeds))
