@@ -32,9 +32,10 @@ def check_real(name: str, value: Any, *, low: float | None = None) -> float:
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return `value` when it is one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}{suggestion(value, choices)}.")
+        meant = suggestion(value, choices) if isinstance(value, str) else ""
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}{meant}.")
     return str(value)
 
 

@@ -47,6 +47,8 @@ def _scores(done: Result) -> dict[str, float]:
         ([], KNearest(15, weight=Binary(), metric="seuclidean")),
         (["--graph", "knn"], KNearest(15, weight=Binary(), metric="seuclidean")),
         (["--graph", "knn:5"], KNearest(5, weight=Binary(), metric="seuclidean")),
+        (["--graph", "knn: 5"], KNearest(5, weight=Binary(), metric="seuclidean")),
+        (["--graph", "knn:1e1"], KNearest(10, weight=Binary(), metric="seuclidean")),
         (["--graph", "radius:0.8"], Radius(0.8, weight=Binary(), metric="seuclidean")),
         (["--graph", "radius:2"], Radius(2.0, weight=Binary(), metric="seuclidean")),
         (["--graph", "connected-radius"], ConnectedRadius(weight=Binary(), metric="seuclidean")),
@@ -143,7 +145,7 @@ BAD = {
     "classes of a number": (
         ["--graph", "same-class", "--target", "petal_width", "--kinds", "petal_width=numeric"],
         1,
-        r"SameClass joins rows of one class",
+        r"SameClass joins rows of one class; .* on the command line --kinds petal_width=categorical\.",
     ),
     "an unknown graph": (
         ["--graph", "kn:5"],
@@ -221,7 +223,7 @@ def test_a_graph_is_read_without_importing_numpy() -> None:
         "print(GraphName().convert('knn:7', None, None).number, 'numpy' in sys.modules, 'sklearn' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["7", "False", "False"]
+    assert done.stdout.split() == ["7.0", "False", "False"]
 
 
 def test_methods_lists_graphs_maps_and_clusterings(tamiz: Callable[..., Result]) -> None:

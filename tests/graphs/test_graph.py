@@ -98,3 +98,15 @@ def test_a_graph_tells_what_it_is():
 def test_clones_share_a_graph():
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0])
     assert clone(LaplacianEigenmaps(1, graph=graph)).graph is graph
+
+
+def test_rows_of_another_number_are_refused():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    graph = KNearest(4).build(X)
+    for rows in (np.ones((3, 2)), sparse.csr_array(np.ones((3, 2)))):
+        with pytest.raises(DataError, match=r"X has 3 rows and the graph 40; give one for each\."):
+            graph.variation(rows)
+    with pytest.raises(DataError, match=r"row_weight has 39 rows and the graph 40"):
+        graph.variation(X, np.ones(39))
+    with pytest.raises(DataError, match=r"F has 41 rows and the graph 40"):
+        graph.dot(np.ones(41))

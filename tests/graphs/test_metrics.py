@@ -13,6 +13,7 @@ from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.metrics.sparse_rows import SparseRows
+from tamiz.graphs.points import Rows
 
 from ..reference import metrics as plain
 
@@ -161,6 +162,62 @@ def test_training_rows_that_come_again_as_new_rows_are_where_they_were(name):
     assert (points.block(new, 0, 3) == points.block(points, 0, N)[some]).all()
     assert (points.take(some).block(new, 1, 3) == points.block(points, 0, N)[some][1:, some]).all()
     assert new.row_keys(np.arange(3)) == points.row_keys(some)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_new_rows_that_are_equal_to_a_point_are_found_with_the_lowest_of_these(name):
+    points = points_of(name)
+    asked = np.array([7, 20, 50, 7])
+    if name == "precomputed":
+        new = expected_rows(points)[asked]
+        new[1] += 1.0
+        new = points.like(new)
+    elif name.startswith("gower"):
+        frame = mixed(gaps=0.2 if "gaps" in name else 0.0).iloc[asked].reset_index(drop=True)
+        frame.loc[1, "size"] = 1.25
+        new = points.like(frame)
+    else:
+        changed = numbers()[asked]
+        changed[1, 0] += 1e-9
+        new = points.like(changed)
+    equal, found = points.equal_to(new)
+    assert equal.tolist() == [0, 2, 3]
+    assert found.tolist() == [3, 12, 3]
+    equal, found = points.take(np.array([50, 12, 7])).equal_to(new)
+    assert (equal.tolist(), found.tolist()) == ([0, 2, 3], [2, 0, 2])
+    equal, found = points.equal_to(points)
+    assert equal.tolist() == list(range(N))
+    assert (found == points.first_equal()).all()
+    assert [part.tolist() for part in points.equal_to(new.take(np.arange(1, 2)))] == [[], []]
+
+
+def test_many_new_rows_are_compared_a_part_at_a_time():
+    rows = np.repeat(np.random.default_rng(0).normal(size=(1500, 2)), 2, axis=0)
+    equal, found = Rows(rows).equal_to(Rows(rows[::-1]))
+    assert (equal == np.arange(3000)).all()
+    assert (found == np.arange(3000)[::-1] // 2 * 2).all()
+
+
+def test_rows_at_distance_zero_are_not_taken_for_equal_where_what_is_missing_differs():
+    points = GowerRows.of(open_source(np.array([[1.0, np.nan], [1.0, 2.0], [3.0, 5.0], [1.0, 0.0]])))
+    new = points.like(np.array([[1.0, 2.0], [1.0, np.nan], [np.nan, 2.0], [1.0, 1e150]]))
+    assert points.block(new, 0, 1)[0, :2].tolist() == [0.0, 0.0]
+    assert [part.tolist() for part in points.equal_to(new)] == [[0, 1], [1, 0]]
+
+
+def test_a_difference_whose_square_vanishes_is_a_difference():
+    points = Rows(np.array([[0.0, 1.0], [1e-200, 1.0]]))
+    assert points.block(points, 0, 1)[0, 1] == 0.0
+    assert [part.tolist() for part in points.equal_to(Rows(np.array([[1e-200, 1.0], [-0.0, 1.0], [2e-200, 1.0]])))] == [
+        [0, 1],
+        [1, 0],
+    ]
+
+
+def test_new_rows_beyond_every_number_are_equal_to_none():
+    points = GowerRows.of(open_source(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
+    new = points.like(np.array([[1e150, -1e150], [5e-324, 1e-323]]))
+    assert [part.tolist() for part in points.equal_to(new)] == [[1], [1]]
 
 
 def expected_rows(points):

@@ -1,10 +1,13 @@
 """Distances that are given: kept, given out and refused."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from tamiz import open_source
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 
@@ -45,6 +48,10 @@ def test_what_is_no_matrix_of_distances_is_refused_by_name():
     refused(put((3, 5, np.nan)), r"^Row 3, column 5 holds nan; a distance must be a finite number\. Fill it in")
     refused(put((5, 3, np.inf), (3, 5, np.inf)), r"^Row 3, column 5 holds inf; a distance must be a finite number\.")
     refused(put((3, 5, -0.5), (7, 2, -2.5)), r"^Row 7, column 2 holds -2\.5; a distance must be at least 0\.$")
+    refused(
+        put((3, 5, 1e160), (5, 3, 1e160), (2, 1, 1e155)),
+        r"^Row 3, column 5 holds 1e\+160; a distance above 1e\+150 is too large to be squared\. Change the unit\.$",
+    )
     refused(put((6, 6, 0.25), (8, 8, 1.0)), r"^Row 8 is at 1 from itself; the diagonal must be 0\. Similarities must")
     refused(
         put((1, 2, 1.0), (2, 1, 1.25), (3, 4, 1.0), (4, 3, 1.0625)),
@@ -94,3 +101,33 @@ def test_new_rows_come_with_their_distances_to_the_training_rows():
     with pytest.raises(ValueError, match=r"^New rows are known by their distances to the training rows only"):
         new.block(points, 0, 3)
     assert (points.block(new.take(np.array([2, 0])), 0, 2) == distances()[[2, 0]]).all()
+
+
+def test_new_rows_too_far_to_be_squared_are_refused():
+    new = distances()[:2].copy()
+    new[1, 7] = 1e151
+    with pytest.raises(DataError, match=r"^Row 1, column 7 holds 1e\+151; a distance above 1e\+150 is too large"):
+        PrecomputedDistances(distances()).like(new)
+
+
+def test_a_zero_off_the_diagonal_makes_rows_near_and_not_equal():
+    matrix = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
+    points = PrecomputedDistances(matrix)
+    assert points.first_equal().tolist() == [0, 1, 2]
+    new = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.5], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    for dtype in (np.float64, np.float32):
+        assert [part.tolist() for part in points.equal_to(points.like(new.astype(dtype)))] == [[0, 2, 3], [1, 2, 0]]
+
+
+def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
+    matrix = distances()
+    points = PrecomputedDistances(matrix)
+    for frame in (pd.DataFrame(matrix), pl.DataFrame(matrix), pl.LazyFrame(matrix)):
+        given = PrecomputedDistances(frame)
+        assert (given.block(given, 0, N) == matrix).all()
+    sentence = (
+        r"^metric='precomputed' takes an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
+    )
+    for read in (PrecomputedDistances, points.like):
+        with pytest.raises(TypeError, match=sentence):
+            read(open_source(matrix))

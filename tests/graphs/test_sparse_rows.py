@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tamiz import open_source
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.sparse_points import sparse_points
@@ -169,3 +170,40 @@ def test_many_rows_of_few_columns_become_dense_and_wide_ones_do_not():
     assert type(sparse_points(narrow, "euclidean")[0]) is Rows
     wide = sparse.random_array((60_000, 1000), density=0.001, rng=np.random.default_rng(0))
     assert type(sparse_points(wide, "euclidean")[0]) is SparseRows
+
+
+def test_numbers_that_cannot_be_squared_are_refused_where_sparse_rows_become_dense():
+    full = sparse.csr_array(1 + np.random.default_rng(0).random((50, 20)))
+    far = full.copy()
+    far[5, 3] = -1e200
+    sentence = r"^Row 5 has a number above 1e\+150, too large to be squared\. Change the unit\.$"
+    with pytest.raises(DataError, match=sentence):
+        sparse_points(far, "euclidean")
+    points, reading = sparse_points(full, "euclidean")
+    assert type(points) is Rows
+    for new in (far, far.toarray()):
+        with pytest.raises(DataError, match=sentence):
+            reading.rows(new)
+
+
+def test_a_direction_has_no_number_too_large_where_sparse_rows_become_dense():
+    full = sparse.csr_array(1 + np.random.default_rng(0).random((50, 20)))
+    points, reading = sparse_points(full, "cosine")
+    assert type(points) is CosineRows
+    far = full[:3] * 1e200
+    np.testing.assert_allclose(
+        points.block(points.like(reading.rows(far)), 0, 3), points.block(points, 0, 3), rtol=1e-12, atol=1e-15
+    )
+    far[1, 2] = np.inf
+    with pytest.raises(DataError, match=r"^Row 1 has a NaN or an infinite value;"):
+        reading.rows(far)
+
+
+def test_a_source_is_no_row_beside_sparse_ones():
+    source = open_source(some_rows())
+    for refuse in (SparseRows(sparse.csr_array(some_rows())).like, sparse_points(some_rows(), "euclidean")[1].rows):
+        with pytest.raises(
+            TypeError,
+            match=r"sparse matrix or an array, got a source of 40 rows and 30 columns\. Its frame\(\) is one\.$",
+        ):
+            refuse(source)

@@ -1,6 +1,7 @@
 """Laplacian eigenmaps: the paper's figure, the dense solution, new rows, graphs in pieces."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 from sklearn.datasets import load_iris, make_swiss_roll
@@ -78,6 +79,18 @@ def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(kind,
     together = mapped.transform(np.concatenate([new, X[:3]]))
     for i in range(len(new)):
         assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
+
+
+@quiet
+def test_a_row_at_distance_zero_that_is_not_equal_has_a_place_of_its_own():
+    gaps = [np.nan, 2.0, 3, 1, 5, 4, 8, np.nan]
+    X = pd.DataFrame({"a": [1.0, 1, 2, 5, 7, 9, 3, 4], "b": gaps, "c": list("yyxyxyxx")})
+    mapped = LaplacianEigenmaps(2, graph=KNearest(4, metric="gower")).fit(X)
+    np.testing.assert_array_equal(mapped.transform(X), mapped.embedding_)
+    D = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    D[0, 1] = D[1, 0] = 0.0
+    mapped = LaplacianEigenmaps(2, graph=KNearest(3, metric="precomputed")).fit(D)
+    np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
 
 
 def test_a_new_row_is_placed_by_nystroms_formula():

@@ -1,5 +1,6 @@
 """Files that are not as they should be: each is refused in one sentence, and nothing in them is run."""
 
+import errno
 import io
 import json
 import random
@@ -346,6 +347,24 @@ def test_a_file_cut_off_anywhere_is_refused(graph, tmp_path):
     for _ in range(40):
         (tmp_path / "x").write_bytes(whole[: rng.randrange(len(whole))])
         assert not loads_or_is_refused(tmp_path / "x")
+
+
+def test_a_file_with_bytes_cut_out_anywhere_is_refused(graph, path, tmp_path):
+    for whole in (graph[1], path.read_bytes()):
+        for seed in range(200):
+            rng = random.Random(seed)
+            n_cut = rng.randint(1, 19)
+            at = rng.randrange(len(whole) - n_cut)
+            (tmp_path / "x").write_bytes(whole[:at] + whole[at + n_cut :])
+            refused(tmp_path / "x", r"x is (damaged or cut off: .+|no tamiz file: it is no zip archive)\.$")
+
+
+def test_a_place_that_cannot_be_read_is_no_damage(path, monkeypatch):
+    def fails(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("tamiz.storage.file._members", fails)
+    refused(path, r"x\.tamiz cannot be read: Input/output error\.$", OSError)
 
 
 def nodes(tree, found):

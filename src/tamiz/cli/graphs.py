@@ -31,7 +31,7 @@ class Asked:
     ----------
     entry : Entry
         The builder's line in the registry.
-    number : int, float or None
+    number : float or None
         What stands after the colon.
     """
 
@@ -51,11 +51,11 @@ class GraphName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes n
         """Return the builder's line and the number."""
         if isinstance(value, Asked):
             return value
-        name, colon, number = str(value).partition(":")
+        name, colon, number = (part.strip() for part in str(value).partition(":"))
         entry = _builders.convert(name, param, ctx)
         if not colon:
             return Asked(entry, None)
-        asked = int(number) if number.isdecimal() else _real(number)
+        asked = _real(number)
         if asked is None or not 0 < asked < math.inf:
             self.fail(f"{value!r}: after the colon stands a number above 0, got {number!r}.", param, ctx)
         return Asked(entry, asked)
@@ -135,6 +135,8 @@ def _made(asked: Asked) -> GraphBuilder:
         return builder()
     if taken is None:
         raise click.UsageError(f"--graph {asked} takes no number.")
-    if taken.annotation == "int" and not isinstance(asked.number, int):
+    if taken.annotation != "int":
+        return builder(asked.number)
+    if not asked.number.is_integer():
         raise click.UsageError(f"--graph {asked} takes a whole number such as {_USUAL}, got {asked.number:g}.")
-    return builder(asked.number)
+    return builder(int(asked.number))

@@ -18,8 +18,8 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.reading import count_rows
+from tamiz.graphs.k_nearest import builder_of
+from tamiz.graphs.reading import count_rows, row_numbers
 from tamiz.graphs.spectrum import smallest
 from tamiz.random import Seed, generator
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
@@ -127,11 +127,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             vectors = self._reused(X, k) if self.embedding is not None else self._computed(X, y, k)
             components = self.graph_.components
             if len(components) > k:
-                tell(
-                    [
-                        f"The graph falls into {components.described()}, more than the {k:,} clusters: some are put together."
-                    ]
-                )
+                pieces = components.described(row_numbers(X))
+                tell([f"The graph falls into {pieces}, more than the {k:,} clusters: some are put together."])
             # Equal rows that the graph keeps apart, as rows of different classes, are as different as others.
             first = self.graph_.first_equal()
             first = np.where(components.labels == components.labels[first], first, np.arange(n))
@@ -146,7 +143,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         return self
 
     def _computed(self, X: Any, y: Any, k: int) -> Floats:
-        builder = default_builder(count_rows(X)) if self.graph is None else self.graph
+        builder = builder_of(self.graph, count_rows(X))
         self.graph_ = builder.build(X, y if builder.needs_classes else None, fill=True)
         found = smallest(
             self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)

@@ -17,6 +17,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points, undirected
 from tamiz.graphs.components import Components
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.reading import row_numbers
 from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.search.choice import chosen
 from tamiz.graphs.weights import Binary, HeatKernel
@@ -167,7 +168,7 @@ def eigenmap_grid(
         for k in numbers:
             edges = undirected(nearest.nearest(k))
             origin = Origin.of(index, reading, n_neighbors=k)
-            _look_for_pieces(EdgeGraph.of(edges, Binary(), origin=origin).components, k, disconnected)
+            _look_for_pieces(X, EdgeGraph.of(edges, Binary(), origin=origin).components, k, disconnected)
             for width in widths:
                 graph = EdgeGraph.of(edges, HeatKernel(width), origin=origin)
                 maps[k, width] = LaplacianEigenmaps(n_components, graph=graph, disconnected=disconnected).fit(X)
@@ -194,11 +195,11 @@ def _width(value: Any) -> float:
     return width
 
 
-def _look_for_pieces(components: Components, n_neighbors: int, disconnected: str) -> None:
+def _look_for_pieces(X: Any, components: Components, n_neighbors: int, disconnected: str) -> None:
     """Refuse a graph in several components, or tell of it where something was said of that."""
     if len(components) == 1:
         return
-    fact = f"With {n_neighbors} neighbours the graph falls into {components.described()}"
+    fact = f"With {n_neighbors} neighbours the graph falls into {components.described(row_numbers(X))}"
     if disconnected == "error":
         raise DataError(f"{fact}. Take more neighbours, or say disconnected='connect' or 'per_component'.")
     tell([f"{fact}."])

@@ -11,10 +11,12 @@ from scipy import sparse
 
 from tamiz import parallel
 from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.variation import Variation
+from tamiz.graphs.k_nearest import builder_of
+from tamiz.graphs.metrics.refusals import named_rows
+from tamiz.graphs.variation import Variation, in_range, rowwise
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
@@ -24,6 +26,8 @@ from tamiz.warn import tell
 
 # Values of columns that are held side by side, where the table does not hold them so itself.
 _GROUP_VALUES = 2**23
+# Sums of squares below this lose digits: their terms underflow.
+_LEAST_TOTAL = 1e-300
 
 
 class LaplacianScore(Relevance):
@@ -44,6 +48,8 @@ class LaplacianScore(Relevance):
     ------
     DataError
         When the graph is of another number of rows, or needs classes that are not there.
+    TypeError
+        When the graph is neither a Graph nor what builds one.
 
     Notes
     -----
@@ -71,12 +77,11 @@ class LaplacianScore(Relevance):
     @property
     def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
         """Whether the graph is made of classes."""
-        return self.graph is not None and self.graph.needs_classes
+        return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns, its graph built where it is not given."""
-        builder = default_builder(source.schema.n_rows) if self.graph is None else self.graph
-        graph = builder.build(source, fill=True)
+        graph = builder_of(self.graph, source.schema.n_rows).build(source, fill=True)
         return Scored(1.0 - _ratio(_by_column(source, graph)))
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
@@ -103,6 +108,11 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
         Between 0, for a column that differs between components only, and 2; 2 for a constant column, and for one left out as
         an id or as text.
 
+    Raises
+    ------
+    DataError
+        When a value of a sparse matrix is NaN or infinite.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -116,15 +126,44 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
         raise TypeError(f"graph must be a Graph, got {graph!r}: build it, such as KNearest(5).build(X).")
     with parallel.session():
         if sparse.issparse(X):
-            return _ratio(graph.build(X).variation(X))
+            rows = rowwise(X)
+            _refuse_not_finite(rows)
+            return _ratio(_variation(graph.build(rows), rows))
         source = as_source(X)
         return _ratio(_by_column(source, graph.build(source)))
 
 
 def _ratio(variation: Variation) -> Floats:
     """Return L: 2 for a constant column."""
-    varies = ~variation.constant & (variation.total > 0)
+    varies = ~variation.constant & (variation.total != 0)
     return np.divide(variation.within, variation.total, out=np.full(len(varies), 2.0), where=varies)
+
+
+def _refuse_not_finite(rows: sparse.csr_array) -> None:
+    bad = np.flatnonzero(~np.isfinite(rows.data))
+    if not bad.size:
+        return
+    named = np.unique(np.searchsorted(rows.indptr, bad, side="right") - 1)
+    where = f"{'' if len(named) == 1 else 'the first '}in column {rows.indices[bad[0]]}"
+    raise DataError(
+        f"{named_rows(named)} a NaN or an infinite value, {where}; the Laplacian score needs finite ones. "
+        "Fill such values in or leave such rows out."
+    )
+
+
+def _variation(graph: Graph, rows: Any, row_weight: Floats | None = None) -> Variation:
+    """Return the variation of columns, that of one whose squares leave the range of float64 in another unit."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = graph.variation(rows, row_weight)
+        out = ~((found.total >= _LEAST_TOTAL) & np.isfinite(found.total + found.within))
+    columns = np.flatnonzero(out & ~found.constant)
+    if not columns.size:
+        return found
+    weight = np.ones(graph.n_samples) if row_weight is None else row_weight
+    again = graph.variation(in_range(rows[:, columns], weight * graph.dot(weight) > 0), row_weight)
+    within, total = found.within.copy(), found.total.copy()
+    within[columns], total[columns] = again.within, again.total
+    return Variation(within, total, found.constant)
 
 
 def _by_column(source: Source, graph: Graph) -> Variation:
@@ -134,7 +173,7 @@ def _by_column(source: Source, graph: Graph) -> Variation:
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
     for owners, rows in _groups(source, row_weight):
-        found = graph.variation(rows, row_weight)
+        found = _variation(graph, rows, row_weight)
         np.add.at(within, owners, found.within)
         np.add.at(total, owners, found.total)
         constant[owners[~found.constant]] = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from tamiz.graphs.edge_graph import EdgeGraph, Edges, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.metrics.names import registry
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import Reading, count_rows
+from tamiz.graphs.reading import Reading, count_rows, row_numbers
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.kernels.edges import merge, transpose
 from tamiz.sources.base import Source
+from tamiz.sources.open import as_source
 from tamiz.sources.vectors import code_vector
 from tamiz.statistics.base import Codes, Floats
 from tamiz.validation import check_choice
@@ -60,7 +62,8 @@ class GraphBuilder(BaseEstimator, ABC):
     @property
     def needs_classes(self) -> bool:
         """Whether rows are joined or weighed by their class."""
-        return self.weight is not None and self.weight.needs_classes
+        weight = _checked_weight(self.weight)
+        return weight is not None and weight.needs_classes
 
     def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
         """Build the graph of a table's rows.
@@ -69,7 +72,8 @@ class GraphBuilder(BaseEstimator, ABC):
         ----------
         X : array, data frame, sparse matrix or Source
             Numbers are taken as they are, and categories as indicators divided by the square root of their share. A square
-            matrix of distances where the metric is "precomputed".
+            matrix of distances where the metric is "precomputed". An array of float64 in C order, or of distances, is kept as it
+            lies and not copied: what is changed in it afterwards changes to whom new rows are joined.
         y : array-like of shape (n_samples,), default=None
             Classes, where the builder joins or weighs by class; else not read.
         fill : bool, default=False
@@ -81,7 +85,8 @@ class GraphBuilder(BaseEstimator, ABC):
         """
         graph, n_expected = self._assembled(X, y, fill=fill)
         if len(graph.components) > n_expected:
-            tell([f"The graph of {graph.n_samples:,} rows falls into {graph.components.described()}."])
+            described = graph.components.described(row_numbers(X))
+            tell([f"The graph of {graph.n_samples:,} rows falls into {described}."])
         return graph
 
     def assemble(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
@@ -90,6 +95,7 @@ class GraphBuilder(BaseEstimator, ABC):
 
     def _assembled(self, X: Any, y: Any, *, fill: bool) -> tuple[Graph, int]:
         """Return the graph and how many components it is meant to have: joined by class, rows lie apart on purpose."""
+        _checked_weight(self.weight)
         with parallel.session():
             classes = _classes(X, y, type(self).__name__) if self.needs_classes else None
             if classes is not None and len(classes.labels) != count_rows(X):
@@ -126,12 +132,30 @@ class GraphBuilder(BaseEstimator, ABC):
         return EdgeGraph.of(edges, weight, sizes, origin=origin, radius=radius, directed=directed)
 
 
+def check_builder(graph: Any) -> GraphBuilder | Graph:
+    """Return what a parameter `graph` was given when it is a builder or a graph."""
+    if not isinstance(graph, GraphBuilder | Graph):
+        raise TypeError(f"graph must be a GraphBuilder or a Graph, such as KNearest(15), got {_told(graph)}.")
+    return graph
+
+
+def _checked_weight(weight: Any) -> Weight | None:
+    if not (weight is None or isinstance(weight, Weight)):
+        raise TypeError(f"weight must be a Weight, such as Binary() or HeatKernel(), got {_told(weight)}.")
+    return weight
+
+
+def _told(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else repr(given)
+
+
 def read_points(X: Any, metric: str, *, fill: bool) -> tuple[Points, Reading]:
     """Return the rows as points of a metric."""
     check_choice("metric", metric, [entry.name for entry in registry])
     points, reading = registry[metric].load()(X, fill=fill)
     if points.n_samples < 2:
-        raise DataError(f"X has {points.n_samples} sample (row); a graph needs at least 2.")
+        samples = "1 sample (row)" if points.n_samples == 1 else f"{points.n_samples} samples (rows)"
+        raise DataError(f"X has {samples}; a graph needs at least 2.")
     return points, reading
 
 
@@ -162,12 +186,17 @@ def _turned(
 
 def _classes(X: Any, y: Any, owner: str) -> Classes:
     """Return the classes of the rows: y, or the target of a source."""
-    if isinstance(X, Source) and y is None:
-        if not X.schema.has_classes:
+    if isinstance(X, Source):
+        target = as_source(X, y).schema.target
+        if target is None:
             raise DataError(f"{owner} joins rows of one class; open the source with a target of classes.")
+        if target.is_number:
+            raise DataError(
+                f"{owner} joins rows of one class; open the source with a target of classes: {target.name!r} is taken as "
+                f"{target.kind}, and kinds={{{target.name!r}: 'categorical'}} makes classes of it, on the command line "
+                f"--kinds {quote(target.name + '=categorical')}."
+            )
         labels = np.concatenate([np.asarray(block.y) for block in X.blocks([])])
-        target = X.schema.target
-        assert target is not None
         return Classes(np.ascontiguousarray(labels, dtype=np.int32), target.levels)
     if y is None:
         raise DataError(f"{owner} joins rows of one class and requires y to be passed, but the target y is None.")

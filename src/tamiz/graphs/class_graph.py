@@ -12,10 +12,15 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
-from tamiz.graphs.variation import ClassSums, Variation, rowwise
+from tamiz.graphs.variation import ClassSums, Variation, check_rows, rowwise
 from tamiz.graphs.weights import Weight
 from tamiz.statistics.base import Codes, Floats
 from tamiz.validation import check_memory
+
+
+def told_classes(number: int) -> str:
+    """Return "1 class" or "3 classes"."""
+    return "1 class" if number == 1 else f"{number:,} classes"
 
 
 class ClassGraph(Graph):
@@ -59,7 +64,7 @@ class ClassGraph(Graph):
         """The weights, every pair of a class written out."""
         check_memory(
             12.0 * float((self._counts**2).sum()),
-            f"The {self.n_edges:,} edges of {self.n_classes:,} classes",
+            f"The {self.n_edges:,} edges of {told_classes(self.n_classes)}",
             "The graph's dot and variation need no edges.",
         )
         members = sparse.csr_array(
@@ -70,6 +75,7 @@ class ClassGraph(Graph):
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""
         F = np.asarray(F, dtype=np.float64)
+        check_rows("F", F, self.n_samples)
         sums = np.zeros((self.n_classes, *F.shape[1:]))
         np.add.at(sums, self.labels, F)
         return np.asarray((self._strength(self._counts) * sums.T).T[self.labels])
@@ -77,6 +83,8 @@ class ClassGraph(Graph):
     def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
         """Return how much columns vary within the classes and in all."""
         weight = np.ones(self.n_samples) if row_weight is None else row_weight
+        check_rows("X", rows, self.n_samples)
+        check_rows("row_weight", weight, self.n_samples)
         sums = ClassSums.of(rowwise(rows), self.labels, weight, self.n_classes)
         sizes, means = sums.sizes, sums.means
         # S_ij is s for a pair of a class of size n, so that a row's degree is s n.

@@ -43,8 +43,11 @@ class Components:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def described(self) -> str:
-        """Return the components in words: "3 components of 380, 19 and 1 rows; row 17 stands alone"."""
+    def described(self, row_numbers: NDArray[np.intp] | None = None) -> str:
+        """Return the components in words: "3 components of 380, 19 and 1 rows; row 17 stands alone".
+
+        The rows are named by their numbers in the user's table; None counts them from 0.
+        """
         order = np.argsort(-self.sizes, kind="stable")
         shown = [f"{self.sizes[c]:,}" for c in order[:_NAMED]]
         if len(self) > _NAMED:
@@ -52,6 +55,7 @@ class Components:
         else:
             listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         alone = np.flatnonzero(self.sizes[self.labels] == 1)
+        alone = alone if row_numbers is None else row_numbers[alone]
         told = ""
         if alone.size == 1:
             told = f"; row {alone[0]} stands alone"

@@ -15,11 +15,12 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
 from tamiz.graphs.laplacian import Laplacian
+from tamiz.graphs.points import Points
 from tamiz.graphs.reading import Reading
 from tamiz.graphs.search.base import Index
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning.tree import connecting_edges
-from tamiz.graphs.variation import Variation, rowwise, total_variation
+from tamiz.graphs.variation import Variation, check_rows, rowwise, total_variation
 from tamiz.graphs.weights import Weight
 from tamiz.kernels.variation import edge_variation, sparse_edge_variation
 from tamiz.statistics.base import Floats
@@ -61,9 +62,12 @@ class Origin:
         """Return the origin of edges that an index found."""
         return cls(index, reading, index.description, index.recall, n_neighbors, radius)
 
-    def neighbors(self, X: Any) -> Neighbors:
+    def queries(self, X: Any) -> Points:
+        """Return new rows as points."""
+        return self.index.points.like(self.reading.rows(X))
+
+    def neighbors(self, queries: Points) -> Neighbors:
         """Return the neighbours of new rows; a row with none within the radius has its nearest one."""
-        queries = self.index.points.like(self.reading.rows(X))
         if self.n_neighbors is not None:
             return self.index.query(self.n_neighbors, queries)
         if self.radius is None:
@@ -169,7 +173,9 @@ class EdgeGraph(Graph):
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""
-        return np.asarray(self._adjacency @ np.asarray(F, dtype=np.float64))
+        F = np.asarray(F, dtype=np.float64)
+        check_rows("F", F, self.n_samples)
+        return np.asarray(self._adjacency @ F)
 
     def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
         """Return the Laplacian as an operator."""
@@ -207,6 +213,8 @@ class EdgeGraph(Graph):
         """Return how much columns vary along the edges and in all."""
         self._refuse_directed("has no Laplacian score")
         weight = np.ones(self.n_samples) if row_weight is None else row_weight
+        check_rows("X", rows, self.n_samples)
+        check_rows("row_weight", weight, self.n_samples)
         S = self._adjacency
         indptr, indices = S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False)
         strength = S.data if row_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
@@ -221,10 +229,16 @@ class EdgeGraph(Graph):
         if self.origin is None or self.weight is None:
             raise DataError("A graph that was given by its edges has no distances to new rows; build it from the rows.")
         self._refuse_classes("a new row has none")
-        near = self.origin.neighbors(X)
+        queries = self.origin.queries(X)
+        near = self.origin.neighbors(queries)
         nearest = near.distances[near.indptr[:-1]]
         relative = self.weight.relative(near.distances, nearest[near.rows])
-        return Attachment(near, relative, self.weight.weigh(nearest, None))
+        equal = np.full(near.n_rows, -1, dtype=np.intp)
+        alike = np.flatnonzero(nearest == 0)
+        if alike.size:
+            found, known = self.origin.index.points.equal_to(queries.take(alike))
+            equal[alike[found]] = known
+        return Attachment(near, relative, self.weight.weigh(nearest, None), equal)
 
     def first_equal(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it, itself where none is or rows are not known."""
@@ -246,7 +260,7 @@ class EdgeGraph(Graph):
         several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
         edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} joins"
         tell([f"{edges} the {len(self.components):,} components of the graph."])
-        weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min())
+        weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min(initial=1.0))
         joined = sparse.csr_array(self._adjacency + _both_ways(heads, tails, weights, self.n_samples))
         radius = None if self.radius is None else max(self.radius, float(lengths.max()))
         return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=radius)

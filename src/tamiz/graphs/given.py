@@ -10,9 +10,16 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.edge_graph import EdgeGraph
+from tamiz.graphs.weights import LEAST_WEIGHT
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_integer, check_memory
 
 # Weights that differ by less of their size came out of rounding.
 _ASYMMETRY = 1e-12
+# Kernels count rows in 32 bits.
+_MOST_ROWS = int(np.iinfo(np.int32).max)
+# The pointers of a row, its degree and its component.
+_BYTES_A_ROW = 24
 
 
 def graph_of_edges(heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None, n_samples: int | None) -> EdgeGraph:
@@ -22,12 +29,13 @@ def graph_of_edges(heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None
         raise DataError(f"heads has {len(i):,} rows and tails {len(j):,}; an edge has one of each.")
     if len(i) == 0 and n_samples is None:
         raise DataError("There is no edge; say n_samples for a graph without any.")
-    n = int(max(i.max(initial=-1), j.max(initial=-1)) + 1) if n_samples is None else int(n_samples)
+    named = int(max(i.max(initial=-1), j.max(initial=-1))) + 1
+    n = named if n_samples is None else check_integer("n_samples", n_samples, low=1, high=_MOST_ROWS)
     for name, ends in (("heads", i), ("tails", j)):
-        if ends.size and (ends.min() < 0 or ends.max() >= n):
-            bad = int(ends[(ends < 0) | (ends >= n)][0])
-            raise DataError(f"{name} names row {bad}, but rows go from 0 to {n - 1}.")
-    w = np.ones(len(i)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if ends.max(initial=-1) >= n:
+            raise DataError(f"{name} names row {ends[ends >= n][0]}, but rows go from 0 to {n - 1}.")
+    check_memory(_BYTES_A_ROW * float(n), f"A graph of {n:,} rows", "Number the rows that have edges from 0 on.")
+    w = np.ones(len(i)) if weights is None else _reals(weights, "weights")
     if w.shape != i.shape:
         raise DataError(f"weights has the shape {w.shape} for {len(i):,} edges; give one for each.")
     _check_weights(w, i, j)
@@ -36,22 +44,25 @@ def graph_of_edges(heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None
         raise DataError(f"The edge of rows {i[at]} and {j[at]} has the weight 0; leave it out.")
     low, high = np.minimum(i, j), np.maximum(i, j)
     _, first, counts = np.unique(low * n + high, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        at = int(first[counts > 1][0])
-        raise DataError(
-            f"The edge of rows {low[at]} and {high[at]} is given {counts.max()} times; give every pair once."
-        )
+    again = np.flatnonzero(counts > 1)
+    if again.size:
+        at, count = int(first[again[0]]), int(counts[again[0]])
+        raise DataError(f"The edge of rows {low[at]} and {high[at]} is given {count} times; give every pair once.")
     loop = low == high
     rows, columns = np.r_[low, high[~loop]], np.r_[high, low[~loop]]
-    return EdgeGraph(_canonical(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
+    return _graph(_canonical(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
 
 
 def graph_of_matrix(adjacency: Any) -> EdgeGraph:
     """Return the graph of a symmetric matrix of weights."""
-    S = sparse.csr_array(adjacency, dtype=np.float64)
-    if S.shape[0] != S.shape[1]:
-        raise DataError(f"A graph's matrix is square, got the shape {S.shape}.")
-    S = _canonical(S.copy())
+    given = adjacency if sparse.issparse(adjacency) else _array(adjacency, "A graph's matrix")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(
+            f"A graph's matrix holds real numbers, sparse or dense, got {type(adjacency).__name__} of {given.dtype}."
+        )
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise DataError(f"A graph's matrix is square, got the shape {given.shape}.")
+    S = _canonical(sparse.csr_array(given, dtype=np.float64, copy=True))
     rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     _check_weights(S.data, rows, S.indices)
     gap = abs(S - S.T).tocoo()
@@ -64,23 +75,60 @@ def graph_of_matrix(adjacency: Any) -> EdgeGraph:
             "Pass S.maximum(S.T), or another rule of yours."
         )
     # What rounding left between the halves is taken away, so that the operator is symmetric to the bit.
-    return EdgeGraph(_canonical(sparse.csr_array((S + S.T) * 0.5)) if gap.nnz else S)
+    return _graph(_canonical(sparse.csr_array(S * 0.5 + S.T * 0.5)) if gap.nnz else S)
+
+
+def _array(given: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{name} must be an array of numbers, got lists of unequal lengths.") from error
 
 
 def _ends(given: ArrayLike, name: str) -> NDArray[np.int64]:
-    ends = np.asarray(given)
+    ends = _array(given, name)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):
         raise DataError(f"{name} must be a list of row numbers, got an array of shape {ends.shape} and {ends.dtype}.")
+    bad = (ends < 0) | (ends >= _MOST_ROWS)
+    if bad.any():
+        raise DataError(f"{name} names row {ends[bad][0]}; rows are counted from 0 to {_MOST_ROWS - 1} at most.")
     return ends.astype(np.int64)
 
 
-def _check_weights(weights: NDArray[np.float64], rows: NDArray[Any], columns: NDArray[Any]) -> None:
+def _reals(given: ArrayLike, name: str) -> Floats:
+    values = _array(given, name)
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{name} must be real numbers, got an array of {values.dtype}.")
+    return values.astype(np.float64)
+
+
+def _check_weights(weights: Floats, rows: NDArray[Any], columns: NDArray[Any]) -> None:
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(
             f"The edge of rows {rows[at]} and {columns[at]} has the weight {weights[at]:g}; weights are finite and at least 0."
         )
+
+
+def _graph(S: sparse.csr_array) -> EdgeGraph:
+    """Return the graph of weights, after a look at whether they can be summed and their sums inverted."""
+    small = np.flatnonzero(S.data < LEAST_WEIGHT)
+    if small.size:
+        at = int(small[0])
+        row = int(np.searchsorted(S.indptr, at, side="right")) - 1
+        raise DataError(
+            f"The edge of rows {row} and {S.indices[at]} has the weight {S.data[at]:.4g}; one that is not 0 is at least "
+            f"{LEAST_WEIGHT:g}. Multiply all weights by a number, which changes no result, or leave the edge out."
+        )
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(S.data.sum())
+    if not finite:
+        raise DataError(
+            f"The weights are up to {S.data.max():.4g}, and their sum is above {np.finfo(np.float64).max:.4g}, the largest "
+            "number there is. Divide all of them by a number, which changes no result."
+        )
+    return EdgeGraph(S)
 
 
 def _canonical(S: sparse.csr_array) -> sparse.csr_array:

@@ -33,11 +33,14 @@ class Attachment:
         Of their edges, in units of the weight of a row's nearest.
     nearest_weights : ndarray of shape (n_new,)
         That of the nearest.
+    equal : ndarray of shape (n_new,)
+        The lowest of the graph's rows that is equal to the new row, -1 where none is.
     """
 
     neighbors: Neighbors
     weights: Floats
     nearest_weights: Floats
+    equal: NDArray[np.intp]
 
 
 class Graph(Stored, ABC):
@@ -98,7 +101,7 @@ class Graph(Stored, ABC):
         heads, tails : array-like of shape (n_edges,)
             Rows, counted from 0; a pair is given once, in either direction.
         weights : array-like of shape (n_edges,), default=None
-            Above 0; None is 1 for each.
+            At least 1e-290; None is 1 for each.
         n_samples : int, default=None
             Rows in all; None is one more than the largest row named.
         """
@@ -141,7 +144,10 @@ class Graph(Stored, ABC):
 
     @abstractmethod
     def attach(self, X: Any) -> Attachment:
-        """Return the graph's rows that new rows would be joined to; what is given with a row changes nothing for it."""
+        """Return the graph's rows that new rows would be joined to; what is given with a row changes nothing for it.
+
+        The graph's rows may lie in the caller's own array: what was changed there since changes to whom new rows are joined.
+        """
 
     @abstractmethod
     def connected(self) -> Graph:

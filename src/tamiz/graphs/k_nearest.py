@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, directed_edges, read_points, undirected
+from tamiz.graphs.builder import Classes, GraphBuilder, check_builder, directed_edges, read_points, undirected
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.search.choice import chosen
@@ -129,3 +130,8 @@ class KNearest(GraphBuilder):
 def default_builder(n_samples: int) -> KNearest:
     """Return what a graph is built by where nobody said: 15 nearest neighbours, fewer where there are no more rows."""
     return KNearest(max(1, min(15, n_samples - 1)))
+
+
+def builder_of(graph: Any, n_samples: int) -> GraphBuilder | Graph:
+    """Return what a parameter `graph` was given, the default for None; refuse what is no builder and no graph."""
+    return default_builder(n_samples) if graph is None else check_builder(graph)

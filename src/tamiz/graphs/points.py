@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tamiz import parallel
 from tamiz.kernels.projection import project
 from tamiz.statistics.base import Floats
 from tamiz.storage.stored import Stored
+
+# Keys that are held at a time.
+_KEYS = 1024
 
 
 class Points(Stored, ABC):
@@ -50,8 +54,45 @@ class Points(Stored, ABC):
         """Return for each of some rows what equal rows have in common and no other row has."""
 
     @abstractmethod
+    def hashes(self) -> Floats:
+        """Return a number for every row: the same for equal rows, whatever rows come with them, and hardly ever for others."""
+
     def first_equal(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it."""
+        # Keys are made only of rows whose hash is another's too.
+        _, inverse, counts = np.unique(self.hashes(), return_inverse=True, return_counts=True)
+        shared = np.flatnonzero(counts[inverse] > 1)
+        seen: dict[bytes, int] = {}
+        first = np.arange(self.n_samples)
+        for row, key in zip(shared.tolist(), self.row_keys(shared), strict=True):
+            first[row] = seen.setdefault(key, row)
+        return first
+
+    def equal_to(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the queries that are equal to a point, ascending, and the lowest such point of each.
+
+        Distance 0 says less: rows with gaps may be at 0 from rows that differ, and tiny differences have squares of 0.
+        """
+        hashes, asked = self.hashes(), queries.hashes()
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        at, last = np.searchsorted(ordered, asked), np.searchsorted(ordered, asked, side="right")
+        found = np.full(queries.n_samples, self.n_samples)
+        left = np.flatnonzero(at < last)
+        while len(left):
+            rows = order[at[left]]
+            spans = [slice(*span) for span in parallel.spans(len(rows), _KEYS)]
+            same = np.concatenate([self._same(rows[span], queries, left[span]) for span in spans])
+            found[left[same]] = rows[same]
+            at[left] += 1
+            left = left[~same & (at[left] < last[left])]
+        equal = np.flatnonzero(found < self.n_samples)
+        return equal, found[equal]
+
+    def _same(self, rows: NDArray[np.intp], queries: Self, others: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return whether each of some rows is equal to the query beside it."""
+        keys = zip(self.row_keys(rows), queries.row_keys(others), strict=True)
+        return np.array([key == other for key, other in keys], dtype=bool)
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Self:
@@ -83,13 +124,12 @@ class Rows(Points):
         """Return the rows' bytes, a zero without its sign."""
         return [(self.values[row] + 0.0).tobytes() for row in rows]
 
-    def first_equal(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it."""
-        # Equal rows have equal projections, to the bit.
+    def hashes(self) -> Floats:
+        """Return the rows' places along one direction."""
         along = np.empty((self.n_samples, 1))
         direction = np.random.default_rng(0).standard_normal((1, self.values.shape[1]))
         project(self.values, direction, along)
-        return lowest_equal(self, along[:, 0])
+        return along[:, 0]
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""
@@ -98,17 +138,3 @@ class Rows(Points):
     def like(self, rows: Any) -> Self:
         """Return new rows."""
         return type(self)(rows)
-
-
-def lowest_equal(points: Points, number: Floats) -> NDArray[np.intp]:
-    """Return for every row the lowest row that is equal to it, given a number that equal rows share.
-
-    Keys are made only of rows whose number is another's too.
-    """
-    _, inverse, counts = np.unique(number, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counts[inverse] > 1)
-    seen: dict[bytes, int] = {}
-    first = np.arange(points.n_samples)
-    for row, key in zip(shared.tolist(), points.row_keys(shared), strict=True):
-        first[row] = seen.setdefault(key, row)
-    return first

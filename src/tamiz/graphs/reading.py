@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.refusals import named_rows
+from tamiz.graphs.metrics.refusals import refuse_gaps
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.encoding import Encoding
+from tamiz.sources.memory import check_matrix, eager_frame, is_frame
+from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_memory
@@ -43,24 +48,37 @@ class TableReading(Reading):
     ----------
     schema : Schema
     encoding : Encoding or None
-        None where every column is a number that is present in every row.
+        None where every column is a number that is present in every row: they are the coordinates.
+    mean : ndarray of shape (n_coordinates,) or None
+        What a gap in a new row is given where there is no encoding; None where there is one, or gaps are refused.
+    fill : bool
+        Whether gaps of new rows are filled, and told of, or refused.
     """
 
     schema: Schema
     encoding: Encoding | None
+    mean: Floats | None
+    fill: bool
 
     @classmethod
-    def fit(cls, source: Source, *, standardize: bool) -> TableReading:
-        """Learn how a table is read."""
+    def fit(cls, source: Source, *, standardize: bool, fill: bool) -> tuple[Floats, TableReading]:
+        """Return the coordinates of a table's rows, and how they were read; `fill` as in `GraphBuilder.build`."""
+        refuse_gaps(source, fill=fill)
         schema = source.schema
         plain = not schema.categorical and not any(schema.columns[j].n_missing for j in schema.numeric)
-        if plain and schema.numeric and not standardize:
-            return cls(schema, None)
-        return cls(schema, Encoding.fit(source, standardize=standardize, centred=standardize))
+        if not plain or not schema.numeric or standardize:
+            encoding = Encoding.fit(source, standardize=standardize, centred=standardize)
+            reading = cls(schema, encoding, None, fill)
+            return reading.coordinates(source), reading
+        rows = cls(schema, None, None, fill).coordinates(source)
+        weights = np.concatenate([block.weights for block in source.blocks([])])
+        return rows, cls(schema, None, weights @ rows / weights.sum() if fill else None, fill)
 
     def rows(self, X: Any) -> Floats:
-        """Return the coordinates of new rows; a gap is at its column's mean."""
-        return self.coordinates(conform(X, self.schema))
+        """Return the coordinates of new rows; a gap, or a level that was not there in fit, is at its column's mean or refused."""
+        source = conform(X, self.schema)
+        refuse_gaps(source, fill=self.fill, new=True)
+        return self.coordinates(source)
 
     def coordinates(self, source: Source) -> Floats:
         """Return the coordinates of a source's rows, its own memory where they lie there side by side."""
@@ -80,14 +98,33 @@ class TableReading(Reading):
         if self.encoding is not None:
             return self.encoding.rows(block)
         rows = block.matrix(self.schema.numeric)
-        gaps = np.isnan(rows).any(axis=1)
-        if gaps.any():
-            raise DataError(f"{named_rows(np.flatnonzero(gaps))} a missing value; the graph was built without any.")
-        return rows
+        return rows if self.mean is None else np.where(np.isnan(rows), self.mean, rows)
 
 
 def count_rows(X: Any) -> int:
     """Return the number of rows of whatever a table can be given as."""
     if isinstance(X, Source):
         return X.schema.n_rows
-    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
+    if sparse.issparse(X):
+        return int(X.shape[0])
+    if isinstance(X, str | os.PathLike):
+        return as_source(X).schema.n_rows
+    if is_frame(X):
+        # Of a lazy frame nothing but the number is made.
+        return int(nw.from_native(X).lazy().select(nw.len()).collect().item())
+    return len(check_matrix(X))
+
+
+def row_numbers(X: Any) -> NDArray[np.intp] | None:
+    """Return the numbers of the rows in the user's table, None where they are counted from 0."""
+    return X.row_numbers if isinstance(X, Source) else None
+
+
+def array_of(X: Any, expected: str) -> NDArray[Any]:
+    """Return what was given as an array of rows and columns; a source is refused with what is expected in its place."""
+    if isinstance(X, Source):
+        schema = X.schema
+        raise TypeError(
+            f"{expected}, got a source of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
+        )
+    return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.exceptions import DataError
 from tamiz.graphs.builder import Classes, GraphBuilder, read_points
-from tamiz.graphs.class_graph import ClassGraph
+from tamiz.graphs.class_graph import ClassGraph, told_classes
 from tamiz.graphs.edge_graph import Edges, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
@@ -31,7 +32,7 @@ class SameClass(GraphBuilder):
     Raises
     ------
     ValueError
-        When there are no classes, or a row has none.
+        When there are no classes, a row has none, or no class has two rows.
 
     Notes
     -----
@@ -60,12 +61,17 @@ class SameClass(GraphBuilder):
 
     def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> Graph:
         assert classes is not None
+        if classes.sizes.max() < 2:
+            raise DataError(
+                f"No class has two rows: y names {told_classes(len(classes.names))} for {len(classes.labels):,} rows, and no two "
+                "rows are joined. Pass classes of at least 2 rows."
+            )
         weight = ClassShare() if self.weight is None else self.weight
         if not weight.needs_lengths:
             return ClassGraph(np.ascontiguousarray(classes.labels), len(classes.names), weight)
         check_memory(
             _BYTES_A_PAIR * float((classes.sizes**2).sum()),
-            f"The edges of {len(classes.names):,} classes of up to {int(classes.sizes.max()):,} rows",
+            f"The edges of {told_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
             "ClassShare() and Binary() need no edges.",
         )
         points, reading = read_points(X, "euclidean", fill=fill)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz import parallel
+from tamiz.exceptions import DataError
 from tamiz.kernels.variation import class_squares, class_sums
 from tamiz.statistics.base import Codes, Floats
 
@@ -59,7 +60,8 @@ class ClassSums:
         """Read the rows twice: the squares are taken about the means, as raw ones would lose them to rounding."""
         q = rows.shape[1]
         spans = parallel.spans(rows.shape[0], max(1, _PIECE_VALUES // q))
-        (shift,) = next(slabs(rows, [(0, 1)]))[1]
+        first = int(np.argmax(weight > 0))
+        (shift,) = next(slabs(rows, [(first, first + 1)]))[1]
 
         def add(piece: tuple[slice, Floats]) -> Floats:
             here, slab = piece
@@ -82,7 +84,8 @@ class ClassSums:
             return out
 
         squares = sum(parallel.map_blocks(spread, slabs(rows, spans)), start=np.zeros((n_classes, q)))
-        return cls(sizes, means, squares, least.min(axis=0) == largest.max(axis=0))
+        # Without any row that counts the least stays above the largest.
+        return cls(sizes, means, squares, least.min(axis=0) >= largest.max(axis=0))
 
 
 def slabs(rows: Any, spans: list[tuple[int, int]]) -> Iterator[tuple[slice, Floats]]:
@@ -94,11 +97,41 @@ def slabs(rows: Any, spans: list[tuple[int, int]]) -> Iterator[tuple[slice, Floa
 
 def rowwise(rows: Any) -> Any:
     """Return rows as they are read here: sparse ones in CSR form, dense ones one after the other in memory."""
+    if np.iscomplexobj(rows):
+        raise DataError("Complex data not supported: columns must be real numbers.")
+    if np.ndim(rows) != 2:
+        raise DataError(f"X must have rows and columns, got an array of shape {np.shape(rows)}.")
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows, dtype=np.float64)
     held = sparse.csr_array(rows, dtype=np.float64)
-    held.sum_duplicates()
+    if not held.has_canonical_format:
+        # The values are still those of the caller.
+        held = held.copy()
+        held.sum_duplicates()
     return held
+
+
+def check_rows(name: str, values: Any, n_samples: int) -> None:
+    """Refuse what has not one row for each row of a graph."""
+    if np.shape(values)[:1] != (n_samples,):
+        n_given = (*np.shape(values), 0)[0]
+        raise DataError(f"{name} has {n_given:,} rows and the graph {n_samples:,}; give one for each.")
+
+
+def in_range(rows: Any, counted: NDArray[np.bool_]) -> Any:
+    """Return columns that are not constant, each in a unit, a power of two, in which its largest gap is from 1/2 to 1.
+
+    What stands in rows that are not counted is set to 0.
+    """
+    held: Any = sparse.csc_array(rows, copy=True) if sparse.issparse(rows) else np.where(counted[:, None], rows, 0.0)
+    least, largest = _extremes(held[counted])
+    with np.errstate(over="ignore"):
+        exponents = np.frexp(np.minimum(largest - least, np.finfo(np.float64).max))[1]
+    if not sparse.issparse(held):
+        return np.ldexp(held, -exponents)
+    held.data[~counted[held.indices]] = 0.0
+    held.data = np.ldexp(held.data, -np.repeat(exponents, np.diff(held.indptr)))
+    return sparse.csr_array(held)
 
 
 def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -110,14 +143,37 @@ def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool
 
 
 def _sparse_total(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    X = sparse.coo_array(rows)
-    q = X.shape[1]
-    D = degrees[X.row]
-    mean = np.bincount(X.col, D * X.data, q) / degrees.sum()
-    # What is not stored is zero, and its gap to the mean is the mean.
-    rest = degrees.sum() - np.bincount(X.col, D, q)
-    total = np.bincount(X.col, D * (X.data - mean[X.col]) ** 2, q) + np.maximum(rest, 0.0) * mean**2
     # As in the sums of classes, rows that count for nothing do not make a column vary.
-    held = sparse.csc_array(sparse.csr_array(rows)[degrees > 0])
-    least, largest = held.min(axis=0), held.max(axis=0)
-    return total, np.asarray(least.toarray() == largest.toarray()).ravel()
+    counted = degrees > 0
+    q = rows.shape[1]
+    if not counted.any():
+        return np.zeros(q), np.ones(q, dtype=bool)
+    D = degrees[counted]
+    X = sparse.csc_array(rows if counted.all() else rows[counted])
+    column, weight = np.repeat(np.arange(q), np.diff(X.indptr)), D[X.indices]
+    rest = _not_stored(X, D, column)
+    near = np.bincount(column, weight * X.data, q) / D.sum()
+    # From near the mean, what the mean itself lost to rounding has all its digits. What is not stored is zero.
+    stored, zero = X.data - near[column], -near
+    mean = (np.bincount(column, weight * stored, q) + rest * zero) / D.sum()
+    gap, gap_of_zero = stored - mean[column], zero - mean
+    least, largest = _extremes(X)
+    return np.bincount(column, weight * gap * gap, q) + rest * gap_of_zero * gap_of_zero, least == largest
+
+
+def _not_stored(X: sparse.csc_array, D: Floats, column: NDArray[np.intp]) -> Floats:
+    """Return for every column the sum of D over the rows that it does not store.
+
+    A difference of two sums, it would be their rounding where it is small. In multiples of a unit so large that float64 holds
+    every sum of them, the difference is exact; what D has beside these is summed in the same way.
+    """
+    unit = np.ldexp(1.0, np.frexp(D.sum())[1] - 52)
+    coarse = np.rint(D / unit) * unit
+    rest = sum(part.sum() - np.bincount(column, part[X.indices], X.shape[1]) for part in (coarse, D - coarse))
+    return np.where(np.diff(X.indptr) == len(D), 0.0, np.maximum(rest, 0.0))
+
+
+def _extremes(rows: Any) -> tuple[Floats, Floats]:
+    """Return the least and the largest value of every column."""
+    least, largest = rows.min(axis=0), rows.max(axis=0)
+    return (least.toarray().ravel(), largest.toarray().ravel()) if sparse.issparse(rows) else (least, largest)

@@ -13,8 +13,11 @@ from tamiz.statistics.base import Floats
 from tamiz.validation import check_real
 from tamiz.warn import tell
 
-# exp(-x) is a number apart from 0 up to about 745; a little room is left for sums and quotients of such numbers.
-_LARGEST_EXPONENT = 700.0
+# Weights below this are as if they were 0. float64 goes down to 2e-308 in full precision; the room left keeps the digits of
+# degrees, their inverses and weighted squares.
+LEAST_WEIGHT = 1e-290
+# exp(-x) is above the least weight up to here.
+_LARGEST_EXPONENT = 667.0
 
 
 class Weight(BaseEstimator, ABC):
@@ -62,7 +65,11 @@ class HeatKernel(Weight):
     Raises
     ------
     ValueError
-        When t is not above 0, or so small that every weight underflows to 0.
+        When t is not above 0, or so small that no weight is left, or when the mean squared length leaves the range of float64.
+
+    Notes
+    -----
+    A weight below 1e-290 counts as 0, and the edge as not there, which is told.
 
     References
     ----------
@@ -88,14 +95,26 @@ class HeatKernel(Weight):
             if width <= 0:
                 raise ValueError(f"t must be above 0, got {width:g}. None takes the mean squared length of the edges.")
             return HeatKernel(width)
-        # Edges of length zero weigh 1 at any width.
-        mean = float(np.mean(lengths**2)) if len(lengths) else 0.0
-        return HeatKernel(mean if mean > 0 else np.inf)
+        longest = float(lengths.max(initial=0.0))
+        if longest == 0.0:
+            # Edges of length zero weigh 1 at any width.
+            return HeatKernel(np.inf)
+        with np.errstate(over="ignore"):
+            mean = float(np.mean(lengths**2))
+        limits = np.finfo(np.float64)
+        if not limits.tiny <= mean <= limits.max:
+            raise DataError(
+                f"The longest edge has the length {longest:.4g}, and the mean squared length, which is t by default, must be "
+                f"from {limits.tiny:.3g} to {limits.max:.3g}; pass the rows in another unit, or use Binary()."
+            )
+        return HeatKernel(mean)
 
     def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return exp(-d^2 / t)."""
         assert self.t is not None
-        return np.asarray(np.exp(-(lengths**2) / self.t))
+        weights = _heat(lengths, lengths, self.t)
+        weights[weights < LEAST_WEIGHT] = 0.0
+        return weights
 
     def check(self, lengths: Floats, weights: Floats) -> None:
         """Refuse a width at which no edge has a weight left, and tell of one at which some have none."""
@@ -117,12 +136,24 @@ class HeatKernel(Weight):
     def relative(self, lengths: Floats, nearest: Floats) -> Floats:
         """Return exp(-(d^2 - nearest^2) / t)."""
         assert self.t is not None
-        return np.asarray(np.exp(-(lengths - nearest) * (lengths + nearest) / self.t))
+        return _heat(lengths - nearest, lengths + nearest, self.t)
+
+
+def _heat(a: Floats, b: Floats, t: float) -> Floats:
+    """Return exp(-a b / t)."""
+    if np.isinf(t):
+        return np.ones(len(a))
+    # In a unit near the root of t, a power of two that changes no bit, a product leaves the range only where the weight is 0.
+    unit = np.ldexp(1.0, -(np.frexp(t)[1] // 2))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-(a * unit) * (b * unit) / (t * unit * unit)))
 
 
 def _width(length: float) -> float:
     """Return a round width at which an edge of this length keeps a weight."""
-    exact = length**2 / _LARGEST_EXPONENT
+    exact = max(length * length / _LARGEST_EXPONENT, float(np.finfo(np.float64).tiny))
+    if np.isinf(exact):
+        return exact
     unit = 10.0 ** (np.floor(np.log10(exact)) - 2)
     return float(np.ceil(exact / unit) * unit)
 

@@ -13,9 +13,9 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
+from tamiz.graphs.k_nearest import builder_of
 from tamiz.graphs.laplacian import KINDS
-from tamiz.graphs.reading import count_rows
+from tamiz.graphs.reading import count_rows, row_numbers
 from tamiz.graphs.spectrum import smallest
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.sources.features import compare, remember
@@ -118,21 +118,21 @@ class LaplacianEigenmaps(Reducer):
         check_choice("disconnected", self.disconnected, CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.session():
-            builder = default_builder(count_rows(X)) if self.graph is None else self.graph
+            builder = builder_of(self.graph, count_rows(X))
             # An error says what a warning would.
             build = builder.assemble if self.disconnected == "error" else builder.build
             graph = build(X, y if builder.needs_classes else None, fill=True)
+            if self.disconnected == "error" and len(graph.components) > 1:
+                raise DataError(
+                    f"The graph falls into {graph.components.described(row_numbers(X))}. Take more neighbours or a larger "
+                    "radius, or say disconnected='connect' or 'per_component'."
+                )
             self._solve(graph.connected() if self.disconnected == "connect" else graph, n_components)
         remember(self, X)
         return self
 
     def _solve(self, graph: Graph, n_components: int) -> None:
         n, components = graph.n_samples, graph.components
-        if len(components) > 1 and self.disconnected == "error":
-            raise DataError(
-                f"The graph falls into {components.described()}. Take more neighbours or a larger radius, or say "
-                "disconnected='connect' or 'per_component'."
-            )
         apart = self.disconnected == "per_component"
         labels = components.labels if apart else np.zeros(n, dtype=np.int32)
         if not apart and n_components >= n:
@@ -180,8 +180,8 @@ class LaplacianEigenmaps(Reducer):
             self.eigenvalues_ if self.eigenvalues_.ndim == 1 else self.eigenvalues_[self.component_labels_[nearest]]
         )
         places = self._extended(S, degrees, np.nan_to_num(values), attached.nearest_weights)
-        equal = near.distances[near.indptr[:-1]] == 0
-        places[equal] = self.embedding_[nearest[equal]]
+        known = attached.equal >= 0
+        places[known] = self.embedding_[attached.equal[known]]
         return places
 
     def _extended(self, S: sparse.csr_array, degrees: Floats, values: Floats, unit: Floats) -> Floats:

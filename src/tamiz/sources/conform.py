@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -16,24 +18,34 @@ from tamiz.sources.table import TableSource
 
 
 def conform(X: Any, schema: Schema) -> Source:
-    """Return new rows under a fitted schema: its kinds, its levels, its columns left out.
+    """Return new rows under a fitted schema: its kinds, its levels, its columns left out; the missing values are their own.
 
     A level that the schema does not know is missing. Columns are taken by position.
     """
+    numbers = None
     if isinstance(X, Source):
         if X.schema.columns == schema.columns:
             return X
-        X = X.frame()
+        X, numbers = X.frame(), X.row_numbers
+    if sparse.issparse(X):
+        raise TypeError("X is sparse, and the rows of fit were dense: pass a dense array, X.toarray().")
     names, load = raw_columns(X)
     if len(names) != schema.n_columns:
         raise DataError(f"X has {len(names)} features, but {schema.n_columns} were there in fit.")
-    values: dict[int, NDArray[Any]] = {}
+    n = len(load(names[0]))
+    rows = np.arange(n) if numbers is None else numbers
+
+    def word(at: int) -> str:
+        return f"row {rows[at]}"
+
+    columns, values = list(schema.columns), dict[int, NDArray[Any]]()
     for j in schema.used.tolist():
         column, raw = schema.columns[j], load(names[j])
         if column.is_number:
-            values[j], _ = to_numbers(raw, lambda at: f"row {at}", column.kind)
-            refuse_infinite(values[j], column.name, lambda at: f"row {at}")
+            values[j], _ = to_numbers(raw, word, column.kind)
+            n_missing = refuse_infinite(values[j], column.name, word)
         else:
             values[j] = level_codes(raw, column.levels)
-    n = len(load(names[0]))
-    return TableSource(Schema(schema.columns, n), values, None, None, np.arange(n), lambda *_: X)
+            n_missing = int(np.count_nonzero(values[j] < 0))
+        columns[j] = replace(column, n_missing=n_missing)
+    return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
@@ -11,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.memory import check_matrix, is_frame
+from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 
 
 def mixed_table_tags(tags: Tags) -> Tags:
@@ -47,7 +48,9 @@ def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
     if isinstance(X, Source):
         _compare_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
-    validate_data(estimator, X if is_frame(X) else check_matrix(X), reset=reset, skip_check_array=True)
+    # Of a frame the names will do, which a lazy one has only when it is collected.
+    table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
+    validate_data(estimator, table, reset=reset, skip_check_array=True)
 
 
 def _compare_names(fitted: Any, n_fitted: int, names: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -142,6 +143,11 @@ def _read(file: BinaryIO, source: Path) -> Any:
         raise DataError(f"{source} {error}.") from error
     except RecursionError:
         raise DataError(f"{source} is damaged: it holds lists too deep in lists.") from None
+    except OSError as error:
+        # Where bytes are missing, zipfile goes to a place before the first; other failures are not the file's.
+        if error.errno != errno.EINVAL:
+            raise
+        raise DataError(f"{source} is damaged or cut off: bytes of it are missing.") from error
     except _BROKEN as error:
         if begins_as_one:
             raise DataError(f"{source} is damaged or cut off: {str(error).rstrip('.')}.") from error

@@ -100,5 +100,7 @@ def test_as_many_pairs_as_rows_can_be_asked_for_and_no_more():
     np.testing.assert_allclose(found.values, [0.0, 1.0, 3.0], atol=1e-14)
     with pytest.raises(ValueError, match="m must be from 1 to 3, got 4"):
         smallest(path(3).laplacian(), 4)
-    with pytest.raises(TypeError, match=r"laplacian must be a Laplacian, such as graph\.laplacian\(\), got <Graph of 3 rows"):
+    with pytest.raises(
+        TypeError, match=r"laplacian must be a Laplacian, such as graph\.laplacian\(\), got <Graph of 3 rows"
+    ):
         smallest(path(3), 2)

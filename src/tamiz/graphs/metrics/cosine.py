@@ -25,6 +25,8 @@ class CosineRows(Points):
     Parameters
     ----------
     values : array-like or sparse of shape (n_samples, n_columns)
+    row_numbers : ndarray of shape (n_samples,), default=None
+        The rows' numbers in the user's table, for messages; None counts from 0.
 
     Raises
     ------
@@ -39,8 +41,8 @@ class CosineRows(Points):
 
     metric = "cosine"
 
-    def __init__(self, values: Any) -> None:
-        self.unit = _unit(values.toarray() if sparse.issparse(values) else np.asarray(values))
+    def __init__(self, values: Any, row_numbers: NDArray[np.intp] | None = None) -> None:
+        self.unit = _unit(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
         self.n_samples = len(self.unit)
 
     def stored(self) -> dict[str, Any]:
@@ -75,9 +77,9 @@ class CosineRows(Points):
         """Return the bytes of the rows at length 1: equal for rows of one direction, up to rounding."""
         return Rows(self.unit).row_keys(rows)
 
-    def first_equal(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row of the same direction."""
-        return Rows(self.unit).first_equal()
+    def hashes(self) -> Floats:
+        """Return the places of the rows at length 1 along one direction."""
+        return Rows(self.unit).hashes()
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""
@@ -100,7 +102,7 @@ def _halved_squares(distances: Floats) -> Floats:
     return np.minimum(distances, 2.0, out=distances)
 
 
-def _unit(values: NDArray[Any]) -> Floats:
+def _unit(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
     """Return rows at length 1, each by itself."""
     n_rows, n_columns = values.shape
     check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
@@ -118,6 +120,7 @@ def _unit(values: NDArray[Any]) -> Floats:
 
     for _ in parallel.map_blocks(fill, parallel.spans(n_rows, max(1, _SLAB // max(n_columns, 1)))):
         pass
-    refuse_not_finite(np.flatnonzero(~np.isfinite(largest)))
-    refuse_no_direction(np.flatnonzero(largest == 0.0))
+    numbers = np.arange(n_rows) if row_numbers is None else row_numbers
+    refuse_not_finite(numbers[~np.isfinite(largest)])
+    refuse_no_direction(numbers[largest == 0.0])
     return unit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.refusals import refuse_empty
-from tamiz.graphs.points import Points, lowest_equal
+from tamiz.graphs.points import Points
 from tamiz.kernels.gower import gower_block
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
@@ -156,13 +156,15 @@ class GowerRows(Points):
         values[np.isnan(values)] = np.nan
         return [row.tobytes() for row in values]
 
-    def first_equal(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it."""
+    def hashes(self) -> Floats:
+        """Return the rows' places along one direction, what is missing at 0."""
         directions = np.random.default_rng(0).standard_normal(len(self.values))
-        number = np.zeros(self.n_samples)
-        for direction, column in zip(directions, self.values, strict=True):
-            number += direction * np.nan_to_num(column)
-        return lowest_equal(self, number)
+        along = np.zeros(self.n_samples)
+        # New rows may hold what no training row does, and no number that is equal to anything is as well.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for direction, column in zip(directions, self.values, strict=True):
+                along += direction * np.where(np.isnan(column), 0.0, column)
+        return along
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.graphs.points import Points, lowest_equal
-from tamiz.sources.memory import check_matrix
+from tamiz.graphs.points import Points
+from tamiz.graphs.reading import array_of
+from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
@@ -90,9 +91,9 @@ class PrecomputedDistances(Points):
         """Return a digest of the distances to all training rows."""
         return [blake2b(self._distances[row].astype(np.float64) + 0.0).digest() for row in self._rows[rows]]
 
-    def first_equal(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it."""
-        return lowest_equal(self, self._distances.sum(axis=1)[self._rows])
+    def hashes(self) -> Floats:
+        """Return the first of the training rows that is nearest: a training row is itself, or equal to it."""
+        return self._distances.argmin(axis=1)[self._rows].astype(np.float64)
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points; the matrix is shared."""
@@ -146,7 +147,7 @@ def _as_floats(matrix: Any) -> NDArray[Any]:
             "Precomputed distances must be a dense array: in a sparse one, distance 0 and no distance look the same. "
             "Graph.from_sparse takes a sparse matrix of weights."
         )
-    given = check_matrix(matrix)
+    given = array_of(matrix, "metric='precomputed' takes an array of distances")
     if given.dtype.kind not in "fiub":
         raise TypeError(f"Precomputed distances must be real numbers, got {given.dtype}.")
     if given.dtype in _SYMMETRY and given.flags.c_contiguous:
@@ -214,15 +215,20 @@ def _faults_of_tile(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fault
 def _faults_of_values(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fault | None:
     """Look for what no distance can be."""
     part = matrix[slice(*rows), slice(*columns)]
-    least, largest = part.min(initial=0.0), part.max(initial=0.0)
-    if least >= 0.0 and largest < np.inf:
+    least, largest = float(part.min(initial=0.0)), float(part.max(initial=0.0))
+    if least >= 0.0 and largest <= LARGEST_NUMBER:
         return None
     odd = ~np.isfinite(part)
-    kind, where = (0, np.argmax(odd)) if odd.any() else (1, np.argmin(part))
+    kind, where = (0, np.argmax(odd)) if odd.any() else (1, np.argmin(part) if least < 0.0 else np.argmax(part))
     i, j = np.unravel_index(int(where), part.shape)
     row, column, value = rows[0] + int(i), columns[0] + int(j), part[i, j]
     if kind == 0:
         sentence = f"Row {row}, column {column} holds {value}; a distance must be a finite number. Fill it in or leave the row out."
-    else:
+    elif least < 0.0:
         sentence = f"Row {row}, column {column} holds {value:.6g}; a distance must be at least 0."
+    else:
+        sentence = (
+            f"Row {row}, column {column} holds {value:.6g}; a distance above {LARGEST_NUMBER:g} is too large to be squared. "
+            "Change the unit."
+        )
     return _Fault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)

@@ -10,10 +10,9 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.metrics.refusals import refuse_gaps
 from tamiz.graphs.metrics.sparse_points import sparse_points
 from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.reading import AsGiven, Reading, TableReading
+from tamiz.graphs.reading import AsGiven, Reading, TableReading, row_numbers
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
 from tamiz.warn import tell
@@ -40,7 +39,7 @@ def cosine(X: Any, *, fill: bool) -> tuple[Points, Reading]:
     if sparse.issparse(X):
         return sparse_points(X, "cosine")
     rows, reading = _table(X, standardize=False, fill=fill)
-    return CosineRows(rows), reading
+    return CosineRows(rows, row_numbers(X)), reading
 
 
 def gower(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG001 - a gap is no trouble here
@@ -58,6 +57,4 @@ def precomputed(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG00
 def _table(X: Any, *, standardize: bool, fill: bool) -> tuple[Floats, Reading]:
     source = as_source(X)
     tell(source.schema.left_out)
-    refuse_gaps(source, fill=fill)
-    reading = TableReading.fit(source, standardize=standardize)
-    return reading.coordinates(source), reading
+    return TableReading.fit(source, standardize=standardize, fill=fill)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Block, Floats
 from tamiz.warn import tell
 
@@ -28,6 +29,14 @@ def refuse_not_finite(rows: NDArray[np.intp]) -> None:
         raise DataError(
             f"{named_rows(rows)} a NaN or an infinite value; distances need finite ones. "
             "Fill such values in or leave such rows out."
+        )
+
+
+def refuse_too_large(rows: NDArray[np.intp]) -> None:
+    """Refuse the rows named."""
+    if len(rows):
+        raise DataError(
+            f"{named_rows(rows)} a number above {LARGEST_NUMBER:g}, too large to be squared. Change the unit."
         )
 
 
@@ -58,24 +67,37 @@ def refuse_empty(values: Floats, row_numbers: NDArray[np.intp]) -> None:
         )
 
 
-def refuse_gaps(source: Source, *, fill: bool) -> None:
-    """Refuse rows with missing values, or tell that they are filled with the mean of their column."""
-    schema = source.schema
-    gappy = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
-    n_missing = sum(schema.columns[j].n_missing for j in gappy)
+def refuse_gaps(source: Source, *, fill: bool, new: bool = False) -> None:
+    """Refuse rows with missing values, or tell that they are filled with the mean of their column.
+
+    In new rows an unknown level is missing too.
+    """
+    columns = source.schema.columns
+    gappy = [j for j in source.schema.used.tolist() if columns[j].n_missing]
+    n_missing = sum(columns[j].n_missing for j in gappy)
     if not n_missing:
         return
     if fill:
-        values = "missing value was" if n_missing == 1 else "missing values were"
-        tell([f"{n_missing:,} {values} given the mean of the column before distances were taken."])
+        values, were = ("value", "was") if n_missing == 1 else ("values", "were")
+        if new and any(not columns[j].is_number for j in gappy):
+            values += " or unknown level" + values.removeprefix("value")
+        whose = " of new rows" if new else ""
+        tell(
+            [f"{n_missing:,} missing {values}{whose} {were} given the mean of the column before distances were taken."]
+        )
         return
     gaps = np.concatenate([_gaps(block, gappy) for block in source.blocks(gappy)])
     rows = np.flatnonzero(gaps.any(axis=1))
-    column = schema.columns[gappy[int(np.argmax(gaps[rows[0]]))]].name
-    where = f"in column {column}" if len(rows) == 1 else f"the first in column {column}"
+    column = columns[gappy[int(np.argmax(gaps[rows[0]]))]]
+    what = "a missing value or an unknown level" if new and not column.is_number else "a missing value"
+    where = f"in column {column.name}" if len(rows) == 1 else f"the first in column {column.name}"
+    why, way_out = (
+        ("the graph was built without any", "build the graph with fill=True")
+        if new
+        else ("distances need all of them", "use metric='gower'")
+    )
     raise DataError(
-        f"{named_rows(source.row_numbers[rows])} a missing value, {where}; distances need all of them. "
-        "Fill them in, leave the rows out, or use metric='gower'."
+        f"{named_rows(source.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {way_out}."
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tamiz.graphs.metrics.cosine import CosineRows
-from tamiz.graphs.metrics.refusals import refuse_not_finite, refuse_other_columns
-from tamiz.graphs.metrics.sparse_rows import METRICS, SparseRows, canonical
+from tamiz.graphs.metrics.refusals import refuse_other_columns
+from tamiz.graphs.metrics.sparse_rows import METRICS, SparseRows, canonical, refuse_numbers
 from tamiz.graphs.points import Points, Rows
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.statistics.base import Floats
@@ -26,14 +26,14 @@ class Densified(Reading):
     """Sparse rows made dense, because the rows that a graph was built from were."""
 
     n_columns: int
+    metric: str
 
     def rows(self, X: Any) -> Floats:
         """Return new rows, sparse or dense, as dense ones."""
         rows = canonical(X)
         refuse_other_columns(rows.shape[1], self.n_columns)
-        dense = np.asarray(rows.toarray())
-        refuse_not_finite(np.flatnonzero(~np.isfinite(dense).all(axis=1)))
-        return dense
+        refuse_numbers(rows, self.metric)
+        return np.asarray(rows.toarray())
 
 
 def sparse_points(matrix: Any, metric: str) -> tuple[Points, Reading]:
@@ -52,8 +52,6 @@ def sparse_points(matrix: Any, metric: str) -> tuple[Points, Reading]:
     dense_work = 0.5 + 0.025 * n_columns
     if 8.0 * n_rows * n_columns > DENSE_BYTES or (dense_work > sparse_work and n_rows <= MANY_ROWS):
         return SparseRows(rows, metric=metric), AsGiven()
+    refuse_numbers(rows, metric)
     dense = rows.toarray()
-    if metric == "cosine":
-        return CosineRows(dense), Densified(n_columns)
-    refuse_not_finite(np.flatnonzero(~np.isfinite(dense).all(axis=1)))
-    return Rows(dense), Densified(n_columns)
+    return CosineRows(dense) if metric == "cosine" else Rows(dense), Densified(n_columns, metric)

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.refusals import named_rows, refuse_no_direction, refuse_not_finite, refuse_other_columns
-from tamiz.graphs.points import Points, lowest_equal
+from tamiz.graphs.metrics.refusals import (
+    refuse_no_direction,
+    refuse_not_finite,
+    refuse_other_columns,
+    refuse_too_large,
+)
+from tamiz.graphs.points import Points
+from tamiz.graphs.reading import array_of
 from tamiz.kernels.sparse_rows import sparse_block, sparse_squares, sparse_unit
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
@@ -75,7 +81,7 @@ class SparseRows(Points):
         self._indptr = np.ascontiguousarray(self.matrix.indptr, dtype=np.int64)
         self._columns = np.ascontiguousarray(self.matrix.indices, dtype=np.int32)
         self._data = np.ascontiguousarray(self.matrix.data)
-        self._refuse_numbers()
+        refuse_numbers(self.matrix, metric)
         self._squares = np.empty(self.n_samples)
         if metric == "cosine":
             unit = np.empty_like(self._data)
@@ -84,20 +90,6 @@ class SparseRows(Points):
         sparse_squares(self._indptr, self._data, self._squares)
         if metric == "cosine":
             refuse_no_direction(np.flatnonzero(self._squares == 0.0))
-
-    def _refuse_numbers(self) -> None:
-        data = self._data
-        largest = max(data.max(initial=0.0), -data.min(initial=0.0))
-        if largest <= LARGEST_NUMBER or (self.metric == "cosine" and largest < np.inf):
-            return
-        refuse_not_finite(self._rows_of(~np.isfinite(data)))
-        raise DataError(
-            f"{named_rows(self._rows_of(np.abs(data) > LARGEST_NUMBER))} a number above {LARGEST_NUMBER:g}, too large "
-            "to be squared. Change the unit."
-        )
-
-    def _rows_of(self, entries: NDArray[np.bool_]) -> NDArray[np.intp]:
-        return np.unique(np.searchsorted(self._indptr, np.flatnonzero(entries), side="right") - 1)
 
     @property
     def _rows(self) -> sparse.csr_array:
@@ -147,9 +139,9 @@ class SparseRows(Points):
             keys.append(self._columns[entries][data != 0.0].tobytes() + data[data != 0.0].tobytes())
         return keys
 
-    def first_equal(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it."""
-        return lowest_equal(self, self._rows @ np.random.default_rng(0).standard_normal(self.n_columns))
+    def hashes(self) -> Floats:
+        """Return the rows' places along one direction."""
+        return np.asarray(self._rows @ np.random.default_rng(0).standard_normal(self.n_columns))
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""
@@ -162,9 +154,23 @@ class SparseRows(Points):
         return points
 
 
+def refuse_numbers(rows: sparse.csr_array, metric: str) -> None:
+    """Refuse rows in which a number is not finite, or too large to be squared where it will be."""
+    data = rows.data
+    largest = max(data.max(initial=0.0), -data.min(initial=0.0))
+    if largest <= LARGEST_NUMBER or (metric == "cosine" and largest < np.inf):
+        return
+    for refuse, odd in ((refuse_not_finite, ~np.isfinite(data)), (refuse_too_large, np.abs(data) > LARGEST_NUMBER)):
+        refuse(np.unique(np.searchsorted(rows.indptr, np.flatnonzero(odd), side="right") - 1))
+
+
 def canonical(matrix: Any) -> sparse.csr_array:
     """Return rows in CSR form, columns in order and once, as float64; the caller's matrix stays as it is."""
-    given = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    given = (
+        matrix
+        if sparse.issparse(matrix)
+        else array_of(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
+    )
     if given.ndim != 2:
         raise ValueError(f"Expected 2D array, got {given.ndim}D array instead: a table has rows and columns.")
     if given.dtype.kind not in "fiub":

@@ -1,0 +1,130 @@
+"""Graphs given by edges or by a matrix: what is no graph is refused, each in one sentence."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tamiz import validation
+from tamiz.exceptions import DataError
+from tamiz.graphs import Graph
+from tamiz.graphs.weights import LEAST_WEIGHT
+from tamiz.reduction import LaplacianEigenmaps
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "kind", "sentence"),
+    [
+        (3.7, TypeError, "n_samples must be a whole number, got 3.7."),
+        ("5", TypeError, "n_samples must be a whole number, got '5'."),
+        (True, TypeError, "n_samples must be a whole number, got True."),
+        (-2, ValueError, "n_samples must be from 1 to 2147483647, got -2."),
+        (0, ValueError, "n_samples must be from 1 to 2147483647, got 0."),
+        (10**12, ValueError, "n_samples must be from 1 to 2147483647, got 1000000000000."),
+    ],
+)
+def test_a_number_of_rows_that_is_none_is_refused(n_samples, kind, sentence):
+    with pytest.raises(kind, match=re.escape(sentence)):
+        Graph.from_edges([], [], n_samples=n_samples)
+
+
+@pytest.mark.parametrize("row", [-1, 10**12, 2**63 + 5])
+def test_a_row_that_no_graph_has_is_named(row):
+    dtype = np.int64 if row < 2**63 else np.uint64
+    for heads, tails, name in (([0, row], [1, 2], "heads"), ([0, 1], [1, row], "tails")):
+        with pytest.raises(DataError, match=f"{name} names row {row}; rows are counted from 0 to 2147483646 at most"):
+            Graph.from_edges(np.array(heads, dtype=dtype), np.array(tails, dtype=dtype))
+
+
+def test_more_rows_than_memory_holds_are_refused_before_they_are_made(monkeypatch):
+    monkeypatch.setattr(validation, "free_memory", lambda: 1e6)
+    sentence = (
+        r"A graph of 2,000,000,001 rows needs 48 GB of memory and 1 MB are free\. Number the rows that have edges"
+    )
+    with pytest.raises(MemoryError, match=sentence):
+        Graph.from_edges([0], [2 * 10**9])
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (["a"], "weights must be real numbers, got an array of <U1"),
+        ([1j], "weights must be real numbers, got an array of complex128"),
+        ([None], "weights must be real numbers, got an array of object"),
+        ([[1.0], [1.0, 2.0]], "weights must be an array of numbers, got lists of unequal lengths"),
+        ([LEAST_WEIGHT / 2], r"The edge of rows 0 and 1 has the weight 5e-291; one that is not 0 is at least 1e-290\."),
+        ([5e-324], r"The edge of rows 0 and 1 has the weight 4.941e-324; one that is not 0 is at least 1e-290\."),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights, sentence):
+    with pytest.raises(DataError, match=sentence):
+        Graph.from_edges([0], [1], weights)
+
+
+def test_lists_of_unequal_lengths_are_no_rows():
+    with pytest.raises(DataError, match="heads must be an array of numbers, got lists of unequal lengths"):
+        Graph.from_edges([[0], [1, 2]], [1, 2])
+
+
+def test_weights_whose_sum_is_no_number_are_refused_and_half_of_them_are_not():
+    sentence = (
+        r"The weights are up to 1e\+308, and their sum is above 1.798e\+308, the largest number there is\. Divide"
+    )
+    for make in (
+        lambda: Graph.from_edges([0, 0, 0], [1, 2, 3], [1e308] * 3),
+        lambda: Graph.from_sparse(1e308 * (1 - np.eye(3))),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            make()
+    graph = Graph.from_edges([0, 0], [1, 2], [4e307, 4e307])
+    np.testing.assert_array_equal(graph.degrees, [8e307, 4e307, 4e307])
+
+
+def test_the_count_told_is_that_of_the_edge_told():
+    heads, tails = [0, 1, 5, 6, 5, 5], [1, 0, 6, 5, 6, 6]
+    with pytest.raises(DataError, match="The edge of rows 0 and 1 is given 2 times; give every pair once"):
+        Graph.from_edges(heads, tails)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "kind", "sentence"),
+    [
+        (np.ones(4), DataError, r"A graph's matrix is square, got the shape \(4,\)\."),
+        (sparse.coo_array(np.ones(4)), DataError, r"A graph's matrix is square, got the shape \(4,\)\."),
+        (np.ones((2, 2, 2)), DataError, r"A graph's matrix is square, got the shape \(2, 2, 2\)\."),
+        ([[1.0], [1.0, 2.0]], DataError, "A graph's matrix must be an array of numbers, got lists of unequal lengths"),
+        (None, TypeError, "A graph's matrix holds real numbers, sparse or dense, got NoneType of object"),
+        (np.ones((2, 2)) * 1j, TypeError, "holds real numbers, sparse or dense, got ndarray of complex128"),
+        (sparse.csr_array(np.ones((2, 2)) * 1j), TypeError, "sparse or dense, got csr_array of complex128"),
+        (Graph.from_edges([0], [1]), TypeError, "holds real numbers, sparse or dense, got EdgeGraph of object"),
+        (
+            np.eye(3) + 1e-300 * (1 - np.eye(3)),
+            DataError,
+            "The edge of rows 0 and 1 has the weight 1e-300; one that is",
+        ),
+    ],
+    ids=range(9),
+)
+def test_what_is_no_matrix_of_weights_is_refused(matrix, kind, sentence):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(kind, match=sentence):
+            Graph.from_sparse(matrix)
+
+
+def test_a_matrix_is_left_as_it_was():
+    matrix = sparse.csr_array(([1.0, 2.0, 3.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(Graph.from_sparse(matrix).adjacency.toarray(), [[0, 3], [3, 0]])
+    assert matrix.nnz == 3
+
+
+def test_weights_at_the_floor_make_the_map_that_weights_near_one_make():
+    heads, tails = np.arange(29), np.arange(1, 30)
+    w = 1 + np.random.default_rng(0).random(29)
+    tiny, ordinary = (Graph.from_edges(heads, tails, w * unit) for unit in (LEAST_WEIGHT, 1.0))
+    found, expected = (LaplacianEigenmaps(2, graph=graph).fit(np.zeros((30, 1))) for graph in (tiny, ordinary))
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
