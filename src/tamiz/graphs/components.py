@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from tamiz.kernels.sparse import visit
+
 _NAMED = 5
 
 
@@ -26,10 +28,11 @@ class Components:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, adjacency: sparse.csr_array) -> Components:
+    def of(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
         """Return the components that edges make, taken in both directions."""
-        _, found = connected_components(adjacency, directed=bool(adjacency.nnz), connection="weak")
-        return cls.numbered(found)
+        if directed:
+            return cls.numbered(connected_components(adjacency, connection="weak")[1])
+        return walk(adjacency.indptr.astype(np.int64, copy=False), adjacency.indices.astype(np.int32, copy=False))[0]
 
     @classmethod
     def numbered(cls, labels: NDArray[np.integer]) -> Components:
@@ -63,3 +66,11 @@ class Components:
             more = f" and {alone.size - _NAMED:,} more" if alone.size > _NAMED else ""
             told = f"; rows {', '.join(map(str, alone[:_NAMED].tolist()))}{more} stand alone"
         return f"{len(self):,} components of {listed} rows{told}"
+
+
+def walk(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
+    """Return the components of a symmetric matrix, and the rows as a walk along its entries meets them, near ones near."""
+    n = len(indptr) - 1
+    labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    n_components = visit(indptr, indices, labels, order)
+    return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order

@@ -169,7 +169,7 @@ class EdgeGraph(Graph):
     @cached_property
     def components(self) -> Components:
         """The connected components."""
-        return Components.of(self._adjacency)
+        return Components.of(self._adjacency, directed=self.directed)
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from tamiz import parallel
 from tamiz.graphs.components import Components
-from tamiz.kernels.sparse import reorder, step_1, step_4, step_8, visit
+from tamiz.kernels.sparse import reorder, step_1, step_4, step_8
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice
 
@@ -41,13 +41,6 @@ class Differences:
         cuts = np.searchsorted(work, np.arange(_PIECE, work[-1], _PIECE))
         bounds = np.unique(np.concatenate([[0], cuts, [n]]))
         self._spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-
-    def visited(self) -> tuple[Components, NDArray[np.int32]]:
-        """Return the components and the rows as a walk meets them, those of a component together."""
-        n = len(self.indptr) - 1
-        labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        n_components = visit(self.indptr, self.indices, labels, order)
-        return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order
 
     def reordered(self, order: NDArray[np.int32]) -> Differences:
         """Return the same with the rows in another order."""
@@ -141,7 +134,7 @@ class Laplacian(LinearOperator):
         self.degrees: Floats = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
         self.differences = Differences(adjacency.indptr, adjacency.indices, adjacency.data)
         super().__init__(np.dtype(np.float64), adjacency.shape)
-        self.components = self.differences.visited()[0] if components is None else components
+        self.components = Components.of(adjacency) if components is None else components
         ones = np.ones(adjacency.shape[0])
         with np.errstate(divide="ignore"):
             inverse = np.where(self.degrees > 0, 1.0 / self.degrees, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tamiz import parallel
+from tamiz.graphs.components import walk
 from tamiz.graphs.laplacian import WIDEST, Laplacian, panel_width
 from tamiz.kernels.sparse import remove_null
 from tamiz.statistics.base import Floats
@@ -53,7 +54,7 @@ class Pencil:
         self.n_nonnull = self.n - self.n_null
         self.differences, self.rows = laplacian.differences, np.arange(self.n, dtype=np.int32)
         if self.n > _CACHED_ROWS:
-            _, self.rows = laplacian.differences.visited()
+            _, self.rows = walk(self.differences.indptr, self.differences.indices)
             self.differences = laplacian.differences.reordered(self.rows)
         self.n_entries = len(self.differences.indices)
         self.labels = laplacian.components.labels[self.rows]
