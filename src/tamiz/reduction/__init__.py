@@ -6,6 +6,7 @@ registry = Registry(
     __name__,
     """
     pca                  pca:PCA                                  map  PCA
+    classical_mds        classical_mds:ClassicalMDS               map  Classical MDS
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map  Laplacian eigenmaps
     """,
 )
