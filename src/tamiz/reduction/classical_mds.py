@@ -15,6 +15,7 @@ from tamiz.graphs.builder import read_points
 from tamiz.graphs.points import Points
 from tamiz.graphs.spectrum.canonical import signs
 from tamiz.kernels.projection import project
+from tamiz.kernels.squares import squares_times
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.reduction.krylov import Leading, leading
 from tamiz.sources.features import compare, remember
@@ -208,18 +209,22 @@ class ClassicalMDS(Reducer):
         self.total_, self.least_ = total, least
 
     def _products(self, points: Points, X: Floats) -> Floats:
-        """Return the squared distances times X, a piece of rows at a time: they are never all there at once."""
-        X = np.ascontiguousarray(X)
-        out = np.empty(X.shape)
+        """Return the squared distances times X; the squares are never written down."""
+        n, width = X.shape
+        columns = np.zeros((-(-width // 8) * 8, n))
+        columns[:width] = X.T
+        out = np.empty(columns.shape)
 
         def piece(span: tuple[int, int]) -> None:
             D = points.block(points, *span)
-            out[slice(*span)] = (D * D) @ X
+            some = np.empty((8, len(D)))
+            for start in range(0, len(columns), 8):
+                squares_times(D, columns[start : start + 8], some)
+                out[start : start + 8, slice(*span)] = some
 
-        n = points.n_samples
-        for _ in parallel.map_blocks(piece, parallel.spans(n, max(1, _PIECE // n))):
+        for _ in parallel.map_blocks(piece, parallel.spans(n, max(2, _PIECE // n))):
             pass
-        return out
+        return np.ascontiguousarray(out[:width].T)
 
     def _placed(self, queries: Points) -> Floats:
         """Return the places of rows, each by itself."""

@@ -11,8 +11,8 @@ from scipy import linalg
 from tamiz.random import generator
 from tamiz.statistics.base import Floats
 
-# Columns beside those wanted: the gap to the last of them is what a search lives on.
-_BESIDE = 8
+# Columns beside those wanted, at least: the gap to the last of them is what a search lives on. Products take eight at a time.
+_BESIDE, _PANEL = 4, 8
 # Products after which a search that has not come to its end is cut off.
 _MOST = 200
 # Columns of a basis, in blocks, after which it is taken together again.
@@ -57,7 +57,7 @@ def leading(product: Callable[[Floats], Floats], n: int, k: int, *, tol: float =
     ----------
     Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate singular value decomposition, NIPS.
     """
-    width = min(k + _BESIDE, n)
+    width = min(-(-(k + _BESIDE) // _PANEL) * _PANEL, n)
     basis = last = linalg.qr(generator(0).standard_normal((n, width)), mode="economic")[0]
     images = product(basis)
     for n_products in range(1, _MOST + 1):
