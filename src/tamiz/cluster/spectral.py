@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import builder_of
 from tamiz.graphs.reading import count_rows, row_numbers
@@ -134,16 +135,16 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             first = np.where(components.labels == components.labels[first], first, np.arange(n))
             vectors = vectors[first]
             labels = _by_qr(vectors[:, :k]) if self.assign == "cluster_qr" else _by_k_means(vectors, k, rng)
-        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        if len(first) < k:
-            groups = "group was" if len(first) == 1 else "groups were"
-            tell([f"{len(first):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."])
-        self.labels_ = np.argsort(np.argsort(first))[inverse]
+        found = Components.numbered(labels)
+        if len(found) < k:
+            groups = "group was" if len(found) == 1 else "groups were"
+            tell([f"{len(found):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."])
+        self.labels_ = found.labels.astype(np.intp)
         remember(self, X)
         return self
 
     def _computed(self, X: Any, y: Any, k: int) -> Floats:
-        builder = builder_of(self.graph, count_rows(X))
+        builder = builder_of(self.graph, X)
         self.graph_ = builder.build(X, y if builder.needs_classes else None, fill=True)
         found = smallest(
             self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)

@@ -81,7 +81,7 @@ class LaplacianScore(Relevance):
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns, its graph built where it is not given."""
-        graph = builder_of(self.graph, source.schema.n_rows).build(source, fill=True)
+        graph = builder_of(self.graph, source).build(source, fill=True)
         return Scored(1.0 - _ratio(_by_column(source, graph)))
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002

@@ -98,10 +98,8 @@ class GraphBuilder(BaseEstimator, ABC):
         _checked_weight(self.weight)
         with parallel.session():
             classes = _classes(X, y, type(self).__name__) if self.needs_classes else None
-            if classes is not None and len(classes.labels) != count_rows(X):
-                raise DataError(
-                    f"X has {count_rows(X):,} rows and y {len(classes.labels):,} values; give one for each row."
-                )
+            if classes is not None and (n := count_rows(X)) != len(classes.labels):
+                raise DataError(f"X has {n:,} rows and y {len(classes.labels):,} values; give one for each row.")
             return self._build(X, classes, fill=fill), 1 if classes is None else len(classes.names)
 
     @abstractmethod

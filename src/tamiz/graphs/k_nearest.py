@@ -11,6 +11,7 @@ from tamiz.graphs.builder import Classes, GraphBuilder, check_builder, directed_
 from tamiz.graphs.edge_graph import EdgeGraph, Origin
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
+from tamiz.graphs.reading import count_rows
 from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.search.choice import chosen
 from tamiz.graphs.search.neighbors import Neighbors
@@ -132,6 +133,6 @@ def default_builder(n_samples: int) -> KNearest:
     return KNearest(max(1, min(15, n_samples - 1)))
 
 
-def builder_of(graph: Any, n_samples: int) -> GraphBuilder | Graph:
-    """Return what a parameter `graph` was given, the default for None; refuse what is no builder and no graph."""
-    return default_builder(n_samples) if graph is None else check_builder(graph)
+def builder_of(graph: Any, X: Any) -> GraphBuilder | Graph:
+    """Return what a parameter `graph` was given, the default for X where that is None; refuse what is no builder and no graph."""
+    return default_builder(count_rows(X)) if graph is None else check_builder(graph)

@@ -13,7 +13,6 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.graphs.points import Points
-from tamiz.graphs.spectrum.canonical import signs
 from tamiz.kernels.projection import project
 from tamiz.kernels.squares import squares_times
 from tamiz.reduction.base import MapFacts, Reducer
@@ -21,6 +20,7 @@ from tamiz.reduction.krylov import Leading, leading
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.statistics.signs import signs
 from tamiz.validation import check_choice, check_integer, check_memory
 from tamiz.warn import tell
 

@@ -65,9 +65,10 @@ def leading(product: Callable[[Floats], Floats], n: int, k: int, *, tol: float =
         values, Y = linalg.eigh((projected + projected.T) / 2)
         values, Y = values[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(images @ Y[:, :k] - basis @ Y[:, :k] * values[:k], axis=0)
-        found = (residuals <= tol * np.abs(values).max()).all()
+        if (residuals <= tol * np.abs(values).max()).all() or n_products == _MOST:
+            break
         new = _beside(images[:, -last.shape[1] :], basis)
-        if found or not new.shape[1] or n_products == _MOST:
+        if not new.shape[1]:
             break
         if basis.shape[1] + new.shape[1] > max(_ROOM * width, 4 * k):
             basis, images = basis @ Y[:, : 2 * width], images @ Y[:, : 2 * width]

@@ -15,7 +15,7 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import builder_of
 from tamiz.graphs.laplacian import KINDS
-from tamiz.graphs.reading import count_rows, row_numbers
+from tamiz.graphs.reading import row_numbers
 from tamiz.graphs.spectrum import smallest
 from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.sources.features import compare, remember
@@ -118,7 +118,7 @@ class LaplacianEigenmaps(Reducer):
         check_choice("disconnected", self.disconnected, CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.session():
-            builder = builder_of(self.graph, count_rows(X))
+            builder = builder_of(self.graph, X)
             # An error says what a warning would.
             build = builder.assemble if self.disconnected == "error" else builder.build
             graph = build(X, y if builder.needs_classes else None, fill=True)

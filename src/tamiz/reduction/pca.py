@@ -20,6 +20,7 @@ from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import SLAB_ROWS, CrossProducts
+from tamiz.statistics.signs import signs
 from tamiz.validation import check_integer, check_memory
 from tamiz.warn import tell
 
@@ -157,10 +158,8 @@ class PCA(Reducer):
         total = float(np.trace(covariance))
         values, vectors = linalg.eigh(covariance, subset_by_index=(q - self.n_components_, q - 1))
         vectors = vectors[:, ::-1].T
-        # A direction has no sign of its own: the largest entry, the first of equals, is made positive.
-        size = np.abs(vectors)
-        first = np.argmax(size >= size.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
-        self.components_ = vectors * np.sign(vectors[np.arange(len(vectors)), first])[:, None]
+        # A direction has no sign of its own, and those of a whole decomposition are exact to nearly all digits.
+        self.components_ = vectors * signs(vectors.T, equal=1e-9)[:, None]
         self.explained_variance_ = np.maximum(values[::-1], 0.0)
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(self.n_components_)
         self.loadings_ = (self.components_ * np.sqrt(self.explained_variance_)[:, None]).T

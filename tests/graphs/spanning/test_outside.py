@@ -8,14 +8,7 @@ from tamiz.graphs.points import Rows
 from tamiz.graphs.spanning import balls, outside
 from tamiz.graphs.spanning.outside import outside_search
 
-
-class OnlyDistances(Rows):
-    """Rows that tell nothing but their distances."""
-
-    metric = "plain"
-
-    def euclidean(self):
-        return None
+from .only_distances import OnlyDistances
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tamiz.graphs.spanning.tree import connecting_edges, longest_edge, spanning_
 from tamiz.kernels.nearest import measure
 
 from ...reference.spanning import spanning_edges
+from .only_distances import OnlyDistances
 
 KINDS = [
     "gaussian",
@@ -72,15 +73,6 @@ class OfAllPairs(Index):
 
     def within(self, radius, queries=None):
         raise NotImplementedError
-
-
-class OnlyDistances(Rows):
-    """Rows that tell nothing but their distances."""
-
-    metric = "plain"
-
-    def euclidean(self):
-        return None
 
 
 @pytest.fixture

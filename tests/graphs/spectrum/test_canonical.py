@@ -5,7 +5,8 @@ import pytest
 
 from tamiz.graphs import Graph
 from tamiz.graphs.spectrum import smallest
-from tamiz.graphs.spectrum.canonical import multiplets, signs, turned
+from tamiz.graphs.spectrum.canonical import multiplets, turned
+from tamiz.statistics.signs import signs
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

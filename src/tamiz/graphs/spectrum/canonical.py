@@ -1,4 +1,4 @@
-"""One choice among the bases and signs that a set of eigenvectors can have."""
+"""One choice among the bases that a set of eigenvectors can have."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from tamiz.statistics.base import Floats
 # A row represents a multiplet when its part is no smaller than this next to the largest: the first one is taken. No cosine of a
 # simple angle, so that symmetric graphs do not stand on the edge.
 _LARGE = 0.7
-# Entries are equal in size within this, next to the largest: what the eigenvectors are exact to.
-_EQUAL = 1e-6
 
 
 def multiplets(values: Floats, ties: Floats) -> list[slice]:
@@ -35,10 +33,3 @@ def turned(X: Floats) -> Floats:
         Y[:, t] = row / np.linalg.norm(row)
         left -= np.outer(left @ Y[:, t], Y[:, t])
     return Y
-
-
-def signs(X: Floats) -> Floats:
-    """Return for each column the sign that makes its largest entry, the first of equals, positive."""
-    size = np.abs(X)
-    first = np.argmax(size >= size.max(axis=0) * (1 - _EQUAL), axis=0)
-    return np.where(X[first, np.arange(X.shape[1])] < 0, -1.0, 1.0)

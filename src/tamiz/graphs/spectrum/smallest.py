@@ -8,11 +8,12 @@ import numpy as np
 
 from tamiz import parallel
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.spectrum.canonical import multiplets, signs, turned
+from tamiz.graphs.spectrum.canonical import multiplets, turned
 from tamiz.graphs.spectrum.pencil import Pencil
 from tamiz.graphs.spectrum.ritz import Ritz
 from tamiz.graphs.spectrum.solve import lowest
 from tamiz.statistics.base import Floats
+from tamiz.statistics.signs import signs
 from tamiz.validation import check_integer, check_memory, check_real
 from tamiz.warn import tell
 
