@@ -18,6 +18,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Gallery:
+    """Images of one shape that belong together.
+
+    Attributes
+    ----------
+    title, note : str
+        What they show, and how to read them.
+    shape : tuple of two int
+        Rows and columns of pixels.
+    names : list of str
+        One an image.
+    images : list of list of float
+        Pixels, row by row.
+    signed : bool
+        Whether 0 is the middle of the scale; else each image goes from its least to its largest value.
+    of_rows : bool
+        Whether they show rows of the table.
+    """
+
+    title: str
+    note: str
+    shape: tuple[int, int]
+    names: list[str]
+    images: list[list[float]]
+    signed: bool = False
+    of_rows: bool = False
+
+
+@dataclass(frozen=True)
 class MapFacts:
     """What a report says of a map beside its points.
 
@@ -41,9 +70,15 @@ class MapFacts:
         Their sums up to each, none where they are no shares of a whole.
     residuals : list of float
         How far each is from solving its equation, none where they were not found by steps.
+    reference : list of float
+        What each would be by chance, in the unit of the spectrum, none where that is not known.
+    reference_note : str
+        What "by chance" means and how many axes lie above it, a sentence.
     loading_names : list of str
     loadings : list of list of float
         One row a name, one value an axis.
+    galleries : list of Gallery
+        What the axes look like, where the columns are the pixels of an image.
     """
 
     axes: list[str]
@@ -55,8 +90,11 @@ class MapFacts:
     spectrum_note: str = ""
     cumulative: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
+    reference: list[float] = field(default_factory=list)
+    reference_note: str = ""
     loading_names: list[str] = field(default_factory=list)
     loadings: list[list[float]] = field(default_factory=list)
+    galleries: list[Gallery] = field(default_factory=list)
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
