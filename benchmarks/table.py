@@ -51,6 +51,10 @@ def label(run: dict[str, Any]) -> str:
         notes.append(f"recall {info['recall']:.4f}")
     if "residual" in info:
         notes.append(f"residual {info['residual']:.0e}")
+    if "eigenvalue_error" in info:
+        notes.append(f"eigenvalues off by {info['eigenvalue_error']:.0e}")
+    if "beside_matrix" in info:
+        notes.append(f"memory {info['beside_matrix']:.2f} of the matrix beside it")
     if "n_selected" in info:
         notes.append(f"{info['n_selected']} columns kept")
     return f"{name}{duration(seconds(run))}" + (f" ({'; '.join(notes)})" if notes else "")

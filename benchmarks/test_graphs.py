@@ -3,68 +3,18 @@
 Every system runs in a process of its own, `graph_work.py`, which brings its own seconds.
 """
 
-import importlib.util
-import json
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
-from . import graph_data
+from . import graph_data, processes
 from .graph_data import needs_digits, needs_shared
 
-WORK = Path(__file__).with_name("graph_work.py")
 # Neighbours of 50 columns are searched in so many new processes: what a system compiles or reads at first is part of its price.
 PROCESSES = 3
-MODULES = {
-    "faiss": "faiss",
-    "pynndescent": "pynndescent",
-    "hnswlib": "hnswlib",
-    "umap-learn": "umap",
-    "scikit-feature": "skfeature",
-    "ITMO_FS": "ITMO_FS",
-    "scikit-learn": "sklearn",
-    "tamiz": "tamiz",
-    "Lanczos": "scipy",
-    "shift-invert": "scipy",
-    "LOBPCG": "pyamg",
-}
-# Seconds that one process may take.
-PATIENCE = 300
 
-
-def timed(benchmark, tmp_path, system, processes=1, repeats=1, patience=PATIENCE, **given):
-    """Run a system's work so many times in so many processes and return what it found, None when it did not end in time.
-
-    The median of the seconds counts, that of the first times is told beside it.
-    """
-    module = MODULES[system.partition(" ")[0]]
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed; pip install '.[bench]' brings it")
-    source, out = tmp_path / "given.npz", tmp_path / "found.npz"
-    np.savez(source, repeats=repeats, **given)
-    command = [sys.executable, str(WORK), system, str(source), str(out)]
-    seconds = []
-
-    def run():
-        try:
-            found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience)
-        except subprocess.TimeoutExpired:
-            benchmark.extra_info["ended"] = False
-            seconds.append([patience])
-        else:
-            seconds.append(json.loads(found.stdout.splitlines()[-1])["seconds"])
-
-    benchmark.pedantic(run, rounds=processes)
-    benchmark.extra_info["seconds"] = float(np.median([s for each in seconds for s in each[1:] or each]))
-    benchmark.extra_info.update({"system": system} if module != "tamiz" else {"system": "tamiz", "form": system})
-    if not out.exists():
-        return None
-    if repeats > 1:
-        benchmark.extra_info["cold_seconds"] = float(np.median([each[0] for each in seconds]))
-    return dict(np.load(out))
+timed = partial(processes.timed, work="graph_work.py")
 
 
 def recall(X, found, n_sampled=5000):
@@ -95,7 +45,7 @@ def recall(X, found, n_sampled=5000):
 )
 def test_neighbours_in_50_columns(benchmark, tmp_path, system, least):
     X = graph_data.digits_in_50()
-    found = timed(benchmark, tmp_path, system, processes=PROCESSES, X=X)
+    found = timed(benchmark, tmp_path, system=system, processes=PROCESSES, X=X)
     benchmark.extra_info["recall"] = recall(X, found["indices"])
     assert benchmark.extra_info["recall"] >= least
 
@@ -114,7 +64,7 @@ def test_neighbours_in_50_columns(benchmark, tmp_path, system, least):
 )
 def test_neighbours_in_784_columns(benchmark, tmp_path, system, least):
     X = graph_data.digits()
-    found = timed(benchmark, tmp_path, system, X=X)
+    found = timed(benchmark, tmp_path, system=system, X=X)
     benchmark.extra_info["recall"] = recall(X, found["indices"])
     assert benchmark.extra_info["recall"] >= least
 
@@ -135,7 +85,7 @@ def residual(S, vectors):
 )
 def test_eigenvectors_of_the_digits(benchmark, tmp_path, system):
     S = graph_data.graph("70,000 digits")
-    found = timed(benchmark, tmp_path, system, repeats=3, data=S.data, indices=S.indices, indptr=S.indptr, m=3)
+    found = timed(benchmark, tmp_path, system=system, repeats=3, data=S.data, indices=S.indices, indptr=S.indptr, m=3)
     benchmark.extra_info["residual"] = residual(S, found["vectors"])
     if system == "tamiz spectrum":
         assert benchmark.extra_info["residual"] < 1e-5
@@ -148,7 +98,7 @@ def test_eigenvectors_against_single_solvers(benchmark, tmp_path, name, system):
     benchmark.group = f"three eigenvectors, {name}"
     S = graph_data.graph(name)
     given = {"data": S.data, "indices": S.indices, "indptr": S.indptr, "m": 3}
-    found = timed(benchmark, tmp_path, system, repeats=3, patience=60, **given)
+    found = timed(benchmark, tmp_path, system=system, repeats=3, patience=60, **given)
     if found is not None:
         benchmark.extra_info["residual"] = residual(S, found["vectors"])
         assert benchmark.extra_info["residual"] < 1e-5 or not system.startswith("tamiz")
@@ -158,7 +108,9 @@ def test_eigenvectors_against_single_solvers(benchmark, tmp_path, name, system):
 @pytest.mark.benchmark(group="Laplacian score, 5,000 x 784, graph of 5 neighbours included")
 @pytest.mark.parametrize("system", ["tamiz score", "scikit-feature lap_score", "ITMO_FS laplacian_score"])
 def test_laplacian_score(benchmark, tmp_path, system):
-    timed(benchmark, tmp_path, system, repeats=1 if system.startswith("ITMO") else 3, X=graph_data.digits()[:5000])
+    timed(
+        benchmark, tmp_path, system=system, repeats=1 if system.startswith("ITMO") else 3, X=graph_data.digits()[:5000]
+    )
 
 
 def classes(n):
@@ -170,22 +122,22 @@ def classes(n):
 @pytest.mark.benchmark(group="class score, 1,000,000 x 100")
 @pytest.mark.parametrize("system", ["tamiz classes", "scikit-learn f_classif"])
 def test_score_by_classes(benchmark, tmp_path, system):
-    timed(benchmark, tmp_path, system, repeats=4, **classes(1_000_000))
+    timed(benchmark, tmp_path, system=system, repeats=4, **classes(1_000_000))
 
 
 # Its matrix of all pairs, and a loop over them, end here.
 @pytest.mark.benchmark(group="class score, 5,000 x 100")
 @pytest.mark.parametrize("system", ["tamiz classes", "scikit-feature fisher_score"])
 def test_score_by_classes_of_few_rows(benchmark, tmp_path, system):
-    timed(benchmark, tmp_path, system, repeats=3, **classes(5000))
+    timed(benchmark, tmp_path, system=system, repeats=3, **classes(5000))
 
 
 @needs_digits
 @pytest.mark.benchmark(group="connecting radius, 70,000 x 50")
 def test_radius_of_the_digits(benchmark, tmp_path):
-    timed(benchmark, tmp_path, "tamiz radius", X=graph_data.digits_in_50())
+    timed(benchmark, tmp_path, system="tamiz radius", X=graph_data.digits_in_50())
 
 
 @pytest.mark.benchmark(group="connecting radius, swiss roll 100,000 x 3")
 def test_radius_of_the_roll(benchmark, tmp_path):
-    timed(benchmark, tmp_path, "tamiz radius", X=graph_data.roll(100_000))
+    timed(benchmark, tmp_path, system="tamiz radius", X=graph_data.roll(100_000))

@@ -1,6 +1,8 @@
 """A study holds what its parts find, and nothing it was not asked for."""
 
+import base64
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -22,7 +24,8 @@ from tamiz.criteria import (
 )  # fmt: skip
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
-from tamiz.reduction import PCA, LaplacianEigenmaps
+from tamiz.reduction import PCA, LaplacianEigenmaps, axis_correlations
+from tamiz.reduction.base import Gallery
 from tamiz.search import BestFirst, Evaluations, Forward
 from tamiz.statistics.cuts import CutPoints
 
@@ -115,7 +118,80 @@ def test_the_maps_are_those_of_the_reducers(found, source):
     assert drawn["points"] == pca.embedding_[:, :2].tolist()
     assert drawn["rows"] == list(range(344))
     assert drawn["spectrum"]["values"] == pca.explained_variance_ratio_.tolist()
-    assert drawn["loadings"]["values"] == pca.loadings_.tolist()
+    assert drawn["loadings"]["values"] == pca.loadings_[:, :4].tolist()
+
+
+def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, source):
+    pca = PCA.for_study(source.schema).fit(source)
+    explained = found["maps"][0]["explanation"]
+    expected = axis_correlations(source, pca.embedding_[:, :4])
+    assert (explained["axes"], explained["columns"]) == (pca.facts().axes[:4], expected.columns)
+    assert (explained["kinds"], explained["values"]) == (expected.kinds, expected.values.tolist())
+    assert explained["chance"] == expected.chance.tolist()
+    assert (explained["n_rows"], explained["n_mapped"]) == (344, 344)
+    assert found["maps"][1]["explanation"]["columns"] == expected.columns
+
+
+def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
+    monkeypatch.setattr("tamiz._description._MOST_COMPARED", 100)
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
+    explained = first["explanation"]
+    assert (explained["n_rows"], explained["n_mapped"]) == (100, 400)
+    assert explained == again["explanation"] != other["explanation"]
+    whole = axis_correlations(X, PCA().fit(X).embedding_).values
+    np.testing.assert_allclose(explained["values"], whole, atol=0.25)
+
+
+def test_an_axis_that_is_made_of_rounding_has_no_order_to_explain():
+    x = np.random.default_rng(0).normal(size=(50, 1))
+    (drawn,) = study(x * [1.0, 3.0], maps=[PCA()]).to_dict()["maps"]
+    values = np.array(drawn["explanation"]["values"])
+    np.testing.assert_array_equal(np.abs(values), [[1, 0], [1, 0]])
+
+
+class Pictures(PCA):
+    """A map of images that knows what chance would give."""
+
+    def facts(self):
+        galleries = [
+            Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
+            Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
+            Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], of_rows=True),
+        ]
+        return replace(super().facts(), galleries=galleries, reference=[0.2, 0.1], reference_note="One lies above.")
+
+
+def pixels(image):
+    return list(base64.b64decode(image["pixels"]))
+
+
+def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(source):
+    (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
+    components, mean, rows = drawn["galleries"]
+    (image,) = components["images"]
+    assert (image["name"], image["height"], image["width"]) == ("first", 2, 3)
+    assert (image["low"], image["high"], pixels(image)) == (-4.0, 4.0, [64, 96, 128, 159, 191, 255])
+    assert pixels(mean["images"][0]) == [0, 51, 102, 153, 204, 255]
+    # An image of one value is grey.
+    assert pixels(rows["images"][0]) == [128] * 6
+    assert (components["title"], components["note"], components["signed"]) == ("Components", "How.", True)
+    assert (drawn["spectrum"]["reference"], drawn["spectrum"]["reference_note"]) == ([0.2, 0.1], "One lies above.")
+    (bare,) = study(source, maps=[Pictures()], points=False).to_dict()["maps"]
+    assert bare["galleries"] == [components, mean]
+
+
+def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
+    monkeypatch.setattr("tamiz._description._MOST_PIXELS", 2)
+    monkeypatch.setattr("tamiz._description._MOST_IMAGES", 1)
+    large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
+    monkeypatch.setattr(Pictures, "facts", lambda self: replace(PCA.facts(self), galleries=large))
+    (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
+    (gallery,) = drawn["galleries"]
+    assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
+    (image,) = gallery["images"]
+    # The mean of four pixels, and of the two that are left at the edge.
+    assert (image["height"], image["width"], image["low"], image["high"]) == (1, 2, 4.0, 15.0)
 
 
 def test_the_map_is_coloured_by_the_target_and_the_columns(found, penguins):

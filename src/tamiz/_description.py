@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 from dataclasses import dataclass
 from typing import Any
@@ -13,20 +14,29 @@ from tamiz._joining import Joined, Rows
 from tamiz.criteria.base import Relevance, complete
 from tamiz.criteria.discretization import MDL, Coder
 from tamiz.graphs.graph import Graph
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.axes import correlate
+from tamiz.reduction.base import Gallery, Reducer
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
+from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 
 # Points drawn in a map, levels listed, columns offered for colour, evaluations drawn, components sized, bars of a
-# histogram: what a reader can still take in.
+# histogram, images of a kind, pixels along a side of one: what a reader can still take in.
 _MOST_POINTS = 2000
 _MOST_LEVELS = 20
 _MOST_COLOURS = 40
 _MOST_TRACED = 2000
 _MOST_SIZED = 10
 _MOST_BARS = 40
+_MOST_IMAGES = 24
+_MOST_PIXELS = 128
+# Axes that are explained, and rows that columns and axes are compared over: the error of a rank correlation is below 0.01.
+_MOST_AXES = 4
+_MOST_COMPARED = 20_000
+# Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
+_ROUNDING = 1e-12
 
 
 def drawn_rows(n_rows: int, rng: np.random.Generator) -> Rows:
@@ -214,8 +224,10 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
     }
 
 
-def describe_map(reducer: Reducer, source: Source, rows: Rows | None, label: dict[str, str]) -> dict[str, Any]:
-    """Return a fitted map: its points at some rows, and what explains it."""
+def describe_map(
+    reducer: Reducer, source: Source, rows: Rows | None, label: dict[str, str], seed: int
+) -> dict[str, Any]:
+    """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
     reducer.fit(source)
     facts = reducer.facts()
     points = None if rows is None else reducer.embedding_[rows, :2].tolist()
@@ -233,8 +245,69 @@ def describe_map(reducer: Reducer, source: Source, rows: Rows | None, label: dic
             "values": facts.spectrum,
             "cumulative": facts.cumulative,
             "residuals": facts.residuals,
+            "reference": facts.reference,
+            "reference_note": facts.reference_note,
         },
-        "loadings": {"columns": facts.loading_names, "values": facts.loadings},
+        "loadings": {"columns": facts.loading_names, "values": [row[:_MOST_AXES] for row in facts.loadings]},
+        "explanation": _explanation(source, reducer.embedding_, facts.axes, seed),
+        "galleries": [_gallery(shown) for shown in facts.galleries if rows is not None or not shown.of_rows],
+    }
+
+
+def _explanation(source: Source, embedding: Floats, axes: list[str], seed: int) -> dict[str, Any]:
+    """Return how far every column goes along with the first axes."""
+    n = len(embedding)
+    rows = None
+    if n > _MOST_COMPARED:
+        rows = np.sort(np.random.default_rng(seed).choice(n, _MOST_COMPARED, replace=False))
+    points = np.array(embedding[:, :_MOST_AXES] if rows is None else embedding[rows, :_MOST_AXES], dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    points[:, spans <= _ROUNDING * spans.max()] = 0.0
+    found = correlate(source, points, rows)
+    return {
+        "axes": axes[:_MOST_AXES],
+        "columns": found.columns,
+        "kinds": found.kinds,
+        "values": found.values.tolist(),
+        "chance": found.chance.tolist(),
+        "n_rows": len(points),
+        "n_mapped": n,
+    }
+
+
+def _gallery(gallery: Gallery) -> dict[str, Any]:
+    """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
+    return {
+        "title": gallery.title,
+        "note": gallery.note,
+        "signed": gallery.signed,
+        "n_images": len(gallery.images),
+        "images": [
+            {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
+            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MOST_IMAGES]
+        ],
+    }
+
+
+def _image(values: Floats, signed: bool) -> dict[str, Any]:
+    """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
+    by = -(-max(values.shape) // _MOST_PIXELS)
+    if by > 1:
+        starts = [np.arange(0, size, by) for size in values.shape]
+        sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
+        sides = [np.diff(start, append=size) for start, size in zip(starts, values.shape, strict=True)]
+        values = sums / np.outer(*sides)
+    high = float(np.abs(values).max() if signed else values.max())
+    low = -high if signed else float(values.min())
+    # An image of one value is grey.
+    steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
+    pixels = np.floor(steps + 0.5).astype(np.uint8)
+    return {
+        "height": values.shape[0],
+        "width": values.shape[1],
+        "low": low,
+        "high": high,
+        "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
     }
 
 

@@ -132,7 +132,7 @@ class _Sample(Source):
         n_missing = dict.fromkeys(table.schema.used.tolist(), 0)
         for block in self.blocks():
             for j, values in block.values.items():
-                gaps = np.isnan(values) if values.dtype == np.float64 else values < 0
+                gaps = np.isnan(values) if values.dtype.kind == "f" else values < 0
                 n_missing[j] += int(np.count_nonzero(gaps))
         columns = (replace(c, n_missing=n_missing.get(j, c.n_missing)) for j, c in enumerate(table.schema.columns))
         self.schema = replace(self.schema, columns=tuple(columns))

@@ -31,6 +31,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
+from tamiz.memory import Size
 from tamiz.random import Seed, generator
 from tamiz.reduction import registry as reduction
 from tamiz.reduction.base import Reducer
@@ -54,6 +55,7 @@ def study(
     *,
     kinds: Mapping[str, Kind] | Kind | None = None,
     weight: Any = None,
+    memory: Size | None = None,
     relevances: Sequence[Relevance] | None = None,
     merit: Merit | None = None,
     search: Search | None = None,
@@ -71,7 +73,7 @@ def study(
 
     Parameters
     ----------
-    data, target, kinds, weight
+    data, target, kinds, weight, memory
         As in `open_source`; data may be a Source.
     relevances : list of Relevance, default=None
         The ranking's criteria; None is every one that has a meaning on the table.
@@ -113,15 +115,22 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
-    if isinstance(data, Source) and not (target is None and kinds is None and weight is None):
-        raise TypeError("A source has its own target, kinds and weights: pass them to open_source, not to study.")
+    if isinstance(data, Source) and not (target is None and kinds is None and weight is None and memory is None):
+        raise TypeError(
+            "A source has its own target, kinds and weights, and memory: pass them to open_source, not to study."
+        )
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
     run = _Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
         source: Source = run.first(
-            "read", lambda: data if isinstance(data, Source) else open_source(data, target, kinds=kinds, weight=weight)
+            "read",
+            lambda: (
+                data
+                if isinstance(data, Source)
+                else open_source(data, target, kinds=kinds, weight=weight, memory=memory)
+            ),
         )
         schema = source.schema
         rows = drawn_rows(schema.n_rows, rng) if points else None
@@ -140,7 +149,7 @@ def study(
             )
             subset = run.step("subset", lambda: _select(selector, source, run))
         drawn: list[dict[str, Any]] = []
-        run.step("maps", lambda: drawn.extend(_drawn(maps, rows, joined)))
+        run.step("maps", lambda: drawn.extend(_drawn(maps, rows, joined, int(rng.integers(2**63)))))
         colors = describe_colors(source, rows, scored) if rows is not None and drawn else []
     return Result(
         {
@@ -232,12 +241,12 @@ def _told_apart(given: Sequence[Relevance]) -> list[tuple[dict[str, str], Releva
     return list(zip(labels, given, strict=True))
 
 
-def _drawn(given: Sequence[Reducer] | None, rows: Rows | None, joined: Joined) -> Iterator[dict[str, Any]]:
+def _drawn(given: Sequence[Reducer] | None, rows: Rows | None, joined: Joined, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the maps, fitted; by default every registered one that can be drawn."""
 
     def draw(reducer: Reducer) -> dict[str, Any]:
         source = joined.read_by(reducer)
-        return describe_map(reducer, source, joined.numbers(rows, source), _label(reduction, reducer))
+        return describe_map(reducer, source, joined.numbers(rows, source), _label(reduction, reducer), seed)
 
     yield from (draw(joined.lent_to(reducer)) for reducer in given or ())
     for entry in reduction.of_kind("map") if given is None else ():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
+from tamiz.memory import free_memory, in_units, machine_memory, resident, stated
 from tamiz.registry import suggestion
 
 
@@ -42,56 +43,12 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 def check_memory(n_bytes: float, what: str, way_out: str) -> None:
     """Refuse work that needs more memory than this process can have, before it starts."""
     free = free_memory()
-    if n_bytes > free:
-        raise MemoryError(f"{what} needs {_bytes(n_bytes)} of memory and {_bytes(free)} are free. {way_out}")
-
-
-def free_memory() -> float:
-    """Return the bytes of memory this process can still have: the least of the machine's, its group's and its own limit."""
-    return min(_machine_memory(), _group_memory(), _own_memory())
-
-
-def _facts(path: str) -> dict[str, float]:
-    """Return the lines "name: number kB" of a file of the system in bytes, none where there is no such file."""
-    facts = {}
-    try:
-        with open(path, encoding="ascii") as file:
-            for line in file:
-                name, _, value = line.partition(":")
-                if value.endswith(" kB\n"):
-                    facts[name] = float(value.split()[0]) * 1024
-    except OSError:
-        pass
-    return facts
-
-
-def _machine_memory() -> float:
-    return _facts("/proc/meminfo").get("MemAvailable", float("inf"))
-
-
-def _group_memory() -> float:
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-    except OSError:
-        return float("inf")
-    return float(limit) - float(used) if limit != "max" else float("inf")
-
-
-def _own_memory() -> float:
-    try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
-    except ImportError:  # Windows has no such limits.
-        return float("inf")
-    used = _facts("/proc/self/status")
-    limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
-    left = [limit - used.get(name, 0.0) for name, limit in limits.items() if limit != RLIM_INFINITY]
-    return max(min(left, default=float("inf")), 0.0)
-
-
-def _bytes(n: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if n < 1000:
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    return f"{n:.3g} GB"
+    if n_bytes <= free:
+        return
+    of_stated = ""
+    if stated() < float("inf") and n_bytes <= machine_memory():
+        # What is resident differs a little from run to run.
+        least = 1e7 * math.ceil(1.06 * (resident() + n_bytes) / 1e7)
+        of_stated = f" of the {in_units(stated())} that were stated"
+        way_out = f"State at least {in_units(least)}. {way_out}"
+    raise MemoryError(f"{what} needs {in_units(n_bytes)} of memory and {in_units(free)} are free{of_stated}. {way_out}")

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sklearn.datasets import load_iris
 
 from tamiz import RankSelector
 from tamiz.criteria import GainRatio, InformationGain
+from tamiz.sources import room
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -94,3 +96,41 @@ def test_a_name_with_a_tab_and_a_line_end_stays_one_field(
     done = tamiz("rank", write('"a\tb\nc",d,y\n1,2,p\n2,2,q\n1,3,p\n'), "-t", "y")
     rows = list(csv.reader(done.stdout.splitlines(keepends=True), delimiter="\t"))
     assert {row[0] for row in rows} == {"column", "a\tb\nc", "d"}
+
+
+def many_rows(write: Callable[..., Path]) -> Path:
+    rows = "".join(f"{k % 97},{k % 89 / 8},{'ab'[k % 2]}\n" for k in range(120_000))
+    return write("u,v,y\n" + rows)
+
+
+def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, write, monkeypatch):
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    run = tamiz("rank", many_rows(write), "--target", "y", "--memory", "900GB")
+    assert run.exit_code == 0
+    first, *others = run.stderr.splitlines()
+    assert re.fullmatch(
+        r"Plan: parse data\.csv \(1\.\d+ MB, about 1\d\d,\d{3} rows of 2 columns\) once, into about \d\.\d+ MB of disk in \S+; "
+        r"then 2 passes over [12]\.\d+ MB and [12]\.\d+ MB; at most 900 GB of memory\.",
+        first,
+    )
+    assert others
+    run = tamiz("rank", "data.csv", "--target", "y", "--relevance", "fisher-score")
+    assert re.search(r"; then 1 pass over [12]\.\d+ MB\.$", run.stderr.splitlines()[0])
+    assert tamiz("rank", "data.csv", "--target", "y", "--quiet").stderr == ""
+
+
+def test_no_plan_is_told_of_a_table_that_fits(tamiz, write):
+    assert "Plan" not in tamiz("rank", many_rows(write), "--target", "y").stderr
+
+
+def test_memory_that_is_too_little_is_one_sentence(tamiz, iris):
+    run = tamiz("rank", iris, "--target", "species", "--memory", "20MB")
+    assert run.exit_code == 1
+    assert re.fullmatch(r"tamiz: 20 MB of memory are too little .*\. State at least .*\.\n", run.stderr)
+
+
+@pytest.mark.parametrize("command", ["rank", "select", "study"])
+def test_memory_that_is_no_size_is_a_wrong_command_line(tamiz, iris, command):
+    run = tamiz(command, iris, "--target", "species", "--memory", "lots")
+    assert run.exit_code == 2
+    assert "'lots' is no size such as 800MB, 1GB or 1.5GiB." in run.stderr

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +65,12 @@ def test_kernels_are_functions_of_the_module_without_closures(path):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_every_kernel_has_one_written_signature_and_takes_no_other(module):
+def test_every_kernel_has_written_signatures_and_takes_no_other(module):
     for name, kernel in kernels_of(module).items():
-        assert len(kernel.signatures) == 1, name
+        # Another one is for float32 in the place of float64 and nothing else.
+        shapes = {str(signature).replace("float32", "float64") for signature in kernel.signatures}
+        assert len(kernel.signatures) <= 2, name
+        assert len(shapes) == 1, name
         assert not kernel._can_compile, name
 
 
@@ -80,7 +84,7 @@ def test_every_kernel_releases_the_lock_and_keeps_nan(module):
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_every_array_that_a_kernel_takes_is_contiguous(module):
     for name, kernel in kernels_of(module).items():
-        for argument in kernel.signatures[0]:
+        for argument in chain.from_iterable(kernel.signatures):
             assert getattr(argument, "layout", "C") == "C", name
 
 

@@ -53,7 +53,9 @@ BASES = {
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "search", "map", "clustering")]
 SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
-FUNCTIONS = [entry for package in (tamiz, criteria, comparison) for entry in package.registry.of_kind("function")]
+FUNCTIONS = [
+    entry for package in (tamiz, criteria, reduction, comparison) for entry in package.registry.of_kind("function")
+]
 ARGUMENTS = {
     "evaluations": (10,),
     "seconds": (1.5,),

@@ -8,7 +8,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS
 from tamiz.criteria import registry as criteria
-from tamiz.reduction import LaplacianEigenmaps
+from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward
 from tamiz.search import registry as searches
@@ -18,6 +18,8 @@ ESTIMATORS = [
     *(SubsetSelector(CFS(), entry.load()()) for entry in searches.of_kind("search")),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(entry.load()() for entry in reduction.of_kind("map") if entry.name != "laplacian_eigenmaps"),
+    *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
+    *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
     # One of the checks fits on iris, whose graph of neighbours is in two pieces: an error unless something is said of that.
     LaplacianEigenmaps(disconnected="connect"),
     LaplacianEigenmaps(disconnected="per_component"),

@@ -8,7 +8,7 @@ import tamiz.reduction
 from tamiz import parallel
 from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.coding import Coding
-from tamiz.statistics.cross_products import CrossProducts, Indicators
+from tamiz.statistics.cross_products import Indicators, Scatter
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.statistics.tables import CodedRows, ContingencyTables, LevelCounts
@@ -18,7 +18,6 @@ N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4
 SIZES = {0: 3, 1: 4, 2: 3, 3: 5, TARGET: N_CLASSES}
 EDGES = {0: np.array([-0.5, 0.5]), 1: np.array([-1.0, 0.0, 1.0])}
 CODING = Coding(SIZES, EDGES)
-CENTRE = np.array([0.1, -0.2, *np.full(8, 0.25)])
 
 
 def cut_values(statistic):
@@ -76,14 +75,15 @@ MAKERS = {
         lambda s: [s.weight, s.mean, s.squares, s.least, s.largest],
         False,
     ),
-    CrossProducts: (
+    Scatter: (
         [
-            lambda: CrossProducts((0, 1), (Indicators(2, 3), Indicators(3, 5)), CENTRE),
-            lambda: CrossProducts((0, 1), (Indicators(2, 3, 1), Indicators(3, 5)), CENTRE),
-            lambda: CrossProducts((0, 1), (), CENTRE[:2]),
-            lambda: CrossProducts((0, 1), (), CENTRE[1:3]),
+            lambda: Scatter((0, 1), (Indicators(2, 3), Indicators(3, 5)), (0, 2, 3)),
+            lambda: Scatter((0, 1), (Indicators(2, 3, 1), Indicators(3, 5, 0)), (0,)),
+            lambda: Scatter((1, TARGET), ()),
+            lambda: Scatter((0, 1), (), (0,)),
+            lambda: Scatter((0, 1), (), (0, 1)),
         ],
-        lambda s: [s.matrix],
+        lambda s: [s.mean, s.matrix, *s.pairwise(), np.array([s.total])],
         False,
     ),
 }

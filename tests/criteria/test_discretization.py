@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import RankSelector, open_source, parallel
+from tamiz import RankSelector, open_source
 from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.criteria.base import complete
 from tamiz.exceptions import DataError
@@ -61,23 +61,6 @@ def test_a_study_of_a_numeric_target_cuts_it_into_ten_intervals(relevance):
     assert relevance.discretization is None
     assert relevance.suited(open_source(NUMBERS).schema) is None
     assert relevance.suited(open_source(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
-
-
-def test_columns_cut_in_groups_score_as_those_cut_at_once(monkeypatch):
-    source = make_mixed(1, n_numbers=7).source()
-    relevance = InformationGain()
-    with parallel.session():
-        expected = relevance.scores(complete([relevance], source.reduce, source.schema), source.schema)
-        monkeypatch.setattr("tamiz.criteria.discretization._GROUP_VALUES", 2 * source.schema.n_rows)
-        asked = []
-
-        def gather(*statistics):
-            asked.append([statistic.columns for statistic in statistics])
-            return source.reduce(*statistics)
-
-        known = complete([relevance], gather, source.schema)
-        np.testing.assert_array_equal(relevance.scores(known, source.schema), expected)
-    assert [len(columns) for (columns,) in asked[:-1]] == [2, 2, 2, 1]
 
 
 def test_criteria_share_their_passes():

@@ -1,5 +1,7 @@
 """Eigenvalues as a picture: of a map, of a clustering, of parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -60,6 +62,29 @@ def test_values_below_zero_are_in_sight_and_a_panel_can_be_given():
     display = EigenvalueDisplay([3.0, 1.0, -0.5]).plot(panels[1])
     assert display.ax_ is panels[1]
     assert display.ax_.get_ylim()[0] < -0.5
+
+
+class Chance(PCA):
+    """A map that knows what its values would be by chance, in shares of the variance."""
+
+    def facts(self):
+        return replace(super().facts(), reference=[0.4, 0.3, 0.2])
+
+
+def test_what_chance_would_give_is_drawn_dashed_in_the_unit_of_the_values():
+    pca = Chance(3).fit(load_iris().data)
+    display = EigenvalueDisplay.from_estimator(pca)
+    total = pca.explained_variance_[0] / pca.explained_variance_ratio_[0]
+    np.testing.assert_allclose(display.reference_.get_ydata(), total * np.array([0.4, 0.3, 0.2]), rtol=1e-12)
+    assert display.reference_.get_linestyle() == "--"
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["by chance (parallel analysis)"]
+    assert len(display.lines_) == 1
+
+
+def test_a_reference_is_drawn_as_far_as_there_are_values():
+    display = EigenvalueDisplay([3.0, 1.0], reference=[2.0, 1.5, 1.0]).plot()
+    np.testing.assert_array_equal(display.reference_.get_xydata(), [[1, 2], [2, 1.5]])
+    assert EigenvalueDisplay([3.0, 1.0]).plot().reference_ is None
 
 
 def test_what_has_no_spectrum_is_refused():

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.manifold import MDS
 
 from tamiz.display import EmbeddingDisplay, palette
+from tamiz.display.arrows import arrows
 from tamiz.exceptions import DataError
 from tamiz.graphs import KNearest
 from tamiz.reduction import PCA, LaplacianEigenmaps
@@ -171,3 +172,66 @@ def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
         TypeError, match=r"^from_estimator draws a fitted map of tamiz\.reduction, got MDS; from_embedding"
     ):
         EmbeddingDisplay.from_estimator(MDS())
+
+
+FRAME = pd.DataFrame(IRIS.data, columns=["sepal length", "sepal width", "petal length", "_petal $width$"])
+
+
+def test_a_biplot_draws_the_columns_as_arrows_from_the_middle():
+    fitted = PCA(3, standardize=True).fit(FRAME)
+    display = EmbeddingDisplay.from_estimator(fitted, color=IRIS.target, loadings=True)
+    names = [name.get_text() for name in display.arrows_]
+    assert names == ["sepal width", "petal length", r" _petal \$width\$", "sepal length"]
+    tips = np.array([name.xy for name in display.arrows_])
+    expected = arrows(fitted.embedding_[:, :2].tolist(), fitted.loadings_[:, :2].tolist(), one_scale=True)
+    np.testing.assert_allclose(tips, [[arrow.x, arrow.y] for arrow in expected])
+    display.figure_.canvas.draw()
+    (low_x, high_x), (low_y, high_y) = display.ax_.get_xlim(), display.ax_.get_ylim()
+    assert np.all((low_x < tips[:, 0]) & (tips[:, 0] < high_x) & (low_y < tips[:, 1]) & (tips[:, 1] < high_y))
+
+
+def test_the_names_at_arrows_do_not_cover_each_other():
+    # Eight columns of nearly one direction.
+    loadings = [[0.9, 0.001 * j] for j in range(8)]
+    points = RNG.normal(size=(100, 2))
+    display = EmbeddingDisplay(points, loadings=loadings, column_names=[f"a long name {j}" for j in range(8)]).plot()
+    display.figure_.canvas.draw()
+    boxes = [name.get_window_extent() for name in display.arrows_]
+    assert len(boxes) == 8
+    assert not any(a.shrunk(1.0, 0.8).overlaps(b.shrunk(1.0, 0.8)) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_arrows_follow_the_components_that_are_drawn():
+    fitted = PCA(3).fit(FRAME)
+    display = EmbeddingDisplay.from_estimator(fitted, loadings=True, components=(2, 0))
+    largest = np.argmax(np.hypot(*fitted.loadings_[:, [2, 0]].T))
+    assert display.arrows_[0].get_text() == FRAME.columns[largest]
+    assert EmbeddingDisplay.from_estimator(fitted).arrows_ == []
+
+
+def test_columns_without_names_are_numbered():
+    display = EmbeddingDisplay(IRIS.data, loadings=np.eye(4)[:3]).plot()
+    assert [name.get_text() for name in display.arrows_] == ["x0", "x1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"loadings": np.eye(3)}, r"^The loadings are on 3 coordinates of 4; arrows need two or more, the same\.$"),
+        (
+            {"loadings": np.eye(4), "column_names": ["a"]},
+            r"^There are 1 column names for 4 rows of loadings; give one for each\.$",
+        ),
+    ],
+)
+def test_loadings_that_do_not_fit_are_refused(given, sentence):
+    with pytest.raises(DataError, match=sentence):
+        EmbeddingDisplay(IRIS.data, **given).plot()
+
+
+def test_a_map_without_loadings_has_no_biplot_and_the_way_out_is_told():
+    mapped = LaplacianEigenmaps(2, graph=KNearest(20)).fit(IRIS.data[50:])
+    with pytest.raises(
+        TypeError, match=r"^LaplacianEigenmaps has no loadings; tamiz\.reduction\.axis_correlations tells what explains"
+    ):
+        EmbeddingDisplay.from_estimator(mapped, loadings=True)

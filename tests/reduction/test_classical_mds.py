@@ -1,16 +1,20 @@
-"""Classical scaling: R's numbers, the dense solution, rows and distances alike, new rows."""
+"""Classical scaling: R's numbers, the dense solution, rows, distances and similarities alike, constants, new rows."""
 
 import json
+import tracemalloc
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
-from tamiz import parallel
+from tamiz import load, open_source, parallel, save, validation
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, ClassicalMDS
 
@@ -18,6 +22,19 @@ SHARED = Path(__file__).parents[3] / "shared"
 needs_r = pytest.mark.skipif(
     not (SHARED / "reference/r.json").exists(), reason="no R values beside the project, in shared"
 )
+
+
+RULES = ["lingoes", "cailliez"]
+
+
+def not_euclidean():
+    return pytest.warns(TamizWarning, match="ClassicalMDS: the distances are not Euclidean: ")
+
+
+def of_distances(D, k=2, **given):
+    """Fit whatever the spectrum is like."""
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        return ClassicalMDS(k, dissimilarity="precomputed", **given).fit(D)
 
 
 def apart(X, Y):
@@ -37,11 +54,39 @@ def eurodist():
 def test_the_distances_of_european_cities_give_rs_numbers():
     expected = json.loads((SHARED / "reference/r.json").read_text())["cases"]["eurodist_cmdscale_k2"]["value"]
     D = eurodist()
-    mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
+    sentence = (
+        r"not Euclidean: 13\.2 % of the sum of absolute eigenvalues is negative, the least -2\.252e\+06 beside the"
+    )
+    with pytest.warns(TamizWarning, match=sentence):
+        mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
     np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:2], rtol=1e-12)
     assert mapped.least_ == pytest.approx(min(expected["eig"]), rel=1e-10)
     assert mapped.total_ == pytest.approx(sum(expected["eig"]), rel=1e-10)
+    assert mapped.negative_share_ == pytest.approx(plain.negative_share(np.array(expected["eig"])), rel=1e-10)
+    assert mapped.negative_share_error_ == mapped.constant_ == 0.0
     assert apart(mapped.embedding_, np.array(expected["points"]["rows"])) < 1e-8
+
+
+@needs_r
+def test_the_constants_of_european_cities_are_rs():
+    cases = json.loads((SHARED / "reference/r.json").read_text())["cases"]
+    expected = cases["eurodist_cmdscale_k3_add"]["value"]
+    mapped = ClassicalMDS(3, dissimilarity="precomputed", correction="cailliez").fit(eurodist())
+    assert mapped.constant_ == pytest.approx(expected["ac"], rel=1e-11)
+    assert round(mapped.constant_, 3) == 2132.678
+    np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:3], rtol=1e-11)
+    assert mapped.eigenvalues_.sum() / mapped.total_ == pytest.approx(expected["GOF"][0], rel=1e-11)
+    assert mapped.negative_share_ < 1e-9
+    assert mapped.facts().notes == [
+        "2132.68 was added to every distance, by Cailliez's rule, so that the distances are Euclidean."
+    ]
+    mapped = ClassicalMDS(3, dissimilarity="precomputed", correction="lingoes").fit(eurodist())
+    eig = np.array(cases["eurodist_cmdscale_k2"]["value"]["eig"])
+    assert round(mapped.constant_, 2) == 2251844.33
+    np.testing.assert_allclose(mapped.eigenvalues_, eig[:3] - eig.min(), rtol=1e-11)
+    assert mapped.facts().notes == [
+        "4.50369e+06 was added to every squared distance, by Lingoes's rule, so that the distances are Euclidean."
+    ]
 
 
 def some_distances(kind, n):
@@ -55,14 +100,19 @@ def some_distances(kind, n):
 def test_the_coordinates_are_those_of_the_dense_problem(kind, n):
     D = some_distances(kind, n)
     values, places = plain.classical(D, 3)
-    mapped = ClassicalMDS(3, dissimilarity="precomputed").fit(D)
+    with nullcontext() if kind == "euclidean" else not_euclidean():
+        mapped = ClassicalMDS(3, dissimilarity="precomputed").fit(D)
     np.testing.assert_allclose(mapped.eigenvalues_, values[:3], rtol=1e-10)
     assert mapped.total_ == pytest.approx(values.sum(), rel=1e-9)
     assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
-    assert (mapped.residuals_ < 1e-7 * values[0]).all()
-    np.testing.assert_allclose((mapped.embedding_**2).sum(axis=0), mapped.eigenvalues_, rtol=1e-9)
+    assert (mapped.residuals_ < 1e-6 * values[0]).all()
+    np.testing.assert_allclose((mapped.embedding_**2).sum(axis=0), mapped.eigenvalues_, rtol=1e-7)
     if n == 30:
         assert mapped.least_ == pytest.approx(values[-1], abs=1e-9 * values[0])
+        assert mapped.negative_share_ == pytest.approx(plain.negative_share(values), abs=1e-12)
+    share = plain.negative_share(values)
+    assert abs(mapped.negative_share_ - share) <= max(3 * mapped.negative_share_error_, 1e-12)
+    assert mapped.negative_share_error_ < 0.2 * share or kind == "euclidean" or n == 30
 
 
 @pytest.mark.parametrize("shape", [(60, 5), (20, 40)])
@@ -77,17 +127,121 @@ def test_rows_and_their_distances_give_one_map_and_it_is_pca(shape):
     np.testing.assert_allclose(rows.transform(new), distances.transform(cdist(new, X)), atol=1e-9)
 
 
-@pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed"])
-def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissimilarity):
-    X = load_iris().data[:80]
-    new = load_iris().data[80:90]
+def given(dissimilarity, X, new):
+    """Rows and new ones in the form that a dissimilarity takes."""
     if dissimilarity == "precomputed":
-        X, new = cdist(X, X), cdist(new, X)
-    mapped = ClassicalMDS(2, dissimilarity=dissimilarity)
+        return cdist(X, X, "cityblock"), cdist(new, X, "cityblock")
+    if dissimilarity == "similarity":
+        # They stand for distances that are not Euclidean.
+        return 5 - cdist(X, X, "cityblock") ** 2, 5 - cdist(new, X, "cityblock") ** 2
+    return X, new
+
+
+@pytest.mark.filterwarnings("ignore:ClassicalMDS. the distances are not Euclidean")
+@pytest.mark.parametrize("correction", [None, *RULES])
+@pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed", "similarity"])
+def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissimilarity, correction):
+    # Rows 33 and 37 are equal, as others are.
+    X, new = given(dissimilarity, load_iris().data[:80], load_iris().data[80:90])
+    mapped = ClassicalMDS(2, dissimilarity=dissimilarity, correction=correction)
     np.testing.assert_array_equal(mapped.fit_transform(X), mapped.transform(X))
+    np.testing.assert_array_equal(mapped.transform(X[7:8]), mapped.embedding_[7:8])
+    if (dissimilarity, correction) == ("similarity", "cailliez"):
+        sentence = (
+            r"^Row 0 is equal to no row of fit, and without its similarity to itself it has no distances; correction="
+        )
+        with pytest.raises(DataError, match=sentence):
+            mapped.transform(new)
+        return
     together = mapped.transform(new)
     for i in range(len(new)):
         assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n", [60, 700])
+def test_a_constant_is_the_least_that_makes_distances_euclidean(rule, n):
+    D = some_distances("cityblock", n)
+    new = cdist(*[np.random.default_rng(n).normal(size=(m, 6)) * 3 for m in (9, n)], "cityblock")
+    mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
+    if n == 60:
+        assert mapped.constant_ == pytest.approx(plain.constant(D, rule), rel=1e-9)
+    corrected = plain.corrected(D, rule, mapped.constant_)
+    values, places = plain.classical(corrected, 2)
+    least = plain.classical(D, 1)[0][-1]
+    # That of the centring is 0 too.
+    assert np.abs(values[-2:]).max() < 1e-8 * abs(least)
+    np.testing.assert_allclose(mapped.eigenvalues_, values[:2], rtol=1e-10)
+    assert mapped.total_ == pytest.approx(values.sum(), rel=1e-9)
+    assert mapped.negative_share_ < 1e-9
+    assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
+    lifted = np.sqrt(new**2 + 2 * mapped.constant_) if rule == "lingoes" else new + mapped.constant_
+    assert apart(mapped.transform(new), plain.placed(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_euclidean_distances_need_no_constant(rule):
+    for n in (40, 600):
+        D = some_distances("euclidean", n)
+        mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
+        assert mapped.constant_ == mapped.negative_share_ == 0.0
+        np.testing.assert_array_equal(mapped.embedding_, ClassicalMDS(2, dissimilarity="precomputed").fit(D).embedding_)
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert ClassicalMDS(2, correction=rule).fit(X).constant_ == 0.0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_equal_rows_share_a_place_under_a_constant(rule):
+    X = np.random.default_rng(0).integers(0, 9, size=(30, 3)).astype(float)
+    X[20:25] = X[3]
+    D = cdist(X, X, "cityblock")
+    mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
+    assert mapped.constant_ > 0
+    np.testing.assert_array_equal(mapped.embedding_[20:25], mapped.embedding_[[3] * 5])
+    np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
+
+
+@pytest.mark.parametrize("n", [40, 600])
+def test_similarities_and_the_distances_they_stand_for_give_one_map(n):
+    rng = np.random.default_rng(n)
+    S = rng.normal(size=(n, n)) / 3
+    S = S + S.T + np.diag(4 + 2 * rng.random(n))
+    D = np.sqrt(np.add.outer(S.diagonal(), S.diagonal()) - 2 * S)
+    assert (D[~np.eye(n, dtype=bool)] > 0).all()
+    new = np.zeros((3, n))
+    new[:, :9] = rng.normal(size=(3, 9)) / 3
+    for correction in (None, *RULES):
+        with not_euclidean() if correction is None else nullcontext():
+            mapped = ClassicalMDS(2, dissimilarity="similarity", correction=correction).fit(S)
+        expected = of_distances(D, correction=correction)
+        np.testing.assert_allclose(mapped.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
+        assert mapped.constant_ == pytest.approx(expected.constant_, rel=1e-7, abs=1e-9)
+        assert mapped.total_ == pytest.approx(expected.total_, rel=1e-10)
+        assert apart(mapped.embedding_, expected.embedding_) < 1e-3
+        if correction != "cailliez":
+            # A row that is 7 similar to itself.
+            distances = np.sqrt(7 + S.diagonal() - 2 * new)
+            assert apart(mapped.transform(new), expected.transform(distances)) < 1e-3
+    centred = S - S.mean(axis=0)
+    np.testing.assert_allclose(of_distances(D).total_, np.trace(centred), rtol=1e-10)
+
+
+def test_inner_products_give_the_map_of_the_rows():
+    X, new = np.split(np.random.default_rng(1).normal(size=(67, 5)) * [5, 4, 3, 2, 1], [60])
+    rows = ClassicalMDS(3).fit(X)
+    products = ClassicalMDS(3, dissimilarity="similarity").fit(X @ X.T)
+    np.testing.assert_allclose(products.eigenvalues_, rows.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(products.transform(new @ X.T), rows.transform(new), atol=1e-9)
+    single = ClassicalMDS(3, dissimilarity="similarity").fit((X @ X.T).astype(np.float32))
+    np.testing.assert_allclose(single.eigenvalues_, rows.eigenvalues_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed", "similarity"])
+def test_a_stored_map_places_rows_as_before(dissimilarity, tmp_path):
+    X, _ = given(dissimilarity, load_iris().data[:60], load_iris().data[:1])
+    mapped = ClassicalMDS(2, dissimilarity=dissimilarity, correction="cailliez").fit(X)
+    save(mapped, tmp_path / "map.tamiz")
+    assert load(tmp_path / "map.tamiz").transform(X).tobytes() == mapped.embedding_.tobytes()
 
 
 def test_mixed_columns_with_gaps_lie_by_gowers_distance():
@@ -98,18 +252,20 @@ def test_mixed_columns_with_gaps_lie_by_gowers_distance():
         for j in range(6):
             gaps = [abs(frame[c][i] - frame[c][j]) / r for c, r in ranges.items()] + [float(frame.b[i] != frame.b[j])]
             D[i, j] = np.nanmean(gaps)
-    mapped = ClassicalMDS(2, dissimilarity="gower").fit(frame)
+    with not_euclidean():
+        mapped = ClassicalMDS(2, dissimilarity="gower").fit(frame)
     values, places = plain.classical(D, 2)
     np.testing.assert_allclose(mapped.eigenvalues_, values[:2], rtol=1e-12)
     assert apart(mapped.embedding_, places) < 1e-10
 
 
-def test_bits_do_not_depend_on_threads():
-    D = some_distances("cityblock", 700)
+@pytest.mark.parametrize("correction", [None, *RULES])
+def test_bits_do_not_depend_on_threads(correction):
+    D = some_distances("cityblock", 1300)
     found = []
     for n_jobs in (1, 2):
         with parallel.session(n_jobs):
-            found.append(ClassicalMDS(2, dissimilarity="precomputed").fit(D).embedding_.tobytes())
+            found.append(of_distances(D, correction=correction).embedding_.tobytes())
     assert found[0] == found[1]
 
 
@@ -123,10 +279,57 @@ def test_coordinates_without_an_eigenvalue_are_zero_and_told(n):
     np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_coordinates_of_negative_eigenvalues_are_zero():
+    D = some_distances("cityblock", 30)
+    mapped = of_distances(D, k=29)
+    np.testing.assert_allclose(mapped.eigenvalues_, plain.classical(D, 1)[0][:29], atol=1e-10)
+    assert (mapped.eigenvalues_[-3:] < 0).all()
+    assert not mapped.embedding_[:, mapped.eigenvalues_ <= 0].any()
+
+
+@pytest.mark.parametrize("n", [20, 600])
+def test_rows_without_any_distance_lie_at_the_origin(n):
+    with pytest.warns(TamizWarning, match="0 eigenvalues are above 0, and the other 2 coordinates are 0"):
+        mapped = ClassicalMDS(2, dissimilarity="precomputed", correction="lingoes").fit(np.zeros((n, n)))
+    assert not mapped.embedding_.any()
+    assert mapped.negative_share_ == mapped.constant_ == mapped.total_ == 0.0
+
+
+def test_more_coordinates_than_columns_are_zero_and_told():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(TamizWarning, match="2 eigenvalues are above 0, and the other 3 coordinates are 0"):
+        mapped = ClassicalMDS(5).fit(X)
+    np.testing.assert_array_equal(mapped.embedding_[:, 2:], 0.0)
+
+
 def test_single_precision_distances_are_read_where_they_lie():
     D = some_distances("cityblock", 600).astype(np.float32)
-    mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
+    mapped = of_distances(D)
     np.testing.assert_allclose(mapped.eigenvalues_, plain.classical(D.astype(float), 2)[0][:2], rtol=1e-10)
+
+
+def test_rounding_to_single_precision_makes_no_distances_that_are_not_euclidean():
+    assert (
+        ClassicalMDS(2, dissimilarity="precomputed").fit(some_distances("euclidean", 300).astype(np.float32)).least_ < 0
+    )
+
+
+def test_memory_beside_the_distances_is_a_fraction_of_them():
+    D = some_distances("cityblock", 3000)
+    of_distances(D)
+    tracemalloc.start()
+    try:
+        of_distances(D)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.3 * D.nbytes
+
+
+def refused(sentence, X, k=2, error=DataError, **parameters):
+    with pytest.raises(error, match=sentence):
+        ClassicalMDS(k, **parameters).fit(X)
 
 
 def test_what_has_no_map_is_refused_in_one_sentence():
@@ -136,21 +339,81 @@ def test_what_has_no_map_is_refused_in_one_sentence():
     negative[5, 6] = negative[6, 5] = -1.0
     lifted[7, 7] = 1.0
     holed = np.where(D[1, 2] == D, np.nan, D)
-    for given, sentence in [
+    for wrong, sentence in [
         (D[:20], "Precomputed distances must be a square matrix"),
         (skewed, "Precomputed distances must be symmetric: row 3, column 4 holds"),
         (negative, "Row 5, column 6 holds -1; a distance must be at least 0"),
         (lifted, "Row 7 is at 1 from itself; the diagonal must be 0"),
         (holed, "Row 1, column 2 holds nan; a distance must be a finite number"),
     ]:
-        with pytest.raises(DataError, match=sentence):
-            ClassicalMDS(2, dissimilarity="precomputed").fit(given)
-    with pytest.raises(ValueError, match="n_components must be below the number of rows = 30, got 30"):
-        ClassicalMDS(30, dissimilarity="precomputed").fit(D)
-    with pytest.raises(
-        ValueError, match="dissimilarity must be one of 'euclidean', 'precomputed', 'gower', got 'cosine'"
-    ):
-        ClassicalMDS(2, dissimilarity="cosine").fit(D)
+        refused(sentence, wrong, dissimilarity="precomputed")
+    sentence = "n_components must be below the number of rows = 30, got 30"
+    refused(sentence, D, k=30, dissimilarity="precomputed", error=ValueError)
+    sentence = "dissimilarity must be one of 'euclidean', 'precomputed', 'similarity', 'gower', got 'cosine'"
+    refused(sentence, D, dissimilarity="cosine", error=ValueError)
+    sentence = "correction, where it is not None, must be one of 'lingoes', 'cailliez', got 'add'"
+    refused(sentence, D, correction="add", error=ValueError)
     mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
     with pytest.raises(ValueError, match="X has 20 features, but ClassicalMDS is expecting 30 features"):
         mapped.transform(D[:, :20])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_are_no_similarities_is_refused_in_one_sentence(dtype):
+    X = np.random.default_rng(0).normal(size=(150, 4))
+    S = (X @ X.T).astype(dtype)
+    skewed, holed, vast, near = S.copy(), S.copy(), S.copy(), S.copy()
+    skewed[3, 140] -= 0.5
+    holed[5, 6] = np.inf
+    vast[8, 2] = -1e30
+    near[2, 9] = near[9, 2] = 50.0
+    for wrong, sentence in [
+        (
+            S[:20],
+            r"^Precomputed similarities must be a square matrix, every row to every row, got 20 rows and 150 columns\.$",
+        ),
+        (
+            skewed,
+            r"^Precomputed similarities must be symmetric: row 3, column 140 holds .* difference of 0\.5\. \(S \+ S\.T\) / 2",
+        ),
+        (
+            holed,
+            r"^Row 5, column 6 holds inf; a similarity must be a finite number\. Fill it in",
+        ),
+        (
+            near,
+            r"^Row 2, column 9 holds 50; two rows cannot be more similar than the mean of what they are to themselves, \d",
+        ),
+        (cdist(X, X).astype(dtype), r"to themselves, 0\. Distances go with dissimilarity='precomputed'\.$"),
+    ]:
+        refused(sentence, wrong, dissimilarity="similarity")
+    if dtype == np.float64:
+        vast[8, 2] = -1e160
+        sentence = (
+            r"^Row 8, column 2 holds -1e\+160; a similarity above 1e\+150 in size is too large\. Change the unit\.$"
+        )
+        refused(sentence, vast, dissimilarity="similarity")
+    refused(r"^X has 1 sample \(row\); a map needs at least 2\.$", S[:1, :1], dissimilarity="similarity")
+    refused("^dissimilarity='similarity' takes an array of similarities, got a source", open_source(S), error=TypeError,
+            dissimilarity="similarity")  # fmt: skip
+    sentence = (
+        "^Precomputed similarities must be a dense array: in a sparse one, similarity 0 and no similarity look the"
+    )
+    refused(sentence, sparse.csr_array(S), error=TypeError, dissimilarity="similarity")
+    mapped = ClassicalMDS(2, dissimilarity="similarity").fit(S)
+    with pytest.raises(DataError, match=r"^Row 1, column 4 holds nan; a similarity must be a finite number\."):
+        mapped.transform(np.where((np.arange(2)[:, None] == 1) & (np.arange(150) == 4), np.nan, S[:2]))
+    # Rounding is no fault.
+    turned = S * (1 + np.triu(np.full((150, 150), 1e-6 if dtype == np.float32 else 1e-12), 1)).astype(dtype)
+    found = ClassicalMDS(2, dissimilarity="similarity").fit(turned.astype(dtype))
+    np.testing.assert_allclose(found.eigenvalues_, mapped.eigenvalues_, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("dissimilarity", "noun"), [("precomputed", "distances"), ("similarity", "similarities")])
+def test_a_copy_that_does_not_fit_is_refused_before_any_work(monkeypatch, dissimilarity, noun):
+    monkeypatch.setattr(validation, "free_memory", lambda: 1000.0)
+    sentence = (
+        rf"^A copy of 30 x 30 {noun} needs 7\.2 kB of memory and 1 kB are free\. Pass a C-contiguous array of float64 or "
+        r"float32, which is not copied\.$"
+    )
+    refused(sentence, np.zeros((30, 30), dtype=int), error=MemoryError, dissimilarity=dissimilarity)

@@ -216,7 +216,7 @@ def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     frame = mixed_frame(n=500)
     whole = PCA(3, standardize=True).fit(frame)
     monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 37)
-    monkeypatch.setattr("tamiz.reduction.pca.SLAB_ROWS", 37)
+    monkeypatch.setattr("tamiz.reduction.principal.table._PIECE", 37 * 5)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-12, err_msg=name)
@@ -229,8 +229,9 @@ def test_a_column_far_from_zero_keeps_its_variance():
 
 def test_a_constant_column_is_a_coordinate_without_weight():
     X = np.column_stack([TEN_POINTS, np.full(10, 7.0)])
-    pca = PCA(2, standardize=True).fit(X)
-    np.testing.assert_allclose(pca.components_[:, 2], 0, atol=1e-12)
+    with pytest.warns(TamizWarning, match="PCA: x2 is constant, and cannot be standardised: 0 in every row"):
+        pca = PCA(2, standardize=True).fit(X)
+    np.testing.assert_array_equal(pca.components_[:, 2], 0)
     assert np.isfinite(pca.embedding_).all()
 
 
@@ -254,7 +255,13 @@ def test_more_columns_than_rows_give_as_many_components_as_rows():
     [
         (0, ValueError, "n_components must be from 1 to 2, got 0"),
         (3, ValueError, "n_components must be from 1 to 2, got 3"),
-        (1.5, TypeError, "n_components must be a whole number, got 1.5"),
+        (
+            1.5,
+            ValueError,
+            "n_components must be a whole number from 1 to 2, or a share of the variance above 0 and up to 1.0, got 1.5",
+        ),
+        (0.0, ValueError, "a share of the variance above 0 and up to 1.0, got 0.0"),
+        (float("nan"), ValueError, "a share of the variance above 0 and up to 1.0, got nan"),
         (True, TypeError, "n_components must be a whole number, got True"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from sklearn.datasets import load_breast_cancer, load_wine
+from scipy.stats import rankdata
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,6 +79,44 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
     }
 
 
+def _explained(
+    x: NDArray[np.float64], points: NDArray[np.float64], names: list[str], axes: list[str]
+) -> dict[str, Any]:
+    """Spearman's correlations of every column with every axis, written out."""
+    ranks = rankdata(np.hstack([x, points]), axis=0)
+    values = np.corrcoef(ranks.T)[: x.shape[1], x.shape[1] :]
+    return {
+        "axes": axes,
+        "columns": names,
+        "kinds": ["numeric"] * len(names),
+        "values": values.tolist(),
+        "chance": [float(1 / np.sqrt(len(x) - 1))] * len(names),
+        "n_rows": len(x),
+        "n_mapped": len(x),
+    }
+
+
+def _by_chance(n: int, p: int) -> list[float]:
+    """The shares of variance of independent columns, the mean of 20 tables."""
+    rng = np.random.default_rng(0)
+    tables = rng.normal(size=(20, n, p))
+    squares = np.linalg.svd(tables - tables.mean(1, keepdims=True), compute_uv=False) ** 2
+    return [float(share) for share in (squares / squares.sum(1, keepdims=True)).mean(0)]
+
+
+def gallery(title: str, names: list[str], *, signed: bool = False) -> dict[str, Any]:
+    """Return images of 6 x 4 pixels, each brighter downwards."""
+    pixels = base64.b64encode(bytes(range(0, 240, 10))).decode()
+    image = {"height": 6, "width": 4, "low": -1.5 if signed else 0.0, "high": 1.5, "pixels": pixels}
+    return {
+        "title": title,
+        "note": "What they show.",
+        "signed": signed,
+        "n_images": len(names),
+        "images": [{"name": name, **image} for name in names],
+    }
+
+
 def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
     z = (x - x.mean(0)) / x.std(0, ddof=1)
     u, s, vt = np.linalg.svd(z, full_matrices=False)
@@ -96,8 +136,12 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "values": share.tolist(),
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
             "residuals": [],
+            "reference": _by_chance(*x.shape) if x.shape[1] < 50 else [],
+            "reference_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
+        "explanation": _explained(x, u[:, :4] * s[:4], names, [f"PC {k + 1}" for k in range(4)]),
+        "galleries": [],
     }
 
 
@@ -144,10 +188,11 @@ def _graph(joined: NDArray[np.float64], k: int) -> dict[str, Any]:
     }
 
 
-def _eigenmap(joined: NDArray[np.float64]) -> dict[str, Any]:
+def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
     degrees = joined.sum(1)
     laplacian = np.eye(len(joined)) - joined / np.sqrt(np.outer(degrees, degrees))
     values, vectors = np.linalg.eigh(laplacian)
+    places = vectors[:, 1:5] / np.sqrt(degrees)[:, None]
     return {
         "id": "laplacian_eigenmaps",
         "label": "Laplacian eigenmaps",
@@ -155,7 +200,7 @@ def _eigenmap(joined: NDArray[np.float64]) -> dict[str, Any]:
         "notes": [],
         "nearness": "Points near each other are rows that few steps along the graph join.",
         "common_unit": False,
-        "points": (vectors[:, 1:3] / np.sqrt(degrees)[:, None]).tolist(),
+        "points": places[:, :2].tolist(),
         "rows": list(range(len(joined))),
         "spectrum": {
             "label": "Eigenvalue",
@@ -163,8 +208,12 @@ def _eigenmap(joined: NDArray[np.float64]) -> dict[str, Any]:
             "values": values[1:11].tolist(),
             "cumulative": [],
             "residuals": [3e-15] * 10,
+            "reference": [],
+            "reference_note": "",
         },
         "loadings": {"columns": [], "values": []},
+        "explanation": _explained(x, places, names, [f"Eigenvector {k + 1}" for k in range(4)]),
+        "galleries": [],
     }
 
 
@@ -250,7 +299,7 @@ def _build(
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
         },
         "subset": _forward(with_class, between, names),
-        "maps": [_pca(x, names), _eigenmap(joined)],
+        "maps": [_pca(x, names), _eigenmap(joined, x, names)],
         "colors": [
             {"name": "class", "kind": "categorical", "values": y.tolist(), "levels": classes},
             *(
@@ -287,6 +336,13 @@ def wine() -> dict[str, Any]:
     for scores, told in zip(ranking["scores"].values(), (0.0, 0.0, None), strict=True):
         scores += [told, None, None]
     ranking["cuts"]["ash"] = []
+    for reduced, values in zip(result["maps"], ([0.62, 0.21, 0.1, 0.3], [0.35, 0.3, 0.2, 0.1]), strict=True):
+        told = reduced["explanation"]
+        told |= {"columns": [*told["columns"], "cellar"], "kinds": [*told["kinds"], "categorical"]}
+        told |= {"values": [*told["values"], values], "chance": [*told["chance"], 0.27]}
+    loadings = result["maps"][0]["loadings"]
+    loadings["columns"] = [*loadings["columns"], "cellar=cellar 3", "cellar=cellar 5", "cellar=cellar 7"]
+    loadings["values"] += [[0.05, 0.1, 0, 0, 0], [-0.07, 0.02, 0, 0, 0], [0.01, 0.08, 0, 0, 0]]
     cellars = (np.arange(178) ** 2 % 17 % 14).tolist()
     result["colors"].append(
         {
@@ -311,6 +367,21 @@ def cancer() -> dict[str, Any]:
     return _build("breast_cancer", data.data, data.target, names, ["malignant", "benign"])
 
 
+def digits() -> dict[str, Any]:
+    """Return a result whose columns are the pixels of images, 8 x 8."""
+    data = load_digits()
+    x = data.data[:150]
+    varies = np.flatnonzero(x.std(0) > 0)
+    names = [f"pixel_{j}" for j in varies]
+    result = _build("digits.csv", x[:, varies], data.target[:150], names, [str(k) for k in range(10)])
+    result["maps"][0]["galleries"] = [
+        gallery("The mean image", ["mean"]),
+        gallery("Components as images", [f"PC {k + 1}" for k in range(10)], signed=True),
+        gallery("Rows rebuilt", ["5 components", "row 1"]),
+    ]
+    return result
+
+
 def hostile() -> dict[str, Any]:
     """Return a result where every name, level, title and sentence tries to be HTML, script, template or format."""
     data = load_wine()
@@ -328,6 +399,12 @@ def hostile() -> dict[str, Any]:
     result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
     result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "nearness": HOSTILE[0]}
     result["maps"][1]["spectrum"] |= {"label": HOSTILE[3], "note": HOSTILE[2]}
+    result["maps"][0]["spectrum"]["reference_note"] = HOSTILE[0]
+    result["maps"][1]["galleries"] = [gallery(HOSTILE[0], HOSTILE) | {"note": HOSTILE[2]}]
+    for reduced in result["maps"]:
+        reduced["explanation"] |= {"axes": HOSTILE[:4], "kinds": ["numeric", "categorical"] + ["numeric"] * 9}
+    levels = [f"{HOSTILE[1]}={level}" for level in (HOSTILE[4], HOSTILE[0])]
+    result["maps"][0]["loadings"]["columns"] = [HOSTILE[0], *levels, *HOSTILE[3:]]
     result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "search": HOSTILE[2]}
     result["ranking"]["criteria"][0] |= {"label": HOSTILE[0], "unit": HOSTILE[1], "summary": HOSTILE[2]}
     result["versions"] = {name: name for name in HOSTILE}

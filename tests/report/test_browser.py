@@ -46,7 +46,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    made = {"wine": sample.wine(), "hostile": sample.hostile(), "bare": sample.bare(), "wide": sample.wide(120, 200)}
+    made = {
+        "wine": sample.wine(),
+        "hostile": sample.hostile(),
+        "bare": sample.bare(),
+        "wide": sample.wide(120, 200),
+        "digits": sample.digits(),
+    }
     return {name: Result(result).to_html(folder / f"{name}.html") for name, result in made.items()}
 
 
@@ -167,7 +173,7 @@ def recoloured(reader: Reader, option: str, plot: str = "map-1-points") -> list[
         drawn.scroll_into_view_if_needed()
         drawn.locator(".main-svg").first.wait_for()
     select.select_option(label=option)
-    script = """(id) => document.getElementById(id).data.map((trace) => ({
+    script = """(id) => document.getElementById(id).data.filter((trace) => trace.mode === "markers").map((trace) => ({
         name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol, text: trace.text }))"""
     reader.page.wait_for_timeout(300)
     traces: list[dict[str, Any]] = reader.page.evaluate(script, plot)
@@ -256,8 +262,84 @@ def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
     assert sample.HOSTILE[2] in reader.page.locator("#maps select option").all_text_contents()[0]
     assert reader.page.locator(".plot a, main img, main b").count() == 0
     assert reader.page.locator("#map-1-points .xtitle").text_content() == f"{sample.HOSTILE[0]} (34%)"
+    assert "</script><scrip…" in "".join(reader.page.locator("#map-1-points .annotation").all_text_contents())
     bars = reader.page.locator("#balance .ytick").all_text_contents()
     assert "</script><scrip…/script>" in bars
+
+
+def arrows(reader: Reader, plot: str = "map-1-points") -> dict[str, Any]:
+    """Return the arrows drawn over a map, once their names stand."""
+    drawn = reader.page.locator(f"#{plot}")
+    drawn.scroll_into_view_if_needed()
+    drawn.locator(".main-svg").first.wait_for()
+    reader.page.wait_for_timeout(500)
+    script = """(id) => {
+        const plot = document.getElementById(id), panel = plot.querySelector(".nsewdrag").getBoundingClientRect();
+        const trace = plot.data.find((trace) => trace.mode === "lines+markers");
+        const boxes = [...plot.querySelectorAll(".annotation")].map((name) => name.getBoundingClientRect());
+        return { tips: trace ? trace.x.filter((_, i) => i % 3 === 1) : [], color: trace?.line.color,
+                 names: [...plot.querySelectorAll(".annotation text")].map((text) => text.textContent),
+                 panel: [panel.left, panel.top, panel.right, panel.bottom],
+                 boxes: boxes.map((box) => [box.left, box.top, box.right, box.bottom]) };
+    }"""
+    found: dict[str, Any] = reader.page.evaluate(script, plot)
+    return found
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_arrows_name_the_columns_and_no_name_covers_another(read: Any, width: int, scheme: str) -> None:
+    reader = read("wine", width=width, scheme=scheme)
+    found = arrows(reader)
+    loadings = sample.wine()["maps"][0]["loadings"]
+    sizes = sorted(
+        zip(loadings["values"], loadings["columns"], strict=True), key=lambda pair: -sum(w * w for w in pair[0][:2])
+    )
+    assert [name[:8] for name in found["names"]] == [name[:8] for _, name in sizes[:8]]
+    assert len(found["tips"]) == 8
+    assert found["color"] == ("#20272c" if scheme == "light" else "#e3e8ea")
+    left, top, right, bottom = found["panel"]
+    for i, box in enumerate(found["boxes"]):
+        assert left - 2 <= box[0] < box[2] <= right + 2
+        assert top - 2 <= box[1] < box[3] <= bottom + 2
+        for other in found["boxes"][:i]:
+            assert box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] + 4 or other[3] <= box[1] + 4
+
+
+def test_arrows_tell_their_loadings_and_stay_with_a_colour_until_the_switch_hides_them(read: Any) -> None:
+    reader = read("wine")
+    recoloured(reader, "alcohol")
+    assert len(arrows(reader)["names"]) == 8
+    assert arrows(reader, "map-2-points")["names"] == []
+    reader.page.locator("#map-1-points .annotation").first.hover(force=True)
+    hover = reader.page.locator("#map-1-points .hovertext")
+    hover.wait_for()
+    assert hover.text_content() == "color_intensity: loadings 0.08862 and −0.53"
+    reader.page.locator("#arrows input").uncheck()
+    found = arrows(reader)
+    assert (found["tips"], found["names"]) == ([], [])
+    recoloured(reader, "class (target)")
+    assert arrows(reader)["tips"] == []
+    reader.page.locator("#arrows input").press("Space")
+    assert len(arrows(reader)["tips"]) == 8
+
+
+def test_images_are_drawn_in_steps_of_grey_and_tables_fit_a_phone(read: Any) -> None:
+    reader = read("digits", width=390, scheme="dark")
+    reader.visit_all()
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    script = """() => [...document.querySelectorAll("canvas[data-pixels]")].map((canvas) => [
+        [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data],
+        getComputedStyle(canvas).imageRendering, canvas.getBoundingClientRect().right])"""
+    drawn = reader.page.evaluate(script)
+    assert len(drawn) == 13
+    for pixels, rendering, right in drawn:
+        assert pixels[::4] == pixels[1::4] == pixels[2::4] == list(range(0, 240, 10))
+        assert set(pixels[3::4]) == {255}
+        assert (rendering, right <= 390) == ("pixelated", True)
+    script = "[...document.querySelectorAll('table.axes')].map((t) => [t.scrollWidth, t.parentElement.clientWidth])"
+    widths = reader.page.evaluate(script)
+    assert len(widths) == 4
+    assert all(table <= room for table, room in widths)
 
 
 def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:

@@ -68,7 +68,7 @@ def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
+@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare, sample.digits])
 def test_a_page_asks_for_nothing_outside_itself(made: Any) -> None:
     page = Elements(render(made()))
     assert all(address.startswith("#") or address == "data:," for address in page.addresses)
@@ -76,15 +76,15 @@ def test_a_page_asks_for_nothing_outside_itself(made: Any) -> None:
     assert page.tags.count("link") == 1
 
 
-@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
+@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare, sample.digits])
 def test_every_id_is_there_once(made: Any) -> None:
     ids = Elements(render(made())).ids
     assert len(ids) == len(set(ids))
 
 
 def test_hostile_names_add_no_element_and_no_handler(wine: dict[str, Any], hostile: dict[str, Any]) -> None:
-    plain, page = Elements(render(wine)), Elements(render(hostile))
-    assert set(page.tags) == set(plain.tags)
+    page = Elements(render(hostile))
+    assert set(page.tags) == {*Elements(render(wine)).tags, *Elements(render(sample.digits())).tags}
     assert page.handlers == []
     # Two maps with a spectrum each, a course, a balance and a histogram; themes, rows, the page's own script, and what is packed.
     colors = len(hostile["colors"])
@@ -141,6 +141,64 @@ def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> Non
     page = Elements(render(wine))
     assert page.tags.count("select") == 1
     assert section(render(wine), "maps").count("data-coloured") == 2
+
+
+def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[str, Any]) -> None:
+    page = section(render(wine), "maps")
+    assert page.count('type="checkbox"') == 1
+    assert "rows further along it have larger values of it; the 8 of 16 with the largest loadings" in words(page)
+    for reduced in wine["maps"]:
+        reduced["loadings"] = {"columns": [], "values": []}
+    page = section(render(wine), "maps")
+    assert 'type="checkbox"' not in page
+    assert "arrow" not in words(page)
+    wine["colors"] = []
+    assert 'id="choices"' not in section(render(wine), "maps")
+
+
+def test_what_the_axes_mean_is_told_once_and_shown_for_every_map(wine: dict[str, Any]) -> None:
+    page = section(render(wine), "maps")
+    assert page.count("The rank correlation (Spearman)") == 1
+    assert page.count('<table class="axes">') == 4
+    told = words(page)
+    assert "PC 1 falls as flavanoids rises Column Rank correlation Loading flavanoids −0.93 −0.42" in told
+    assert "cellar η &nbsp;0.62 cellar 5&nbsp; −0.07 cellar 3&nbsp; 0.05" in told
+
+
+def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[str, Any]) -> None:
+    assert "for a category, marked η" in words(render(wine))
+    assert "The loading is the weight" in words(render(wine))
+    for reduced in wine["maps"]:
+        reduced["explanation"]["kinds"] = ["numeric"] * 14
+        reduced["loadings"] = None
+    told = words(render(wine))
+    assert "for a category" not in told
+    assert "Loading" not in told
+
+
+def test_columns_compared_by_a_sample_are_told(wine: dict[str, Any]) -> None:
+    assert "drawn at random" not in words(section(render(wine), "maps"))
+    wine["maps"][1]["explanation"] |= {"n_rows": 20_000, "n_mapped": 53_940}
+    assert "By 20,000 of the 53,940 rows, drawn at random." in words(section(render(wine), "maps"))
+
+
+def test_images_are_bytes_on_canvases_with_words_for_who_does_not_see_them() -> None:
+    page = section(render(sample.digits()), "maps")
+    drawn = re.findall(r'<canvas width="4" height="6" data-pixels="([^"]+)" role="img" aria-label="([^"]+)"', page)
+    assert len(drawn) == 13
+    assert list(base64.b64decode(drawn[0][0])) == list(range(0, 240, 10))
+    assert [words for _, words in drawn[:2]] == ["mean: 6 by 4 pixels, 0 to 1.5", "PC 1: 6 by 4 pixels, −1.5 to 1.5"]
+    # Pixels are no columns to draw as arrows.
+    assert "arrow" not in words(page)
+
+
+def test_a_name_on_an_image_and_an_arrow_is_told_as_it_is_written(hostile: dict[str, Any]) -> None:
+    page = section(render(hostile), "maps")
+    assert '<figcaption class="name">&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</figcaption>' in page
+    (spec,) = re.findall(r'id="map-1-points-spec">(.*?)</script>', page)
+    arrows = json.loads(spec)["arrows"]
+    assert len(arrows) == 8
+    assert not any("<" in arrow["name"] + arrow["told"] for arrow in arrows)
 
 
 def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:

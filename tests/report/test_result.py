@@ -21,7 +21,7 @@ def test_a_result_comes_back_from_json_as_it_went(wine: dict[str, Any], tmp_path
     assert Result.from_json(path).to_json(tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("made", [sample.hostile, sample.bare, sample.cancer])
+@pytest.mark.parametrize("made", [sample.hostile, sample.bare, sample.cancer, sample.digits])
 def test_every_sample_is_a_whole_result(made: Any, tmp_path: Path) -> None:
     data = made()
     assert Result.from_json(Result(data).to_json(tmp_path / "a.json")).to_dict() == data
@@ -79,6 +79,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda d: d.pop("maps"), "maps is missing"),
         # What a version without graphs wrote.
         (lambda d: d.pop("graph"), "graph is missing"),
+        # What a version that explained no axis wrote.
+        (lambda d: d["maps"][0].pop("explanation"), r"maps\[0\].explanation is missing"),
+        (lambda d: d["maps"][0]["spectrum"].pop("reference"), r"maps\[0\].spectrum.reference is missing"),
         (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
         (lambda d: d["table"]["columns"][2].pop("kind"), r"table.columns\[2\].kind is missing"),
         (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),

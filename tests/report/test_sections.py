@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tamiz.display.arrows import arrows
 from tamiz.report import charts
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
 from tamiz.report.ranking import collect_ranking
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
+
+from . import sample
 
 
 def collected(section: Any, result: dict[str, Any]) -> dict[str, Any]:
@@ -135,19 +138,193 @@ def test_a_level_that_no_point_has_takes_no_colour(wine: dict[str, Any]) -> None
     assert spec["group"] == [0, 1, 2, -1]
 
 
-def test_the_loadings_are_the_ten_largest_by_size_with_their_sign(wine: dict[str, Any]) -> None:
-    first, second = collected(collect_maps, wine)["maps"][0]["loadings"]
-    values = np.array(wine["maps"][0]["loadings"]["values"])
-    order = np.argsort(-np.abs(values[:, 1]), kind="stable")[:10]
-    assert [row["name"] for row in second["rows"]] == [wine["maps"][0]["loadings"]["columns"][j] for j in order]
+def explained(result: dict[str, Any], k: int = 0) -> list[dict[str, Any]]:
+    tables: list[dict[str, Any]] = collected(collect_maps, result)["maps"][k]["axes"]["tables"]
+    return tables
+
+
+def test_the_columns_that_explain_an_axis_are_the_ten_largest_by_size_with_their_sign(wine: dict[str, Any]) -> None:
+    first, second = explained(wine)
+    told = wine["maps"][0]["explanation"]
+    values = np.array(told["values"])
+    # What chance would give as well comes last.
+    sizes = np.abs(values[:, 1])
+    order = np.lexsort([-sizes, sizes < 1.5 * np.array(told["chance"])])[:10]
+    assert [row["name"] for row in second["rows"]] == [told["columns"][j] for j in order]
     assert [row["negative"] for row in second["rows"]] == (values[order, 1] < 0).tolist()
-    assert first["rows"][0]["percent"] == "50.0"
+    assert [row["text"] for row in second["rows"]] == [f"{values[j, 1]:.2f}".replace("-", "−") for j in order]
+    assert first["rows"][0]["percent"] == f"{50 * np.abs(values[:, 0]).max():.1f}"
+    least = np.sort(np.abs(values[:, 0]))[-11]
+    assert first["note"] == f"The other 4 columns reach at most {least:.2f}."
+    assert first["title"] == "PC 1 falls as flavanoids rises"
+
+
+def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
+    for row in explained(wine)[1]["rows"]:
+        assert row["faint"] == (float(row["text"].replace("−", "-")) < 0.3 and not row["negative"]) or row["negative"]
+
+
+@pytest.mark.parametrize(
+    ("values", "chance", "title", "note"),
+    [
+        ([0.7, -0.9], 0.1, "PC 1 falls as ash rises", ""),
+        ([0.7, -0.5], 0.1, "PC 1 rises with alcohol", ""),
+        ([0.2, -0.29], 0.1, "No column explains PC 1", "None reaches 0.3."),
+        (
+            [0.5, -0.2], 0.4, "No column explains PC 1",
+            "None reaches 0.3 beyond what chance gives. alcohol would reach about as much by chance.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_title_says_which_column_explains_an_axis_or_that_none_does(
+    values: list[float], chance: float, title: str, note: str, wine: dict[str, Any]
+) -> None:
+    wine["maps"][0]["explanation"] |= {
+        "columns": ["alcohol", "ash"],
+        "kinds": ["numeric"] * 2,
+        "values": [[v, 0.0] for v in values],
+        "chance": [chance] * 2,
+    }
+    table = explained(wine)[0]
+    assert (table["title"], table["note"]) == (title, note)
+
+
+def test_a_category_tells_its_levels_apart_and_has_a_loading_a_level(wine: dict[str, Any]) -> None:
+    told = wine["maps"][0]["explanation"]
+    told["values"][-1][0] = 0.97
+    row = explained(wine)[0]["rows"][0]
+    assert explained(wine)[0]["title"] == "PC 1 tells the levels of cellar apart"
+    assert (row["is_category"], row["negative"], row["percent"]) == (True, False, "48.5")
+    assert row["loading"] == [{"level": "cellar 5", "text": "−0.07"}, {"level": "cellar 3", "text": "0.05"}]
+
+
+def test_a_category_of_many_levels_must_beat_what_chance_gives(wine: dict[str, Any]) -> None:
+    told = wine["maps"][0]["explanation"]
+    told["values"][-1][0], told["chance"][-1] = 0.95, 0.9
+    table = explained(wine)[0]
+    assert table["title"] == "PC 1 falls as flavanoids rises"
+    assert "cellar" not in [row["name"] for row in table["rows"]]
+    told |= {part: told[part][-2:] for part in ("values", "columns", "kinds", "chance")}
+    table = explained(wine)[0]
+    assert [(row["name"], row["faint"]) for row in table["rows"]] == [("proline", False), ("cellar", True)]
+    assert table["note"] == "cellar would reach about as much by chance."
+
+
+def test_loadings_in_other_units_keep_their_digits(wine: dict[str, Any]) -> None:
+    loadings = wine["maps"][0]["loadings"]
+    loadings["values"] = [[1000 * w for w in row] for row in loadings["values"]]
+    assert [row["loading"][0]["text"] for row in explained(wine)[0]["rows"][:2]] == ["−423", "−395"]
+
+
+def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> None:
+    reduced = wine["maps"][0]
+    reduced["axes"] = ["PC 1"]
+    reduced["points"] = [[x] for x, _ in reduced["points"]]
+    for part in ("loadings", "explanation"):
+        reduced[part]["values"] = [row[:1] for row in reduced[part]["values"]]
+    reduced["spectrum"] |= {"values": [1.0], "cumulative": [1.0], "reference": [1.0]}
+    shown = collected(collect_maps, wine)["maps"][0]
+    assert [table["axis"] for table in shown["axes"]["tables"]] == ["PC 1"]
+    assert (shown["arrows"], shown["chart"]["arrows"]) == ("", [])
+    assert shown["spectrum"]["title"] == "No component holds more than chance would give"
+
+
+def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadings(wine: dict[str, Any]) -> None:
+    reduced = wine["maps"][0]
+    points = np.array(reduced["points"])
+    loadings = np.array(reduced["loadings"]["values"])[:, :2]
+    drawn = arrows(points.tolist(), loadings.tolist(), one_scale=True)
+    assert [arrow.column for arrow in drawn] == np.argsort(-np.hypot(*loadings.T), kind="stable")[:8].tolist()
+    tips = np.array([[arrow.x, arrow.y] for arrow in drawn])
+    spread = np.sqrt((points**2).mean(0))
+    slopes = (loadings / spread)[[arrow.column for arrow in drawn]]
+    np.testing.assert_allclose(tips / np.hypot(*tips.T).max(), slopes / np.hypot(*slopes.T).max(), atol=1e-12)
+    # One in ten points lies farther than the longest arrow.
+    assert (np.hypot(*points.T) > np.hypot(*tips.T).max() + 1e-9).mean() == pytest.approx(0.1, abs=0.01)
+    far = arrows((points * [100, 1]).tolist(), loadings.tolist(), one_scale=False)
+    tips = np.array([[arrow.x, arrow.y] for arrow in far]) / (spread * [100, 1])
+    longest = loadings[[arrow.column for arrow in far]]
+    np.testing.assert_allclose(tips / np.hypot(*tips.T).max(), longest / np.hypot(*longest.T).max(), atol=1e-12)
+
+
+def test_what_has_no_direction_has_no_arrow() -> None:
+    points = [[1.0, 0.0], [-1.0, 0.0]]
+    assert arrows(points, [[0.0, 0.0], [0.0, 1.0]], one_scale=True) == []
+    (arrow,) = arrows(points, [[1.0, 0.0], [1e-12, 0.0]], one_scale=True)
+    assert (arrow.x, arrow.y) == (1.0, 0.0)
+    assert arrows(points, [], one_scale=False) == []
+
+
+def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: dict[str, Any]) -> None:
+    shown = collected(collect_maps, bare)
+    assert not shown["has_arrows"]
+    assert len(shown["maps"][0]["axes"]["tables"]) == 2
 
 
 def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, Any]) -> None:
+    wine["maps"][0]["spectrum"]["reference"] = []
     shown = collected(collect_maps, wine)["maps"][0]
     assert shown["spectrum"]["title"] == "5 components of 13 hold 80% of the total variance"
     assert shown["lead"] == "PC 1 and PC 2 hold 55% of the total variance."
+    assert len(shown["spectrum"]["chart"]["data"]) == 2
+    spectrum = wine["maps"][0]["spectrum"]
+    for part in ("values", "cumulative"):
+        spectrum[part] = spectrum[part][:3]
+    title = collected(collect_maps, wine)["maps"][0]["spectrum"]["title"]
+    assert title == "The first 3 components hold 67% of the total variance"
+
+
+def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
+    spectrum = wine["maps"][0]["spectrum"]
+    shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
+    assert shown["title"] == "3 of 13 components hold more than chance would give"
+    assert shown["note"].startswith(
+        "By chance is the mean of 20 tables of independent columns. 5 components of 13 hold"
+    )
+    bars, line, numbers = shown["chart"]["data"]
+    assert bars["y"] == pytest.approx(spectrum["values"], rel=1e-5)
+    assert line["y"][1:-1] == pytest.approx(spectrum["reference"], rel=1e-5)
+    assert (line["name"], line["line"]["dash"]) == ("By chance (parallel analysis)", "dash")
+    # The numbers of 13 bars would stand in each other's way.
+    assert numbers["x"] == []
+    assert bars["customdata"][1][1:] == ["19%, by chance 11%", "55%"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "title"),
+    [
+        ([0.5] * 13, "No component holds more than chance would give"),
+        ([0.3] + [0.5] * 12, "1 of 13 components holds more than chance would give"),
+        # One that is above after one that is not says nothing.
+        ([0.3, 0.5, 0.0], "1 of 13 components holds more than chance would give"),
+        ([0.3, 0.1], "2 of 13 components hold more than chance would give"),
+    ],
+)
+def test_components_count_until_the_first_that_chance_would_give(
+    reference: list[float], title: str, wine: dict[str, Any]
+) -> None:
+    wine["maps"][0]["spectrum"]["reference"] = reference
+    assert collected(collect_maps, wine)["maps"][0]["spectrum"]["title"] == title
+
+
+def test_few_bars_have_their_numbers_above_themselves_and_the_line(wine: dict[str, Any]) -> None:
+    spectrum = wine["maps"][0]["spectrum"]
+    for part in ("values", "cumulative", "reference"):
+        spectrum[part] = spectrum[part][:6]
+    _, _, numbers = collected(collect_maps, wine)["maps"][0]["spectrum"]["chart"]["data"]
+    assert numbers["text"][:2] == ["36%", "19%"]
+    assert np.all(np.array(numbers["y"]) > np.maximum(spectrum["values"], spectrum["reference"]))
+
+
+def test_images_beyond_those_drawn_are_counted() -> None:
+    result = sample.digits()
+    result["maps"][0]["galleries"][1]["n_images"] = 40
+    notes = [shown["note"] for shown in collected(collect_maps, result)["maps"][0]["galleries"]]
+    assert notes == [
+        "What they show.",
+        "What they show. The first 10 of 40 are drawn.",
+        "What they show.",
+    ]
 
 
 def test_drawn_points_are_told_apart_from_all_rows(wine: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tamiz import open_source
 from tamiz.sources import room
+from tamiz.sources.stored import StoredColumn
 
 TABLE = pa.table(
     {
@@ -60,7 +61,7 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
     assert source.frame().column("year").to_pylist() == [2020] * 4 + [2021] * 4
 
 
-def test_columns_larger_than_memory_are_mapped_and_go_with_the_source(tmp_path, monkeypatch):
+def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -68,7 +69,7 @@ def test_columns_larger_than_memory_are_mapped_and_go_with_the_source(tmp_path, 
     pq.write_table(TABLE, tmp_path / "table.parquet")
     source = open_source(tmp_path / "table.parquet")
     (block,) = source.blocks()
-    assert all(isinstance(values, np.memmap) for values in block.values.values())
+    assert all(isinstance(values, StoredColumn) for values in block.values.values())
     assert block.column(5).tolist() == [1, 2, 3, 5]
     del source, block
     gc.collect()

@@ -11,7 +11,19 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from tamiz import open_source
+from tamiz import RankSelector, SubsetSelector, criteria, open_source
+from tamiz._joining import takes_graph
+from tamiz.criteria import MDL
+from tamiz.exceptions import TamizWarning
+from tamiz.reduction import PCA
+from tamiz.search import BestFirst
+from tamiz.sources import room
+from tamiz.sources.base import PIECE_ROWS
+from tamiz.sources.stored import StoredColumn
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.cuts import CutPoints
+from tamiz.statistics.moments import ClassMoments
+from tamiz.statistics.tables import ContingencyTables
 
 N = 200
 
@@ -139,3 +151,112 @@ def test_the_table_has_what_the_comparison_is_about(tmp_path):
         "numeric", "numeric", "categorical", "categorical", "boolean", "date", "numeric", "numeric", "id", "id",
     ]  # fmt: skip
     assert schema.target.levels == ("p", "q", "r")
+
+
+# From a file that is read piece by piece
+
+N_LARGE = 3 * PIECE_ROWS + 777
+
+
+@pytest.fixture(scope="module")
+def large():
+    """More rows than one piece, with gaps, ties and categories."""
+    rng = np.random.default_rng(11)
+    y = rng.integers(0, 3, N_LARGE)
+    normal = (rng.normal(size=(N_LARGE, 4)) + y[:, None] * [2.0, 1.0, 0.3, 0.0]).round(3)
+    normal[rng.random((N_LARGE, 4)) < 0.03] = np.nan
+    columns = {f"n{j}": normal[:, j] for j in range(4)}
+    columns |= {
+        "whole": rng.integers(0, 40, N_LARGE) + y,
+        "colour": np.array(["red", "green", "blue"], dtype=object)[(y + (rng.random(N_LARGE) < 0.4)) % 3],
+        "flag": rng.random(N_LARGE) < 0.3 + 0.1 * y,
+        "weight": rng.integers(1, 4, N_LARGE) / 2,
+        "y": np.array(["p", "q", "r"], dtype=object)[y],
+    }
+    frame = pd.DataFrame(columns)
+    frame.loc[rng.random(N_LARGE) < 0.02, "colour"] = None
+    frame.loc[rng.random(N_LARGE) < 0.01, "y"] = None
+    return frame
+
+
+def large_csv(frame, folder):
+    frame.to_csv(folder / "large.csv", index=False)
+    return folder / "large.csv"
+
+
+def large_parquet(frame, folder):
+    """A folder of seven files, cut elsewhere than the pieces."""
+    (folder / "parts").mkdir()
+    for k, rows in enumerate(np.array_split(np.arange(N_LARGE), 7)):
+        frame.iloc[rows].to_parquet(folder / "parts" / f"part-{k}.parquet", row_group_size=5000)
+    return folder / "parts"
+
+
+@pytest.fixture(scope="module", params=[large_csv, large_parquet], ids=["csv", "parquet in 7 pieces"])
+def both(request, large, tmp_path_factory):
+    """The table in memory and the same from a file, its columns on disk."""
+    path = request.param(large, tmp_path_factory.mktemp("large"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "MEMORY_SHARE", 0.0)
+        pairs = [
+            (open_source(large, "y", weight=weight), open_source(path, "y", weight=weight))
+            for weight in (None, "weight")
+        ]
+    for _, source in pairs:
+        (block,) = source.blocks()
+        assert all(isinstance(values, StoredColumn) for values in block.values.values())
+    return pairs
+
+
+RELEVANCES = [entry.name for entry in criteria.registry.of_kind("relevance") if not takes_graph(entry.load()())]
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+@pytest.mark.parametrize("missing", ["distribute", "category"])
+def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, name, missing):
+    for expected, source in both:
+        relevance = (
+            next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()().with_missing(missing)
+        )
+        with pytest.warns(TamizWarning, match="without a target left out"):
+            scores = [RankSelector(relevance).fit(given).scores_ for given in (source, expected)]
+        np.testing.assert_array_equal(*scores)
+        assert np.count_nonzero(scores[0]) >= 5
+
+
+def test_counts_cuts_and_class_moments_of_a_file_are_those_of_the_table_in_memory(both):
+    for expected, source in both:
+        schema = source.schema
+        (cuts,) = source.reduce(CutPoints(schema.numeric, MDL(), schema.n_classes))
+        sizes = {**schema.level_sizes, schema.n_columns: schema.n_classes}
+        coding = Coding({**sizes, **{j: len(edges) + 1 for j, edges in cuts.edges.items()}}, cuts.edges)
+        wanted = [
+            CutPoints(schema.numeric, MDL(), schema.n_classes),
+            ContingencyTables([(int(j), schema.n_columns) for j in schema.used], coding),
+            ClassMoments(schema.numeric, schema.n_classes),
+        ]
+        found, told = source.reduce(*wanted), expected.reduce(*wanted)
+        assert {j: edges.tolist() for j, edges in found[0].edges.items()} == {
+            j: edges.tolist() for j, edges in told[0].edges.items()
+        }
+        assert sum(map(len, found[0].edges.values())) >= 5
+        for a, b in zip(found[1].tables, told[1].tables, strict=True):
+            np.testing.assert_array_equal(a, b)
+        for fact in ("weight", "mean", "squares", "least", "largest"):
+            np.testing.assert_array_equal(getattr(found[2], fact), getattr(told[2], fact))
+
+
+def test_pca_of_a_file_is_that_of_the_table_in_memory(both):
+    for expected, source in both:
+        with pytest.warns(TamizWarning):
+            found, told = PCA(3).fit(source), PCA(3).fit(expected)
+        for fact in ("explained_variance_", "components_", "mean_", "embedding_"):
+            np.testing.assert_allclose(getattr(found, fact), getattr(told, fact), rtol=1e-10, atol=1e-10)
+
+
+def test_a_choice_of_columns_from_a_file_is_that_from_memory(both):
+    for expected, source in both:
+        with pytest.warns(TamizWarning, match="without a target left out"):
+            chosen = [SubsetSelector(criteria.CFS(), BestFirst()).fit(given) for given in (source, expected)]
+        assert chosen[0].merit_ == chosen[1].merit_
+        assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()

@@ -3,6 +3,7 @@ import gc
 import math
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tamiz import open_source
 from tamiz.sources import room
+from tamiz.sources.stored import StoredColumn
 from tamiz.sources.text_values import MISSING
 
 
@@ -180,12 +182,12 @@ def test_numbers_are_the_floats_that_python_reads(write):
         assert block.column(column).tobytes() == numbers.tobytes()
 
 
-def test_columns_larger_than_memory_are_mapped(write, monkeypatch):
+def test_columns_larger_than_memory_are_kept_on_disk(write, monkeypatch):
     path = write("a,b,c\n" + PRICES.replace("\n", ",x\n") + "7,1,y\n")
     (expected,) = open_source(path).blocks()
     monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
     (block,) = open_source(path).blocks()
-    assert all(isinstance(values, np.memmap) for values in block.values.values())
+    assert all(isinstance(values, StoredColumn) for values in block.values.values())
     assert np.array_equal(block.numeric, expected.numeric)
     assert np.array_equal(block.codes, expected.codes)
 
@@ -194,6 +196,32 @@ def test_the_frame_gives_chosen_rows_and_columns_back(write):
     source = open_source(write("a,b,y\n1,x,p\n2,,\n3,z,q\n"), target="y")
     assert source.frame([1], np.array([1])).to_pydict() == {"b": ["z"]}
     assert source.frame([0]).to_pydict() == {"a": [1, 3]}
+
+
+def test_a_disk_without_room_is_told_before_work_begins(write, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(
+        OSError, match=r"is parsed into needs about [\d.]+ kB in the temporary folder .*, where 1 kB are free\."
+    ):
+        open_source(write("a,b\n" + PRICES))
+
+
+def test_a_column_declared_text_is_not_read_for_its_values(write):
+    rows = "".join(f"{i},{'' if i % 10 == 0 else f'note {i}'},{i % 3}\n" for i in range(100))
+    source = open_source(write("n,note,y\n" + rows), "y", kinds={"note": "text"})
+    column = source.schema.columns[1]
+    assert (column.kind, column.left_out, column.n_missing) == ("text", "declared as text", 10)
+    assert source.frame([1], np.array([0, 1])).to_pydict() == {"note": [None, "note 1"]}
+
+
+def test_more_different_words_than_memory_can_tell_apart_are_refused_with_the_way_out(write, monkeypatch):
+    monkeypatch.setattr("tamiz.sources.distinct._FEW_BYTES", 100)
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
+    path = write("n,note\n" + "".join(f"{i % 5},note {i}\n" for i in range(100)))
+    with pytest.raises(
+        MemoryError, match=r"^Telling the values of column note apart needs .* kinds=\{'note': 'text'\}\.$"
+    ):
+        open_source(path)
 
 
 def test_nothing_is_left_behind(write, tmp_path, monkeypatch):

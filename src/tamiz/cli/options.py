@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tamiz.memory import read_size
 from tamiz.registry import Entry, Registry, suggestion
 
 if TYPE_CHECKING:
+    from tamiz.cli.terminal import Voice
+    from tamiz.criteria.base import Relevance
     from tamiz.search.stopping import Stopping
-    from tamiz.sources.schema import Kind
+    from tamiz.sources.schema import Kind, Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -61,6 +64,19 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         return (int(low), int(high)) if dash else int(low)
 
 
+class MemorySize(click.ParamType):  # type: ignore[type-arg]
+    """An amount of memory: "800MB", "1.5GiB"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes."""
+        try:
+            return read_size("memory", value)
+        except ValueError:
+            self.fail(f"{value!r} is no size such as 800MB, 1GB or 1.5GiB.", param, ctx)
+
+
 def command_name(entry: Entry) -> str:
     """Return the name of a method on the command line."""
     return entry.name.replace("_", "-")
@@ -101,6 +117,24 @@ def need_target(entries: tuple[Entry, ...], target: str | None) -> None:
             raise click.UsageError(f"{entry.label} needs a target: name its column with --target.")
 
 
+def tell_plan(
+    voice: Voice,
+    table: Path,
+    target: str | None,
+    kinds: Mapping[str, Kind] | None,
+    weight: str | None,
+    memory: int | None,
+    criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
+) -> None:
+    """Say what a file that does not fit in memory will take."""
+    from tamiz._plan import make_plan
+    from tamiz.sources.table import Roles
+
+    plan = make_plan(table, Roles(target, weight, kinds), memory, criteria)
+    if plan is not None:
+        voice.say(str(plan))
+
+
 def table_options(command: Command) -> Command:
     """Add the table and what is said of its columns."""
     for decorate in reversed(
@@ -122,6 +156,13 @@ def table_options(command: Command) -> Command:
                 default="distribute",
                 show_default=True,
                 help="Share missing values out in proportion to the present ones, or take them as a value of its own.",
+            ),
+            click.option(
+                "--memory",
+                type=MemorySize(),
+                metavar="SIZE",
+                help="What the process may take at most, such as 800MB or 1.5GiB; by default what the machine has. Tables larger "
+                "than memory are kept on disk.",
             ),
         ]
     ):

@@ -10,7 +10,7 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
-from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options
+from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options, tell_plan
 from tamiz.cli.terminal import Voice, show_table
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry
@@ -52,6 +52,7 @@ def rank(
     kinds: dict[str, Kind] | None,
     weight: str | None,
     missing: str,
+    memory: int | None,
     relevance: Entry | None,
     n_features: int | None,
     asked: Asked | None,
@@ -63,6 +64,7 @@ def rank(
     tamiz rank data.csv --target class
     tamiz rank data.csv --target class --relevance gain-ratio --top 10
     tamiz rank data.csv --relevance laplacian-score --graph knn:5
+    tamiz rank large.csv --target class --memory 1GB
     tamiz rank data.csv --target class --json | jq .columns
 
     Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
@@ -74,7 +76,8 @@ def rank(
     from tamiz._joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
-        source = open_source(table, target, kinds=kinds, weight=weight)
+        tell_plan(voice, table, target, kinds, weight, memory, lambda schema: [_criterion(entries, schema, missing)[1]])
+        source = open_source(table, target, kinds=kinds, weight=weight, memory=memory)
         entry, criterion = _criterion(entries, source.schema, missing)
         if takes_graph(criterion):
             criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))

@@ -18,6 +18,7 @@ from tamiz.cli.options import (
     seed_option,
     stop_after,
     table_options,
+    tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places, check_table_ending, write_table
 from tamiz.cli.rank import tell_columns
@@ -50,6 +51,7 @@ def select(
     kinds: dict[str, Kind] | None,
     weight: str | None,
     missing: str,
+    memory: int | None,
     merit: Entry,
     search: Entry,
     n_features: int | tuple[int, int] | None,
@@ -83,7 +85,8 @@ def select(
         random_state=seed,
     )
     with voice.at_work(), parallel.session(jobs):
-        source = open_source(table, target, kinds=kinds, weight=weight)
+        tell_plan(voice, table, target, kinds, weight, memory)
+        source = open_source(table, target, kinds=kinds, weight=weight, memory=memory)
         interrupted = _fit(selector, source)
     tell_columns(voice, source.schema)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]

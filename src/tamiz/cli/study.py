@@ -20,6 +20,7 @@ from tamiz.cli.options import (
     seed_option,
     stop_after,
     table_options,
+    tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places
 from tamiz.cli.terminal import Voice
@@ -103,6 +104,7 @@ def study(
 
     voice: Voice = context.obj
     with voice.at_work():
+        tell_plan(voice, table, target, same["kinds"], same["weight"], same["memory"])
         result = run(
             table,
             target,

@@ -147,3 +147,17 @@ def complete(criteria: Sequence[Relevance], gather: Gather, schema: Schema, know
     while wanted := {s.key: s for criterion in criteria for s in criterion.requires(known, schema)}:
         known.add(gather(*wanted.values()))
     return known
+
+
+def passes(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...]]:
+    """Return the columns that every pass over the rows reads when all that the criteria require is gathered; no row is read."""
+    read: list[tuple[int, ...]] = []
+
+    def gather(*statistics: Statistic) -> tuple[Statistic, ...]:
+        read.append(tuple(sorted({column for statistic in statistics for column in statistic.columns})))
+        for statistic in statistics:
+            statistic.finish()
+        return statistics
+
+    complete(criteria, gather, schema)
+    return read

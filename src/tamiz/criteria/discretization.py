@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from tamiz.criteria.base import Known
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
 
 __all__ = ["MDL", "Coder", "Discretization", "EqualFrequency", "EqualWidth"]
-
-# Values held at a time while columns are cut: a group of columns is as large as fits.
-_GROUP_VALUES = 2**25
 
 
 class Coder:
@@ -36,19 +34,16 @@ class Coder:
                 f"{owner} cuts numeric columns by {type(rule).__name__}, which needs a target of classes, and the target "
                 f"{what}. Pass discretization=EqualFrequency(10), or say kinds={{'<target>': 'categorical'}}."
             )
-        size = max(1, _GROUP_VALUES // max(schema.n_rows, 1))
-        groups = [numbers[start : start + size] for start in range(0, len(numbers), size)]
-        self._cuts = [CutPoints(group, rule, schema.n_classes) for group in groups]
+        self._cuts = CutPoints(numbers, rule, schema.n_classes)
 
-    def requires(self, known: Known) -> Sequence[CutPoints]:
-        """Return the cut points wanted next: one group of columns at a time, so that few values are held at once."""
-        lacking = known.lacking(self._cuts)
-        return lacking[:1]  # type: ignore[return-value]
+    def requires(self, known: Known) -> Sequence[Statistic]:
+        """Return the cut points, where they are not known."""
+        return known.lacking([self._cuts]) if self._cuts.columns else ()
 
     def coding(self, known: Known) -> Coding:
         """Return the coding, when nothing more is required."""
         schema = self._schema
-        edges = {column: cuts for group in self._cuts for column, cuts in known[group].edges.items()}
+        edges = known[self._cuts].edges if self._cuts.columns else {}
         sizes = dict(schema.level_sizes)
         if self._with_target:
             sizes[schema.n_columns] = schema.n_classes

@@ -189,7 +189,7 @@ def _groups(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.
         tell([f"LaplacianScore: {n_missing:,} {values} as the mean of the column."])
     blocks = list(source.blocks())
     if len(blocks) == 1 and blocks[0].whole is not None and not n_missing:
-        yield np.array(schema.numeric, dtype=np.intp), blocks[0].whole
+        yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)
         return
     at_once = max(1, _GROUP_VALUES // schema.n_rows)
     for start, stop in parallel.spans(len(schema.numeric), at_once):

@@ -11,8 +11,7 @@ from tamiz.criteria.base import Association, Gather, Pairs
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coding import Coding
-from tamiz.statistics.cross_products import CrossProducts, Indicators
-from tamiz.statistics.moments import Moments
+from tamiz.statistics.cross_products import Indicators, Scatter
 from tamiz.statistics.tables import LevelCounts
 from tamiz.validation import check_memory
 
@@ -56,27 +55,18 @@ class WekaCorrelation(Association):
 
     def prepare(self, gather: Gather, schema: Schema) -> Pairs:
         """Return the association over one table."""
-        coding = Coding(schema.level_sizes, {})
-        numbers = (*schema.numeric, schema.n_columns)
-        moments, levels = gather(Moments(numbers), LevelCounts(schema.categorical, coding))
-        total = float(moments.weight[0, -1])
-        indicators, shares = [], []
-        for column, counts in zip(schema.categorical, levels.counts, strict=True):
-            mode = int(np.argmax(counts[:-1]))
-            filled = counts[:-1].copy()
-            filled[mode] += counts[-1]
-            indicators.append(Indicators(column, len(filled), mode))
-            shares.append(filled / total)
-        centre = np.concatenate([moments.mean[0], *shares])
-        check_memory(
-            8.0 * len(centre) ** 2, f"{len(centre):,} x {len(centre):,} cross products", "Use convention='hall'."
-        )
-        (products,) = gather(CrossProducts(numbers, tuple(indicators), centre))
-        return _WekaCorrelations(products, shares, total, schema)
+        (levels,) = gather(LevelCounts(schema.categorical, Coding(schema.level_sizes, {})))
+        modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
+        filled = [Indicators(j, schema.level_sizes[j], mode) for j, mode in zip(schema.categorical, modes, strict=True)]
+        n = len(schema.numeric) + 1 + sum(one.n_levels for one in filled)
+        check_memory(8.0 * n**2, f"{n:,} x {n:,} cross products", "Use convention='hall'.")
+        gappy = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
+        (products,) = gather(Scatter((*schema.numeric, schema.n_columns), tuple(filled), gappy))
+        return _WekaCorrelations(products, schema)
 
 
 class _WekaCorrelations(Pairs):
-    def __init__(self, products: CrossProducts, shares: list[Floats], total: float, schema: Schema) -> None:
+    def __init__(self, products: Scatter, schema: Schema) -> None:
         matrix = products.matrix
         squares = np.diag(matrix).copy()
         scale = np.sqrt(np.outer(squares, squares))
@@ -86,11 +76,13 @@ class _WekaCorrelations(Pairs):
         self._parts: dict[int, slice] = {c: slice(k, k + 1) for k, c in enumerate(products.numeric)}
         self._shares: dict[int, Floats] = {c: np.ones(1) for c in products.numeric}
         start = len(products.numeric)
-        for (column, n_levels, _), share in zip(products.levels, shares, strict=True):
+        for column, n_levels, _ in products.levels:
             self._parts[column] = slice(start, start + n_levels)
-            self._shares[column] = share
+            self._shares[column] = products.mean[self._parts[column]]
             start += n_levels
-        spread = {c: np.sqrt((self._shares[c] * squares[part]).sum() / total) for c, part in self._parts.items()}
+        spread = {
+            c: np.sqrt((self._shares[c] * squares[part]).sum() / products.total) for c, part in self._parts.items()
+        }
         self._spread = {c: value if value > 0 else 1.0 for c, value in spread.items()}
 
     def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:

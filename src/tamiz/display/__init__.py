@@ -7,6 +7,7 @@ registry = Registry(
     """
     embedding    embedding:EmbeddingDisplay      display  Embedding
     eigenvalues  eigenvalues:EigenvalueDisplay   display  Eigenvalues
+    images       images:ImageDisplay             display  Images
     """,
 )
 

@@ -89,7 +89,7 @@ class Grouped(Coloring):
         group[common] = np.arange(len(common))
         group[-1] = -1
         self.groups = group[codes]
-        self.names = [_plain(names[code]) for code in common.tolist()]
+        self.names = [plain(names[code]) for code in common.tolist()]
         if len(common) < len(names):
             self.names.append(f"other ({len(names) - len(common):,} classes)")
         self.label = label
@@ -127,9 +127,9 @@ def read_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> 
     told = label if label is not None else "" if raw.name == "color" else raw.name
     values = np.full(n_points, -1) if encoded.values is None else encoded.values
     if values.dtype.kind == "f" and not np.isnan(values).all():
-        return Shaded(values, _plain(told))
+        return Shaded(values, plain(told))
     codes = values if values.dtype.kind == "i" else np.full(n_points, -1)
-    return Grouped(codes.astype(np.intp), encoded.column.levels, _plain(told))
+    return Grouped(codes.astype(np.intp), encoded.column.levels, plain(told))
 
 
 def _look(ax: Axes, n_points: int) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _look(ax: Axes, n_points: int) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that is drawn as it is: a dollar begins no formula, an underscore hides no name, and a long one is cut."""
     short = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")

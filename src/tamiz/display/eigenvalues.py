@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures, palette
 from tamiz.exceptions import DataError
+from tamiz.reduction.base import Reducer
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _SPECTRA = {
     "eigenvalues_": ("Eigenvalue", "Eigenvector"),
     "explained_variance_": ("Variance", "Component"),
 }
+_CHANCE = "by chance (parallel analysis)"
 
 
 class EigenvalueDisplay:
@@ -30,7 +32,9 @@ class EigenvalueDisplay:
     eigenvalues : array-like of shape (n_values,) or (n_parts, n_values)
         One line, or one for every part; NaN where a part has no such value.
     residuals : array-like of the same shape, default=None
-        The error of every eigenpair; the largest is told over the panel.
+        The error of every eigenpair; the largest is told over the panel where it is above 0.
+    reference : array-like of shape (n_values,), default=None
+        What each value would be by chance, drawn dashed: those above it are kept.
     value_label : str, default="Eigenvalue"
     number_label : str, default="Eigenvector"
 
@@ -39,6 +43,7 @@ class EigenvalueDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
+    reference_ : matplotlib Line2D or None
 
     Examples
     --------
@@ -55,17 +60,21 @@ class EigenvalueDisplay:
         eigenvalues: ArrayLike,
         *,
         residuals: ArrayLike | None = None,
+        reference: ArrayLike | None = None,
         value_label: str = "Eigenvalue",
         number_label: str = "Eigenvector",
     ) -> None:
         self.eigenvalues = eigenvalues
         self.residuals = residuals
+        self.reference = reference
         self.value_label = value_label
         self.number_label = number_label
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """Draw what a fitted estimator holds as `eigenvalues_` or `explained_variance_`, with its `residuals_`.
+
+        A map that knows what its values would be by chance (parallel analysis) has them drawn as well.
 
         Parameters
         ----------
@@ -87,6 +96,7 @@ class EigenvalueDisplay:
         display = cls(
             fitted[held[0]],
             residuals=fitted.get("residuals_"),
+            reference=_by_chance(estimator, fitted[held[0]]) if isinstance(estimator, Reducer) else None,
             value_label=value_label,
             number_label=number_label,
         )
@@ -112,17 +122,32 @@ class EigenvalueDisplay:
             panel.plot(numbers, row, color=color, marker=shape, markersize=5, linewidth=1, label=name)[0]
             for row, (color, shape, name) in zip(values, looks, strict=True)
         ]
+        self.reference_ = None
+        if self.reference is not None:
+            by_chance = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
+            (self.reference_,) = panel.plot(
+                numbers[: len(by_chance)], by_chance, color=palette.MUTED, linestyle="--", linewidth=1.2, label=_CHANCE
+            )
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
         panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
         if np.nanmin(values) >= 0:
             panel.set_ylim(bottom=0.0)
-        if several:
+        if several or self.reference_ is not None:
             panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
-        if self.residuals is not None:
-            largest = float(np.nanmax(_in_parts(self.residuals)))
+        largest = 0.0 if self.residuals is None else float(np.nanmax(_in_parts(self.residuals)))
+        if largest > 0:
             panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=palette.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
+
+
+def _by_chance(estimator: Reducer, values: Floats) -> Floats | None:
+    """Return what the values would be by chance, in their unit: the facts of a map may hold shares of their sum."""
+    facts = estimator.facts()
+    total = float(np.sum(facts.spectrum))
+    if not facts.reference or total == 0:
+        return None
+    return np.asarray(facts.reference) * (float(np.nansum(values)) / total)
 
 
 def _in_parts(given: ArrayLike) -> Floats:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from tamiz.display.arrows import arrows
+from tamiz.display.biplot import draw_arrows
 from tamiz.display.coloring import read_coloring
 from tamiz.display.figures import one_panel
 from tamiz.exceptions import DataError
@@ -39,6 +41,11 @@ class EmbeddingDisplay:
         The coordinates drawn, counted from 0.
     names : list of str, default=None
         A name for every coordinate.
+    loadings : array-like of shape (n_columns, n_components), default=None
+        Of every column on every coordinate. The eight columns with the largest are drawn as arrows (a biplot): rows further along
+        an arrow have larger values of its column.
+    column_names : list of str, default=None
+        A name for every column of the loadings.
 
     Attributes
     ----------
@@ -46,6 +53,8 @@ class EmbeddingDisplay:
     figure_ : matplotlib Figure
     points_ : list of matplotlib PathCollection
         The points, one item a colour where they are coloured by class.
+    arrows_ : list of matplotlib Annotation
+        The names at the arrows, the largest loadings first.
 
     Examples
     --------
@@ -56,6 +65,9 @@ class EmbeddingDisplay:
     >>> display = EmbeddingDisplay.from_estimator(PCA().fit(X), color=species)
     >>> display.ax_.get_xlabel(), len(display.points_)
     ('PC 1', 3)
+    >>> biplot = EmbeddingDisplay.from_estimator(PCA(standardize=True).fit(X), loadings=True)
+    >>> [name.get_text() for name in biplot.arrows_]
+    ['x1', 'x2', 'x3', 'x0']
     """
 
     def __init__(
@@ -66,12 +78,16 @@ class EmbeddingDisplay:
         color_label: str | None = None,
         components: tuple[int, int] = (0, 1),
         names: Sequence[str] | None = None,
+        loadings: ArrayLike | None = None,
+        column_names: Sequence[str] | None = None,
     ) -> None:
         self.embedding = embedding
         self.color = color
         self.color_label = color_label
         self.components = components
         self.names = names
+        self.loadings = loadings
+        self.column_names = column_names
 
     @classmethod
     def from_estimator(
@@ -81,6 +97,7 @@ class EmbeddingDisplay:
         color: ArrayLike | None = None,
         color_label: str | None = None,
         components: tuple[int, int] = (0, 1),
+        loadings: bool = False,
         ax: Axes | None = None,
     ) -> Self:
         """Draw the rows that a map of tamiz was fitted on.
@@ -91,6 +108,8 @@ class EmbeddingDisplay:
             Fitted. The map of another library is drawn by `from_embedding`.
         color, color_label, components
             As in the class.
+        loadings : bool, default=False
+            Draw the columns with the largest loadings as arrows, where the map has loadings.
         ax : matplotlib Axes, default=None
             Where to draw; None is a new figure.
 
@@ -104,8 +123,20 @@ class EmbeddingDisplay:
                 "from_embedding draws any array of points."
             )
         check_is_fitted(estimator)
-        names = estimator.facts().axes
-        display = cls(estimator.embedding_, color=color, color_label=color_label, components=components, names=names)
+        facts = estimator.facts()
+        if loadings and not facts.loadings:
+            raise TypeError(
+                f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations tells what explains its axes."
+            )
+        display = cls(
+            estimator.embedding_,
+            color=color,
+            color_label=color_label,
+            components=components,
+            names=facts.axes,
+            loadings=facts.loadings if loadings else None,
+            column_names=facts.loading_names if loadings else None,
+        )
         return display.plot(ax)
 
     @classmethod
@@ -156,7 +187,24 @@ class EmbeddingDisplay:
         self.ax_, self.figure_ = panel, panel.figure
         if legend:
             self.add_legend()
+        self.arrows_ = self._draw_arrows(panel, x, y) if self.loadings is not None else []
         return self
+
+    def _draw_arrows(self, panel: Axes, x: Floats, y: Floats) -> list[Any]:
+        loadings = check_array(self.loadings, dtype=np.float64)
+        m = np.shape(self.embedding)[1]
+        if loadings.shape[1] != m or m == 1:
+            raise DataError(
+                f"The loadings are on {loadings.shape[1]} coordinates of {m}; arrows need two or more, the same."
+            )
+        names = [f"x{j}" for j in range(len(loadings))] if self.column_names is None else list(self.column_names)
+        if len(names) != len(loadings):
+            raise DataError(
+                f"There are {len(names)} column names for {len(loadings)} rows of loadings; give one for each."
+            )
+        pairs = loadings[:, list(self.components)].tolist()
+        drawn = arrows(np.column_stack([x, y]).tolist(), pairs, one_scale=panel.get_aspect() != "auto")
+        return draw_arrows(panel, drawn, names)
 
     def add_legend(self, panels: Any = None) -> Self:
         """Say what the colours mean.

@@ -8,6 +8,7 @@ registry = Registry(
     pca                  pca:PCA                                  map  PCA
     classical_mds        classical_mds:ClassicalMDS               map  Classical MDS
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map  Laplacian eigenmaps
+    axis_correlations    axes:axis_correlations               function  Rank correlations of columns and axes
     """,
 )
 

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points
-from tamiz.graphs.points import Points
 from tamiz.kernels.projection import project
-from tamiz.kernels.squares import squares_times
+from tamiz.reduction.additive_constant import CORRECTIONS
 from tamiz.reduction.base import MapFacts, Reducer
+from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read
+from tamiz.reduction.inner_products import InnerProducts, Squares, along
 from tamiz.reduction.krylov import Leading, leading
+from tamiz.reduction.negative_share import ROUNDING, NegativeShare
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -27,16 +28,10 @@ from tamiz.warn import tell
 if TYPE_CHECKING:
     from tamiz.graphs.graph import Graph
 
-DISSIMILARITIES = ("euclidean", "precomputed", "gower")
-
 # Up to so many rows the whole matrix is decomposed: all eigenvalues are known then.
 _WHOLE = 500
 # Residuals, next to the largest eigenvalue, at which the search ends: eigenvalues are then right to their squares.
-_TOL = 1e-7
-# Distances of one piece of work.
-_PIECE = 2**18
-# An eigenvalue below this share of the largest is 0 to rounding.
-_ROUNDING = 1e-12
+_TOL = 1e-6
 
 
 class ClassicalMDS(Reducer):
@@ -51,17 +46,21 @@ class ClassicalMDS(Reducer):
     ----------
     n_components : int, default=2
         Number of coordinates.
-    dissimilarity : {"euclidean", "precomputed", "gower"}, default="euclidean"
+    dissimilarity : {"euclidean", "precomputed", "similarity", "gower"}, default="euclidean"
         What rows are apart by: their Euclidean distance (categories are indicators divided by the square root of their share),
-        the distances that X holds, or Gower's distance of mixed columns with gaps.
+        the distances that X holds, those that the similarities in X stand for (d_ij^2 = s_ii + s_jj - 2 s_ij, so that B = C S C),
+        or Gower's distance of mixed columns with gaps.
+    correction : {None, "lingoes", "cailliez"}, default=None
+        What is done to distances that are not Euclidean: nothing, or the least constant c that makes them so is added to every one
+        but those of a row and itself, as d^2 + 2 c (Lingoes) or as d + c (Cailliez).
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Columns of mean 0, orthogonal, their sums of squares the eigenvalues, the largest entry of each positive; 0 where there is
-        no eigenvalue above 0.
+        no eigenvalue above 0. Under a correction rows that are equal share the place of the first of them.
     eigenvalues_ : ndarray of shape (n_components,)
-        The largest ones of B, descending, in the square of the unit of the distances.
+        The largest ones of B, descending, in the square of the unit of the distances; with a correction of the corrected ones.
     residuals_ : ndarray of shape (n_components,)
         |B v - lambda v| for unit vectors v.
     total_ : float
@@ -69,25 +68,42 @@ class ClassicalMDS(Reducer):
     least_ : float
         The smallest eigenvalue of B, or the smallest that was seen where not all were computed. Below 0 the distances are no
         Euclidean ones.
+    negative_share_ : float
+        The sum of the negative eigenvalues over the sum of all, both without signs, in [0, 1].
+    negative_share_error_ : float
+        Its standard error; 0 where all eigenvalues were computed, up to 500 rows or at Euclidean distances.
+    constant_ : float
+        The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
+        distances are Euclidean without, and with no correction.
 
     Raises
     ------
     DataError
-        When the distances are not square, symmetric, finite, at least 0 and 0 on the diagonal.
+        When the distances are not square, symmetric, finite, at least 0 and 0 on the diagonal, or the similarities not square,
+        symmetric, finite and at most the mean of those of their two rows to themselves.
     ValueError
         When there are not more rows than coordinates.
+    MemoryError
+        When a copy is needed and does not fit.
 
     Notes
     -----
-    Cost O(n p^2) for n rows of p < n coordinates at Euclidean distances; O(n^2) a reading of other distances, of which it takes
-    five to ten. Distances given as float64 or float32 are read where they lie. A new row is placed by Gower's formula, from its
-    distances to the rows of fit.
+    Cost O(n p^2) for n rows of p < n coordinates at Euclidean distances; O(n^3) for up to 500 rows of other distances, O(n^2) a
+    reading of more, of which it takes seven to twelve. Distances and similarities given as float64 or float32 are read where they
+    lie; beside them memory is O(n). Eigenvectors are sought until their residuals are below 1e-6 of the largest eigenvalue:
+    eigenvalues are then right to 1e-12 of it over the gap to the next one. Above 500 rows the share of negative eigenvalues is
+    estimated, by Gauss quadrature from the search's random start, and a constant takes one (Lingoes) or two readings a step, tens
+    of steps, until its residual is below 1e-5 of the least eigenvalue; a warning tells where it does not come to that.
+
+    A new row is placed by Gower's formula, from its distances to the rows of fit. Its similarity to itself is not needed, and under
+    Lingoes's correction neither; Cailliez's can place rows by similarities only where they are equal to rows of fit.
 
     References
     ----------
     Torgerson (1952), Multidimensional scaling: I. Theory and method, Psychometrika 17; Gower (1966), Some distance properties of
     latent root and vector methods used in multivariate analysis, Biometrika 53; Gower (1968), Adding a point to vector diagrams in
-    multivariate analysis, Biometrika 55.
+    multivariate analysis, Biometrika 55; Lingoes (1971), Some boundary conditions for a monotone analysis of symmetric matrices,
+    Psychometrika 36; Cailliez (1983), The analytical solution of the additive constant problem, Psychometrika 48.
 
     Examples
     --------
@@ -95,15 +111,32 @@ class ClassicalMDS(Reducer):
     >>> distances = [[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]]
     >>> ClassicalMDS(2, dissimilarity="precomputed").fit(distances).eigenvalues_.round(4)
     array([12.9641,  3.7025])
+
+    From similarities, here the inner products of three points on a line:
+
+    >>> similarities = [[1.0, 2.0, 4.0], [2.0, 4.0, 8.0], [4.0, 8.0, 16.0]]
+    >>> ClassicalMDS(1, dissimilarity="similarity").fit(similarities).embedding_.ravel().round(4)
+    array([-1.3333, -0.3333,  1.6667])
+
+    Two rows at 3 from each other that are both at 1 from a third are in no space; with 1 more to each distance they lie on a line:
+
+    >>> distances = [[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
+    >>> mapped = ClassicalMDS(1, dissimilarity="precomputed", correction="cailliez").fit(distances)
+    >>> round(mapped.constant_, 6), mapped.embedding_.ravel().round(4) + 0.0
+    (1.0, array([ 2.,  0., -2.]))
     """
 
-    def __init__(self, n_components: int = 2, *, dissimilarity: str = "euclidean") -> None:
+    def __init__(
+        self, n_components: int = 2, *, dissimilarity: str = "euclidean", correction: str | None = None
+    ) -> None:
         self.n_components = n_components
         self.dissimilarity = dissimilarity
+        self.correction = correction
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.dissimilarity == "precomputed"
+        tags.input_tags.pairwise = self.dissimilarity in ("precomputed", "similarity")
+        tags.input_tags.allow_nan = not tags.input_tags.pairwise
         tags.input_tags.sparse = self.dissimilarity == "euclidean"
         return tags
 
@@ -114,12 +147,24 @@ class ClassicalMDS(Reducer):
 
     def facts(self) -> MapFacts:
         """Return the eigenvalues and what they leave out."""
+        notes = []
+        if self.constant_:
+            added = (
+                f"{self.constant_:.6g} was added to every distance, by Cailliez's rule"
+                if self.correction == "cailliez"
+                else f"{2 * self.constant_:.6g} was added to every squared distance, by Lingoes's rule"
+            )
+            notes.append(f"{added}, so that the distances are Euclidean.")
+        note = "The sum of squares along each coordinate."
+        if self._is_beyond_rounding():
+            note += f" The distances are not Euclidean: {self._share()} of the sum of absolute eigenvalues is negative."
         return MapFacts(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
+            notes,
             nearness="Points near each other are rows at small distances.",
             spectrum_label="Eigenvalue",
             spectrum=self.eigenvalues_.tolist(),
-            spectrum_note="The sum of squares along each coordinate.",
+            spectrum_note=note,
             residuals=self.residuals_.tolist(),
         )
 
@@ -129,29 +174,54 @@ class ClassicalMDS(Reducer):
         Parameters
         ----------
         X : array, data frame or Source
-            Rows, or their distances.
+            Rows, their distances or their similarities.
         y : ignored
         """
-        metric = check_choice("dissimilarity", self.dissimilarity, DISSIMILARITIES)
+        metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
+        if self.correction is not None:
+            check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.session():
-            points, self._reading = read_points(X, metric, fill=True)
-            n = points.n_samples
+            rows, self._reading = read(X, metric)
+            n = rows.points.n_samples
             if k >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
-            self._points = points
-            values = points.euclidean()
-            if values is not None and values.shape[1] < n:
+            self._rows, self._squares = rows, Squares.of(rows)
+            self.constant_ = 0.0
+            values = rows.columns()
+            if values is not None:
                 self._solve_columns(values, k)
             else:
-                self._solve_rows(points, k)
-            self.embedding_ = self._placed(points)
+                self._solve_rows(rows, k)
         remember(self, X)
+        self._tell()
+        return self
+
+    def _is_beyond_rounding(self) -> bool:
+        """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""
+        return self.least_ < -self._rows.rounding * float(self.eigenvalues_[0])
+
+    def _tell(self) -> None:
+        """Warn of what the coordinates do not show."""
+        k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
             tell([f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
-        return self
+        if self.correction is None and self._is_beyond_rounding():
+            tell(
+                [
+                    f"ClassicalMDS: the distances are not Euclidean: {self._share()} of the sum of absolute eigenvalues is "
+                    f"negative, the least {self.least_:.4g} beside the largest {largest:.4g}, and no coordinate shows it. "
+                    "correction='cailliez' or correction='lingoes' makes them Euclidean."
+                ]
+            )
+
+    def _share(self) -> str:
+        exact = f"{100 * self.negative_share_:.3g} %"
+        return (
+            exact if not self.negative_share_error_ else f"about {exact} (+- {100 * self.negative_share_error_:.1g} %)"
+        )
 
     def _solve_columns(self, values: Floats, k: int) -> None:
         """Decompose p x p: the cross products of centred columns have the eigenvalues of B that are not 0."""
@@ -161,87 +231,84 @@ class ClassicalMDS(Reducer):
         found, vectors = linalg.eigh(centred.T @ centred)
         found, vectors = found[::-1], vectors[:, ::-1]
         m = min(k, len(found))
-        self._hold(np.concatenate([found[:m], np.zeros(k - m)]), float(found.sum()), 0.0)
+        self._hold(np.concatenate([found[:m], np.zeros(k - m)]), 0.0)
+        self.total_, self.negative_share_, self.negative_share_error_ = float(found.sum()), 0.0, 0.0
         directions = np.zeros((k, values.shape[1]))
         directions[:m] = vectors[:, :m].T
         images = centred @ directions.T
         images[:, self.eigenvalues_ <= 0] = 0.0
         self._directions: Floats = directions * signs(images)[:, None] * (self.eigenvalues_ > 0)[:, None]
-        self._rows_mean: Floats | None = None
+        self._offsets: Floats | None = None
         self.residuals_ = np.linalg.norm(centred @ (centred.T @ images) - images * self.eigenvalues_, axis=0)
         lengths = np.linalg.norm(images, axis=0)
         self.residuals_ = np.divide(self.residuals_, lengths, out=np.zeros(k), where=lengths > 0)
+        self.embedding_ = self._placed_by_columns(values)
 
-    def _solve_rows(self, points: Points, k: int) -> None:
+    def _solve_rows(self, rows: Dissimilarities, k: int) -> None:
         """Decompose n x n, by products alone where that is large."""
-        n = points.n_samples
-        means = self._products(points, np.ones((n, 1)))[:, 0] / n
-
-        def product(X: Floats) -> Floats:
-            Y = -0.5 * self._products(points, X - X.mean(axis=0))
-            return Y - Y.mean(axis=0)
-
-        if n <= _WHOLE:
-            B = product(np.eye(n))
-            found, vectors = linalg.eigh((B + B.T) / 2)
-            found, vectors = found[::-1], vectors[:, ::-1][:, :k]
-            residuals = np.linalg.norm(B @ vectors - vectors * found[:k], axis=0)
-            top = Leading(found[:k], vectors, residuals, float(found[-1]))
-        else:
-            top = leading(product, n, k, tol=_TOL)
-            worst = float(top.residuals.max())
-            if worst > _TOL * max(abs(float(top.values[0])), abs(top.least)):
+        B = InnerProducts(rows, self._squares)
+        top, found = _decomposed(B, k)
+        if self.correction is not None and top.least < -rows.rounding * top.values[0]:
+            constant = CORRECTIONS[self.correction](rows, B, B.n <= _WHOLE, top.least)
+            if constant.residual > constant.wanted:
                 tell(
                     [
-                        f"ClassicalMDS: an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}."
+                        f"ClassicalMDS: the constant {constant.value:.6g} is not exact: an eigenvector has the residual "
+                        f"{constant.residual:.2g}, and should have {constant.wanted:.2g}."
                     ]
                 )
-        self._hold(top.values, n * float(means.mean()) / 2, top.least)
+            self.constant_, self._squares = constant.value, constant.squares
+            B = InnerProducts(rows, self._squares)
+            top, found = _decomposed(B, k)
+        worst = float(top.residuals.max())
+        if worst > _TOL * max(abs(float(top.values[0])), abs(top.least)):
+            tell(
+                [
+                    f"ClassicalMDS: an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}."
+                ]
+            )
+        self._hold(top.values, top.least)
         self.residuals_ = top.residuals
-        # y = 1/2 L^-1 Z' (r - d^2) with Z = V L^1/2: Gower's formula, which gives every row of fit its own place.
-        scale = np.divide(0.5, np.sqrt(self.eigenvalues_), out=np.zeros(k), where=self.eigenvalues_ > 0)
-        self._directions = np.ascontiguousarray((top.vectors * signs(top.vectors) * scale).T)
-        self._rows_mean = means
+        # y = 1/2 L^-1 Z' (r - d^2) with Z = V L^1/2 and r the means of d^2: Gower's formula, which gives every row of fit its own
+        # place. What is a number of the new row's own in d^2, such as its similarity to itself, drops out: columns of Z sum to 0.
+        roots = np.sqrt(np.maximum(self.eigenvalues_, 0.0))
+        scale = np.divide(0.5, roots, out=np.zeros(k), where=roots > 0)
+        self._directions = np.ascontiguousarray(top.vectors * (signs(top.vectors.T) * scale)[:, None])
+        # A vector of ones among the directions: the means take no reading of their own.
+        sums = along(rows, self._squares, rows.points, np.vstack([self._directions, np.ones(B.n)]))
+        means = sums[:, k] / B.n
+        self._offsets = self._directions @ means
+        same = rows.points.first_equal() if self._squares.step else None
+        self.embedding_ = self._placed_by_sums(sums[:, :k], np.arange(B.n), same)
+        self.total_ = B.total(means)
+        share = NegativeShare.of(found) if found is not None else NegativeShare.estimated(top.seen, B.n, self.total_)
+        self.negative_share_, self.negative_share_error_ = share.value, share.error
 
-    def _hold(self, values: Floats, total: float, least: float) -> None:
-        floor = _ROUNDING * max(abs(float(values[0])), abs(least))
+    def _hold(self, values: Floats, least: float) -> None:
+        floor = ROUNDING * max(abs(float(values[0])), abs(least))
         self.eigenvalues_: Floats = np.where(np.abs(values) > floor, values, 0.0)
-        self.total_, self.least_ = total, least
+        self.least_ = least
 
-    def _products(self, points: Points, X: Floats) -> Floats:
-        """Return the squared distances times X; the squares are never written down."""
-        n, width = X.shape
-        columns = np.zeros((-(-width // 8) * 8, n))
-        columns[:width] = X.T
-        out = np.empty(columns.shape)
+    def _placed_by_columns(self, values: Floats) -> Floats:
+        """Return the places of rows of numbers, each by itself."""
+        out = np.empty((len(values), len(self._directions)))
+        project(np.ascontiguousarray(values - self._centre), self._directions, out)
+        return out
 
-        def piece(span: tuple[int, int]) -> None:
-            D = points.block(points, *span)
-            some = np.empty((8, len(D)))
-            for start in range(0, len(columns), 8):
-                squares_times(D, columns[start : start + 8], some)
-                out[start : start + 8, slice(*span)] = some
+    def _placed_by_sums(self, sums: Floats, equal: Any, points: Any) -> Floats:
+        """Return the places of rows whose squared distances along the directions are known.
 
-        for _ in parallel.map_blocks(piece, parallel.spans(n, max(2, _PIECE // n))):
-            pass
-        return np.ascontiguousarray(out[:width].T)
-
-    def _placed(self, queries: Points) -> Floats:
-        """Return the places of rows, each by itself."""
-        out = np.empty((queries.n_samples, len(self._directions)))
-        if self._rows_mean is None:
-            values = queries.euclidean()
-            assert values is not None
-            project(np.ascontiguousarray(values - self._centre), self._directions, out)
-            return out
-        means = self._rows_mean
-
-        def piece(span: tuple[int, int]) -> None:
-            D = self._points.block(queries, *span)
-            project(np.ascontiguousarray(means - D * D), self._directions, out[slice(*span)])
-
-        for _ in parallel.map_blocks(piece, parallel.spans(len(out), max(1, _PIECE // self._points.n_samples))):
-            pass
+        Parameters
+        ----------
+        sums : ndarray of shape (n, k)
+        equal, points : ndarray of int, or None
+            Rows that are equal to rows of fit, and the lowest such row of each; read under a correction only.
+        """
+        assert self._offsets is not None
+        out = self._offsets - sums
+        if self._squares.step:
+            # The constant is not added to the distance of a row and itself: without it a row of fit would not get its place.
+            out[equal] += self._squares.step * self._directions[:, points].T
         return out
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
@@ -254,12 +321,31 @@ class ClassicalMDS(Reducer):
         Parameters
         ----------
         X : array, data frame or Source
-            New rows; with "precomputed", of shape (n_new, n_samples).
+            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples).
         """
         check_is_fitted(self)
         compare(self, X)
         with parallel.session():
-            queries = self._points.like(self._reading.rows(X))
+            rows = self._rows
+            queries = rows.points.like(self._reading.rows(X))
             if queries.n_samples == 0:
                 raise DataError("X has 0 samples (rows); there is nothing to place.")
-            return self._placed(queries)
+            if self._offsets is None:
+                return self._placed_by_columns(queries.euclidean())
+            equal = points = None
+            if self._squares.step:
+                equal, points = rows.points.equal_to(queries)
+                queries = rows.known(queries, equal, points)
+            sums = along(rows, self._squares, queries, self._directions)
+            return self._placed_by_sums(sums, equal, points)
+
+
+def _decomposed(B: InnerProducts, k: int) -> tuple[Leading, Floats | None]:
+    """Return the leading pairs, and all eigenvalues where there are few rows."""
+    if B.n > _WHOLE:
+        return leading(B, B.n, k, tol=_TOL), None
+    dense = B.dense()
+    found, vectors = linalg.eigh(dense)
+    found, vectors = found[::-1], vectors[:, ::-1][:, :k]
+    residuals = np.linalg.norm(dense @ vectors - vectors * found[:k], axis=0)
+    return Leading(found[:k], vectors.T, residuals, float(found[-1])), found

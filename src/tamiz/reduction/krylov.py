@@ -11,14 +11,38 @@ from scipy import linalg
 from tamiz.random import generator
 from tamiz.statistics.base import Floats
 
-# Columns beside those wanted, at least: the gap to the last of them is what a search lives on. Products take eight at a time.
+# No seed that anyone makes data with: noise of the same numbers would not look random to the start.
+_SEED = 6_180_339_887
+# Vectors beside those wanted, at least: the gap to the last of them is what a search lives on. Products take eight at a time.
 _BESIDE, _PANEL = 4, 8
 # Products after which a search that has not come to its end is cut off.
 _MOST = 200
-# Columns of a basis, in blocks, after which it is taken together again.
+# Vectors of a basis, in blocks, after which it is taken together again.
 _ROOM = 12
 # A direction of which no more than this is left, next to what it was, lay in the basis already.
 _NOTHING = 1e-10
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """What random directions see of a spectrum: for each of them x' f(A) x is the sum of its weights times f of the nodes.
+
+    Exact for polynomials of degree 2 s - 1 after s products; the mean over random unit vectors x of shape (n,), times n, is the
+    sum of f over all eigenvalues.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (m,)
+    weights : ndarray of shape (n_directions, m)
+        Each row sums to 1.
+
+    References
+    ----------
+    Golub and Meurant (2010), Matrices, Moments and Quadrature with Applications, chapter 6.
+    """
+
+    nodes: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -28,65 +52,158 @@ class Leading:
     Attributes
     ----------
     values : ndarray of shape (k,)
-    vectors : ndarray of shape (n, k)
-        Orthonormal.
+    vectors : ndarray of shape (k, n)
+        Orthonormal, one a row.
     residuals : ndarray of shape (k,)
         |A v - value v|.
     least : float
         The smallest Ritz value seen: no eigenvalue of A is known to lie lower.
+    seen : tuple of Quadrature
+        What the random start saw of the whole spectrum, at the last product but one and at the last; nothing where all is known.
     """
 
     values: Floats
     vectors: Floats
     residuals: Floats
     least: float
+    seen: tuple[Quadrature, ...] = ()
 
 
-def leading(product: Callable[[Floats], Floats], n: int, k: int, *, tol: float = 1e-7) -> Leading:
+def leading(
+    product: Callable[[Floats], Floats], n: int, k: int, *, tol: float = 1e-6, floor: float = 1.0, room: int = 0
+) -> Leading:
     """Return the k largest eigenpairs by block Krylov with Rayleigh and Ritz.
 
     Parameters
     ----------
     product : callable
-        A X for X of shape (n, m), A symmetric of shape (n, n).
+        X A for X of shape (m, n), A symmetric of shape (n, n).
     n, k : int
-    tol : float, default=1e-7
-        Residuals, next to the largest absolute value, at which a pair is found: its value is then right to about their squares.
+    tol : float, default=1e-6
+        Residuals, next to the largest absolute value, at which a pair is found: its value is then right to about their squares
+        over its gap to the others, its vector to the residual over the gap.
+    floor : float, default=1.0
+        Measure a residual next to its own value, but at least next to this share of the largest absolute one.
+    room : int, default=0
+        Vectors that are kept before they are taken together; at least a dozen blocks.
+
+    Returns
+    -------
+    Leading
+        Whatever was found after 200 products; the residuals tell.
 
     References
     ----------
     Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate singular value decomposition, NIPS.
     """
     width = min(-(-(k + _BESIDE) // _PANEL) * _PANEL, n)
-    basis = last = linalg.qr(generator(0).standard_normal((n, width)), mode="economic")[0]
-    images = product(basis)
+    space = Subspace(n, max(_ROOM * width, 4 * k, room) + width, product)
+    new = start(n, width)
+    width = len(new)
+    seen: list[Quadrature] = []
+    restarted, least = False, np.inf
     for n_products in range(1, _MOST + 1):
-        projected = basis.T @ images
-        values, Y = linalg.eigh((projected + projected.T) / 2)
-        values, Y = values[::-1], Y[:, ::-1]
-        residuals = np.linalg.norm(images @ Y[:, :k] - basis @ Y[:, :k] * values[:k], axis=0)
-        if (residuals <= tol * np.abs(values).max()).all() or n_products == _MOST:
+        space.add(new)
+        values, Y = space.ritz()
+        least = min(least, float(values[-1]))
+        if not restarted:
+            seen = [*seen[-1:], Quadrature(values, Y[:width] ** 2)]
+        vectors, images = Y[:, :k].T @ space.basis, Y[:, :k].T @ space.images
+        residuals = np.linalg.norm(images - vectors * values[:k, None], axis=1)
+        sizes = np.maximum(np.abs(values[:k]), floor * np.abs(values).max())
+        if (residuals <= tol * sizes).all() or n_products == _MOST:
             break
-        new = _beside(images[:, -last.shape[1] :], basis)
-        if not new.shape[1]:
+        new = space.beside(space.images[-len(new) :])
+        if not len(new):
             break
-        if basis.shape[1] + new.shape[1] > max(_ROOM * width, 4 * k):
-            basis, images = basis @ Y[:, : 2 * width], images @ Y[:, : 2 * width]
-            new = _beside(new, basis)
-        last = new
-        basis, images = np.hstack([basis, new]), np.hstack([images, product(new)])
-    return Leading(values[:k], basis @ Y[:, :k], residuals, float(values[-1]))
+        if space.size + len(new) > space.room:
+            space.keep(Y[:, : 2 * width])
+            restarted = True
+    return Leading(values[:k], vectors, residuals, least, (seen[0], seen[-1]))
 
 
-def _beside(new: Floats, basis: Floats) -> Floats:
-    """Return orthonormal columns for what the new ones have beside a basis."""
-    whole = np.linalg.norm(new, axis=0)
-    for _ in range(2):
-        new = new - basis @ (basis.T @ new)
-    new = new[:, np.linalg.norm(new, axis=0) > _NOTHING * whole]
-    if not new.shape[1]:
-        return new
-    directions, lengths = linalg.qr(new, mode="economic")
-    kept = directions[:, np.abs(np.diag(lengths)) > _NOTHING * whole.max(initial=0.0)]
-    kept = kept - basis @ (basis.T @ kept)
-    return linalg.qr(kept, mode="economic")[0] if kept.shape[1] else kept
+class Subspace:
+    """Orthonormal vectors, one a row, with what an operator makes of them.
+
+    Parameters
+    ----------
+    n, room : int
+        Length and most number of vectors.
+    *products : callable
+        Symmetric operators; `images` and `projected` are those of the first.
+    """
+
+    def __init__(self, n: int, room: int, *products: Callable[[Floats], Floats]) -> None:
+        self.size, self.room = 0, room
+        self._products = products
+        # Memory that nothing is written to costs nothing.
+        self._basis = np.empty((room, n))
+        self._images = [np.empty((room, n)) for _ in products]
+        self._projected = [np.empty((room, room)) for _ in products]
+
+    @property
+    def basis(self) -> Floats:
+        """The vectors, of shape (size, n)."""
+        return self._basis[: self.size]
+
+    @property
+    def images(self) -> Floats:
+        """What the first operator makes of them, of shape (size, n)."""
+        return self.images_of(0)
+
+    def images_of(self, at: int) -> Floats:
+        """Return what an operator makes of the vectors, of shape (size, n)."""
+        return self._images[at][: self.size]
+
+    def projected(self, at: int) -> Floats:
+        """Return an operator within the space, of shape (size, size)."""
+        return self._projected[at][: self.size, : self.size]
+
+    def add(self, new: Floats) -> None:
+        """Take up vectors that are orthonormal and orthogonal to all that are there."""
+        old, size = self.size, self.size + len(new)
+        self.size = size
+        self._basis[old:size] = new
+        for product, images, projected in zip(self._products, self._images, self._projected, strict=True):
+            images[old:size] = product(new)
+            beside = self.basis @ images[old:size].T
+            projected[:size, old:size] = beside
+            projected[old:size, :old] = beside[:old].T
+            corner = projected[old:size, old:size]
+            corner[:] = (corner + corner.T) / 2
+
+    def ritz(self) -> tuple[Floats, Floats]:
+        """Return the eigenvalues of the first operator within the space, descending, and their vectors as columns."""
+        values, Y = linalg.eigh(self.projected(0))
+        return values[::-1], Y[:, ::-1]
+
+    def keep(self, Y: Floats) -> None:
+        """Keep the combinations that the columns of Y stand for, and nothing else."""
+        size = Y.shape[1]
+        for rows in (self._basis, *self._images):
+            rows[:size] = Y.T @ rows[: self.size]
+        for projected in self._projected:
+            projected[:size, :size] = Y.T @ projected[: self.size, : self.size] @ Y
+        self.size = size
+
+    def beside(self, new: Floats) -> Floats:
+        """Return orthonormal vectors for what some have beside the space, none where they lie in it."""
+        whole = np.linalg.norm(new, axis=1)
+        for _ in range(2):
+            new = new - (new @ self.basis.T) @ self.basis
+        new = new[np.linalg.norm(new, axis=1) > _NOTHING * whole]
+        if not len(new):
+            return new
+        kept = orthonormal(new, _NOTHING * float(whole.max()))
+        return orthonormal(kept - (kept @ self.basis.T) @ self.basis) if len(kept) else kept
+
+
+def start(n: int, width: int) -> Floats:
+    """Return random orthonormal vectors, the same ones every time."""
+    return orthonormal(generator(_SEED).standard_normal((width, n)))
+
+
+def orthonormal(rows: Floats, least: float = 0.0) -> Floats:
+    """Return orthonormal rows that span some, without those of which no more than `least` is left beside the ones before."""
+    directions, lengths = linalg.qr(rows.T, mode="economic")
+    return np.ascontiguousarray(directions.T[np.abs(np.diag(lengths)) > least])

@@ -6,37 +6,66 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import sparse
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
-from tamiz.kernels.projection import project
+from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer
-from tamiz.sources.base import Source
-from tamiz.sources.conform import conform
-from tamiz.sources.encoding import Encoding
-from tamiz.sources.features import compare, remember
+from tamiz.reduction.principal.completed import CompletedRows
+from tamiz.reduction.principal.decomposition import (
+    SOLVERS,
+    Components,
+    check_n_components,
+    decompose,
+    decompose_covariance,
+)
+from tamiz.reduction.principal.faces import check_shape, galleries
+from tamiz.reduction.principal.given import read_covariance
+from tamiz.reduction.principal.parallel_analysis import Independent, ParallelAnalysis, compare
+from tamiz.reduction.principal.rows import CentredRows, Reading
+from tamiz.reduction.principal.sentences import on_chance, on_components, on_gaps, on_still_columns
+from tamiz.reduction.principal.sparse import SparseTable
+from tamiz.reduction.principal.table import TableRows
+from tamiz.sources.features import compare as compare_columns
+from tamiz.sources.features import remember
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
-from tamiz.statistics.cross_products import SLAB_ROWS, CrossProducts
-from tamiz.statistics.signs import signs
-from tamiz.validation import check_integer, check_memory
+from tamiz.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.warn import tell
 
 if TYPE_CHECKING:
     from tamiz.graphs.graph import Graph
 
+MISSING = ("mean", "pairwise", "iterative")
+
+# What a report spends on tables drawn by chance: operations, and tables at most. Eigenvalues of larger ones vary less.
+_DRAWING, _MOST_DRAWN, _WIDEST_DRAWN = 1e9, 100, 1000
+
 
 class PCA(Reducer):
-    """Directions of largest variance, from the cross products of the columns.
+    """Directions of largest variance.
+
+    .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        Number of directions; None is all of them, min(n_samples, n_coordinates).
+    n_components : int, float or None, default=2
+        Number of directions; a float above 0 and up to 1.0 takes the fewest that hold this share of the total variance; None is
+        all of them, min(n_samples, n_coordinates).
     standardize : bool, default=False
         Divide numeric columns by their standard deviation. Centred they are always.
+    missing : {"mean", "pairwise", "iterative"}, default="mean"
+        A missing value counts as its column's mean; or each covariance is taken over the rows that have both values; or gaps hold
+        what the components themselves give, found together in least squares. With the last two a row with gaps is placed where
+        its present values fit best.
+    solver : {"auto", "covariance", "svd", "randomized"}, default="auto"
+        Eigenvectors of the covariance, singular vectors of the rows, or block Krylov from a random start with products alone,
+        which goes on until its residuals are below 1e-7 of the largest variance. "auto" is what takes the fewest operations.
+    image_shape : tuple of two int, default=None
+        Rows and columns of pixels, where the columns are an image read row by row: the report then shows the mean and the
+        components as images.
 
     Attributes
     ----------
@@ -53,25 +82,36 @@ class PCA(Reducer):
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
     embedding_ : ndarray of shape (n_samples, n_components)
+        float32 where all numbers came as float32. Not there after `fit_covariance`.
     n_components_ : int
+    solver_ : {"covariance", "svd", "randomized"}
+        The way that was taken.
+    residuals_ : ndarray of shape (n_components,)
+        |C w - lambda w|: 0 but for the randomized way.
 
     Raises
     ------
     DataError
-        When no column can be used or there is one row only.
+        When no column can be used, there is one row only, or image_shape does not fit the columns.
     MemoryError
         When the cross products do not fit.
+    ValueError
+        When n_components is more than rows or coordinates allow.
 
     Notes
     -----
-    Cost O(n q^2 + q^3) for q coordinates, in memory O(q^2) beyond the rows: the rows are read block by block, twice, so
-    the table may be larger than memory. Categories become indicators divided by the square root of their share. A missing value
-    counts as its column's mean, and a warning says how many did.
+    Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
+    for all sums and once to be placed, so the table may be larger than memory. O(n^2 q) by singular vectors, O(n q k) a reading
+    by products, of which there are about fifteen. Rows of float32 are multiplied in float32: variances are then right to about
+    1e-6. Categories become indicators divided by the square root of their share. Sparse rows stay sparse. "iterative" holds all
+    rows in memory.
 
     References
     ----------
     Pearson (1901), On lines and planes of closest fit to systems of points in space, Philosophical Magazine 2; Jolliffe (2002),
-    Principal Component Analysis.
+    Principal Component Analysis; Kiers (1997), Weighted least squares fitting using ordinary least squares algorithms,
+    Psychometrika 62; Musco and Musco (2015), Randomized block Krylov methods, NIPS; Horn (1965), A rationale and test for the
+    number of factors in factor analysis, Psychometrika 30.
 
     Examples
     --------
@@ -79,117 +119,230 @@ class PCA(Reducer):
     >>> rows = [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0], [2.3, 2.7], [2, 1.6], [1, 1.1], [1.5, 1.6], [1.1, 0.9]]
     >>> PCA(2).fit(rows).explained_variance_.round(8)
     array([1.28402771, 0.0490834 ])
+    >>> PCA(0.9).fit(rows).n_components_
+    1
     """
 
-    def __init__(self, n_components: int | None = 2, *, standardize: bool = False) -> None:
+    def __init__(
+        self,
+        n_components: int | float | None = 2,
+        *,
+        standardize: bool = False,
+        missing: str = "mean",
+        solver: str = "auto",
+        image_shape: tuple[int, int] | None = None,
+    ) -> None:
         self.n_components = n_components
         self.standardize = standardize
+        self.missing = missing
+        self.solver = solver
+        self.image_shape = image_shape
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     @classmethod
     def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self:  # noqa: ARG003 - lines need no graph
         """Return the ten leading directions of the standardised columns."""
         return cls(min(10, len(schema.used), schema.n_rows), standardize=True)
 
-    def facts(self) -> MapFacts:
-        """Return the shares of variance and the loadings."""
-        notes = ["Numeric columns divided by their standard deviation."] if self.standardize else []
-        if self._encoding.levels:
-            notes.append("Every category is a column of 0 and 1, divided by the square root of its share.")
-        if self._encoding.n_missing:
-            values = "missing value counts" if self._encoding.n_missing == 1 else "missing values count"
-            notes.append(f"{self._encoding.n_missing:,} {values} as the mean of the column.")
-        return MapFacts(
-            [f"PC {k + 1}" for k in range(self.n_components_)],
-            notes,
-            spectrum_label="Share of the total variance",
-            spectrum=self.explained_variance_ratio_.tolist(),
-            cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
-            loading_names=self.coordinate_names_,
-            loadings=self.loadings_.tolist(),
-        )
-
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
         """Find the directions.
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame, sparse matrix or Source
         y : ignored
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         groups : ignored
         """
         with parallel.session():
-            source = as_source(X, None, sample_weight)
-            self._schema = source.schema
-            self._encoding = encoding = Encoding.fit(source, standardize=self.standardize)
-            self.n_components_ = self._n_components(source.schema.n_rows, len(encoding.names))
+            rows = self._rows(X, sample_weight)
+            check_shape(self.image_shape, rows.n_coordinates, rows.schema)
+            wanted = check_n_components(self.n_components, min(rows.n_rows, rows.n_coordinates))
+            found = decompose(rows, wanted, "covariance" if self.missing == "pairwise" else self.solver)
+            k = len(found.variances)
             check_memory(
-                8.0 * source.schema.n_rows * self.n_components_,
-                f"{source.schema.n_rows:,} points of {self.n_components_:,} components",
-                "Ask for fewer components.",
+                8.0 * rows.n_rows * k, f"{rows.n_rows:,} points of {k:,} components", "Ask for fewer components."
             )
-            self._decompose(source)
-            self.embedding_ = self._project(source)
+            embedding = rows.places(found.directions)
+        # Nothing is set before all is found: a fit that fails leaves what was fitted before.
+        self._hold(found, rows.reading, rows.total, rows.variances)
+        self.embedding_ = embedding
         remember(self, X)
-        tell(source.schema.left_out)
-        if encoding.n_missing:
-            values = "missing value was" if encoding.n_missing == 1 else "missing values were"
-            tell([f"PCA: {encoding.n_missing:,} {values} given the mean of the column."])
-        if not self.explained_variance_.any():
-            tell(["PCA: no column varies in what is present, so that every component is 0."])
+        tell(rows.sentences())
+        tell(on_still_columns(rows.reading.names, rows.variances, standardize=self.standardize))
+        tell(on_components(found))
         return self
 
-    def _n_components(self, n_rows: int, n_coordinates: int) -> int:
-        most = min(n_rows, n_coordinates)
-        return most if self.n_components is None else check_integer("n_components", self.n_components, low=1, high=most)
+    def _rows(self, X: Any, sample_weight: Any) -> CentredRows:
+        """Return the rows as they are held, gaps by the rule."""
+        missing = check_choice("missing", self.missing, MISSING)
+        solver = check_choice("solver", self.solver, SOLVERS)
+        if missing == "pairwise" and solver not in ("auto", "covariance"):
+            raise ValueError(
+                f"missing='pairwise' gives covariances, got solver={solver!r}; use 'covariance' or 'auto'."
+            )
+        if sparse.issparse(X):
+            return SparseTable(X, sample_weight, standardize=self.standardize)
+        table = TableRows(as_source(X, None, sample_weight), standardize=self.standardize, missing=missing)
+        if missing != "iterative" or not table.n_missing:
+            return table
+        wanted = check_n_components(self.n_components, min(table.n_rows, table.n_coordinates))
+        if isinstance(wanted, float):
+            raise ValueError(
+                f"missing='iterative' fills gaps from a number of components, and n_components={wanted} is a share of the "
+                "variance: say how many."
+            )
+        return CompletedRows(table, wanted)
 
-    def _decompose(self, source: Source) -> None:
-        encoding = self._encoding
-        q = len(encoding.names)
-        # One for each piece that is under way, and those that the decomposition works on.
-        check_memory(
-            8.0 * q * q * (2 * parallel.n_threads() + 6),
-            f"The cross products of {q:,} coordinates",
-            "Keep fewer columns first, with RankSelector.",
+    def fit_covariance(self, covariance: Any, *, mean: Any = None, n_samples: int | None = None) -> Self:
+        """Find the directions from a covariance alone, without rows: there is no `embedding_`.
+
+        Parameters
+        ----------
+        covariance : array-like or data frame of shape (n_features, n_features)
+        mean : array-like of shape (n_features,), default=None
+            Where the columns are centred; without it no row can be placed.
+        n_samples : int, default=None
+            The number of rows behind it, which `parallel_analysis` needs.
+
+        Examples
+        --------
+        >>> from tamiz.reduction import PCA
+        >>> PCA(2).fit_covariance([[0.616556, 0.615444], [0.615444, 0.716556]]).explained_variance_.round(5)
+        array([1.28403, 0.04908])
+        """
+        given = read_covariance(covariance, mean, n_samples, standardize=self.standardize)
+        check_shape(self.image_shape, len(given.covariance), None)
+        wanted = check_n_components(self.n_components, len(given.covariance))
+        with parallel.session():
+            found = decompose_covariance(given.covariance, wanted)
+        self._hold(found, given.reading, given.total, np.diag(given.covariance).copy())
+        if hasattr(self, "embedding_"):
+            del self.embedding_
+        given.remember(self)
+        tell(on_components(found))
+        return self
+
+    def _hold(self, found: Components, reading: Reading, total: float, variances: NDArray[np.float64]) -> None:
+        self._reading, self._total, self._variances = reading, total, variances
+        self._by_chance: ParallelAnalysis | None = None
+        self.components_, self.explained_variance_ = found.directions, found.variances
+        share = found.variances / found.total if found.total > 0 else np.zeros(len(found.variances))
+        self.explained_variance_ratio_ = share
+        self.loadings_ = (found.directions * np.sqrt(found.variances)[:, None]).T
+        self.mean_, self.scale_, self.coordinate_names_ = reading.mean, reading.scale, reading.names
+        self.n_components_, self.solver_, self.residuals_ = len(found.variances), found.solver, found.residuals
+
+    def facts(self) -> MapFacts:
+        """Return the shares of variance, those by chance, and the loadings."""
+        notes = ["Numeric columns divided by their standard deviation."] if self.standardize else []
+        if self._reading.levels:
+            notes.append("Every category is a column of 0 and 1, divided by the square root of its share.")
+        notes += on_gaps(self._reading.n_missing, self.missing)
+        if self.solver_ == "randomized":
+            notes.append(
+                "Directions found by block Krylov from a random start, to residuals below 1e-7 of the largest variance."
+            )
+        total = float(self._variances.sum())
+        chance = self._chance()
+        shown = chance is not None and total > 0
+        return MapFacts(
+            [f"PC {k + 1}" for k in range(self.n_components_)],
+            notes,
+            spectrum_label="Share of the total variance",
+            spectrum=self.explained_variance_ratio_.tolist(),
+            cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
+            reference=(chance.reference / total).tolist() if shown and chance else [],
+            reference_note=on_chance(chance) if shown and chance else "",
+            loading_names=self.coordinate_names_,
+            loadings=self.loadings_.tolist(),
+            galleries=[] if self.image_shape is None else galleries(self, self.image_shape),
         )
-        (products,) = source.reduce(CrossProducts(encoding.numeric, encoding.levels, encoding.centre))
-        covariance = products.matrix / np.outer(encoding.scale, encoding.scale) / (encoding.total - 1)
-        total = float(np.trace(covariance))
-        values, vectors = linalg.eigh(covariance, subset_by_index=(q - self.n_components_, q - 1))
-        vectors = vectors[:, ::-1].T
-        # A direction has no sign of its own, and those of a whole decomposition are exact to nearly all digits.
-        self.components_ = vectors * signs(vectors.T, equal=1e-9)[:, None]
-        self.explained_variance_ = np.maximum(values[::-1], 0.0)
-        self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(self.n_components_)
-        self.loadings_ = (self.components_ * np.sqrt(self.explained_variance_)[:, None]).T
-        self.mean_, self.scale_ = encoding.centre, encoding.scale
-        self.coordinate_names_ = encoding.names
 
-    def _project(self, source: Source) -> Floats:
-        directions = np.ascontiguousarray(self.components_)
+    def _chance(self) -> ParallelAnalysis | None:
+        """Return what a report shows of chance, None where that would take long or the number of rows is not known."""
+        q = len(self._variances)
+        size = min(self._total, q) if np.isfinite(self._total) else np.inf
+        if size > _WIDEST_DRAWN:
+            return None
+        if self._by_chance is None:
+            draws = int(np.clip(_DRAWING / (size**2 * q), 3, _MOST_DRAWN))
+            self._by_chance = self.parallel_analysis(n_draws=draws, random_state=0)
+        return self._by_chance
 
-        def along(piece: Block) -> Floats:
-            out = np.empty((len(piece.rows), len(directions)))
-            project(np.ascontiguousarray(self._encoding.rows(piece)), directions, out)
-            return out
+    def parallel_analysis(
+        self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
+    ) -> ParallelAnalysis:
+        """Return how large the variances would be by chance: in tables of as many rows of independent normal columns.
 
-        pieces = (piece for block in source.blocks() for piece in block.pieces(SLAB_ROWS))
-        return np.concatenate(list(parallel.map_blocks(along, pieces)))
+        Each column drawn has its own variance, and the indicators of one category hang together as they do; standardised columns
+        are standardised in every table drawn.
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
+        Parameters
+        ----------
+        n_draws : int, default=100
+        quantile : float, default=None
+            None compares with the mean over the tables, as Horn does; 0.95 with what one in twenty exceeds.
+        random_state : int, Generator or None, default=0
+
+        Returns
+        -------
+        ParallelAnalysis
+            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: how many come before the first
+            that is not above its reference.
+
+        Notes
+        -----
+        Cost O(q^3) a table, whatever the number of rows: what is drawn is a root of the cross products, not the rows.
+
+        References
+        ----------
+        Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30; Bartlett (1933), On the
+        theory of statistical regression, Proceedings of the Royal Society of Edinburgh 53.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz.reduction import PCA
+        >>> PCA(4, standardize=True).fit(load_iris().data).parallel_analysis().n_components
+        1
+        """
+        check_is_fitted(self)
+        if not np.isfinite(self._total):
+            raise ValueError("parallel_analysis needs the number of rows: pass n_samples to fit_covariance.")
+        draws = check_integer("n_draws", n_draws, low=1)
+        if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
+            raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
+        q = len(self._variances)
+        standardized = np.full(q, bool(self.standardize))
+        for start, stop in self._reading.levels:
+            standardized[start:stop] = False
+        shares = self._reading.mean
+        null = Independent(self._variances, self._reading.levels, shares, standardized, self._total)
+        drawn = null.eigenvalues(self.n_components_, draws, generator(random_state))
+        return compare(self.explained_variance_, drawn, quantile)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Find the directions and return the rows along them."""
         return self.fit(X, y, **fit_params).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return new rows along the directions, each row by itself.
 
-        A level that was not there in fit counts as missing, and missing values as the mean.
+        A level that was not there in fit counts as missing. A missing value counts as the mean; with "pairwise" and "iterative" a
+        row is placed where its present values fit best.
         """
         check_is_fitted(self)
-        compare(self, X)
+        compare_columns(self, X)
         with parallel.session():
-            return self._project(conform(X, self._schema))
+            return self._reading.places(self._reading.opened(X), self.components_)
 
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coordinates that points along the directions stand for, in the units of the columns.
@@ -207,3 +360,28 @@ class PCA(Reducer):
         if points.shape[1] != self.n_components_:
             raise ValueError(f"X has {points.shape[1]} columns, but {self.n_components_} components were fitted.")
         return np.asarray(points @ self.components_ * self.scale_ + self.mean_)
+
+    def reconstruct(self, X: Any, n_components: int | None = None) -> NDArray[np.float64]:
+        """Return rows as the first components give them, in the units of the columns.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            Rows like those of fit.
+        n_components : int, default=None
+            How many of the components; None is all that were fitted, and 0 gives the mean.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_coordinates)
+        """
+        check_is_fitted(self)
+        k = self.n_components_
+        k = k if n_components is None else check_integer("n_components", n_components, low=0, high=k)
+        points = np.array(self.transform(X), dtype=np.float64)
+        points[:, k:] = 0.0
+        return self.inverse_transform(points)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.display import palette
-from tamiz.report.text import counted, label, number, percent, rounded
+from tamiz.report.text import counted, label, number, percent, rounded, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,8 @@ _CONFIG = {
 _LEVELS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
+# Beyond it, numbers at bars stand in each other's way.
+_BARS_WITH_TEXT = 12
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
 _SCALE_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
 
@@ -50,6 +52,7 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         colorway=[colors["faint"], colors["strong"]],
+        annotationdefaults={"font": {"size": 12, "color": colors["ink"]}, "bgcolor": colors["veil"], "borderpad": 1},
         # One scale whatever the signs: a diverging one has a middle as pale as the page.
         colorscale={"sequential": shades, "sequentialminus": shades, "diverging": shades},
         hoverlabel={
@@ -82,6 +85,7 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
         "template": {"layout": layout.to_plotly_json(), "data": data},
         "levels": list(levels),
         "missing": colors["faint"],
+        "arrow": colors["ink"],
     }
 
 
@@ -89,11 +93,11 @@ def themes() -> dict[str, Any]:
     """Return what the charts look like on a light and on a dark page."""
     light = {
         "ink": "#20272c", "muted": "#5d6970", "faint": "#a3adb3", "rule": "#e8eae8", "axis": "#c6ccce",
-        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a",
+        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.75)",
     }  # fmt: skip
     dark = {
         "ink": "#e3e8ea", "muted": "#9aa6ad", "faint": "#6b777e", "rule": "#272e33", "axis": "#465057",
-        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b",
+        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.75)",
     }  # fmt: skip
     return {
         "light": _theme(light, palette.LEVELS, palette.SCALE),
@@ -175,9 +179,17 @@ def course(trace: dict[str, list[Any]], best: Sequence[tuple[int, float]], *, me
 
 
 def scatter(
-    points: Sequence[Sequence[float]], axes: Sequence[str], shares: Sequence[str], *, one_scale: bool
+    points: Sequence[Sequence[float]],
+    axes: Sequence[str],
+    shares: Sequence[str],
+    arrows: Sequence[dict[str, Any]],
+    *,
+    one_scale: bool,
 ) -> dict[str, Any]:
-    """Return the points of a map in one colour; the page splits and colours them by the column chosen."""
+    """Return the points of a map in one colour; the page splits and colours them by the column chosen.
+
+    The page draws the arrows over them, and puts their names where there is room.
+    """
     x, y = ([rounded(point[axis]) for point in points] for axis in (0, 1))
     titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
     # Many points are drawn smaller and fainter, so that a crowd is told from a few.
@@ -185,7 +197,7 @@ def scatter(
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
-    return _spec(
+    spec = _spec(
         [go.Scatter(x=x, y=y, mode="markers", marker=marker)],
         buttons=True,
         height=580,
@@ -195,6 +207,17 @@ def scatter(
         xaxis={"title": {"text": titles[0]}},
         yaxis=y_axis,
     )
+    over = [
+        {
+            "x": rounded(arrow["x"]),
+            "y": rounded(arrow["y"]),
+            "name": label(arrow["name"]),
+            "told": f"{label(arrow['name'], 80)}: {arrow['told']}",
+            "length": len(shortened(arrow["name"], 24)),
+        }
+        for arrow in arrows
+    ]
+    return {**spec, "arrows": over}
 
 
 def equal_scales(points: Sequence[Sequence[float]]) -> bool:
@@ -276,5 +299,62 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + len(numbers) // 15},
         yaxis={"title": {"text": label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, top]},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def parallel_analysis(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the share of each component as bars under the line of what it would be by chance.
+
+    What the first ones hold together is told at each bar: as a line it would need a scale on which the two cannot be compared.
+    """
+    n = len(names)
+    numbers = list(range(1, n + 1))
+    values, cumulative = ([rounded(v) for v in spectrum[key][:n]] for key in ("values", "cumulative"))
+    reference = [rounded(v) for v in spectrum["reference"][:n]]
+    m = len(reference)
+    told = [f", by chance {percent(v)}" for v in reference] + [""] * (n - m)
+    rows = zip(map(label, names), values, told, cumulative, strict=True)
+    # A number stands above its bar and above the line.
+    tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
+    highest = max(*tops, 1e-6)
+    written = n if n <= _BARS_WITH_TEXT else 0
+    return _spec(
+        [
+            go.Bar(
+                x=numbers,
+                y=values,
+                name="This component",
+                customdata=[[name, f"{percent(v)}{by_chance}", percent(c)] for name, v, by_chance, c in rows],
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<br>All up to it: %{customdata[2]}<extra></extra>",
+            ),
+            go.Scatter(
+                # To the edges of the first and the last bar: one component alone has a line too.
+                x=[0.65, *numbers[:m], m + 0.35],
+                y=[reference[0], *reference, reference[-1]],
+                mode="lines",
+                line={"dash": "dash", "width": 2.5},
+                name="By chance (parallel analysis)",
+                hoverinfo="skip",
+            ),
+            go.Scatter(
+                x=numbers[:written],
+                y=[rounded(top + 0.015 * highest) for top in tops[:written]],
+                mode="text",
+                text=[percent(v) for v in values],
+                textposition="top center",
+                hoverinfo="skip",
+                showlegend=False,
+                cliponaxis=False,
+            ),
+        ],
+        height=320,
+        bargap=0.3,
+        xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + n // 15},
+        yaxis={
+            "title": {"text": label(spectrum["label"], 40)},
+            "tickformat": ".0%",
+            "range": [0, 1.12 * highest],
+        },
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )

@@ -6,19 +6,20 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tamiz.display.arrows import Arrow, arrows
 from tamiz.report import charts
-from tamiz.report.text import counted, label, number, percent, rounded, shortened
+from tamiz.report.axes import told_axes
+from tamiz.report.text import count, counted, label, number, percent, rounded, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LEVELS_SHOWN = len(charts.SHAPES)
 _COMPONENTS_SHOWN = 30
-_LOADINGS_SHOWN = 10
 
 
 def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: each map with its points, spectrum and loadings, and the columns that colour them.
+    """Return what the section shows: each map with its points, spectrum and axes, and the columns that colour them.
 
     Parameters
     ----------
@@ -33,16 +34,20 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if not result["maps"]:
         return None
     drawn = [reduced for reduced in result["maps"] if reduced["points"] is not None]
+    maps = [_map(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
+    axes = [told["axes"] for told in maps if told["axes"]]
     return {
         "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"]) if drawn else None,
-        "maps": [_map(reduced, index) for index, reduced in enumerate(result["maps"])],
+        "maps": maps,
+        "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
+        "has_arrows": any(told["arrows"] for told in maps),
         "colors": [_color(column, column["name"] == result["table"]["target"]) for column in result["colors"]],
         # The points of every map are the same rows.
         "rows": drawn[0]["rows"] if drawn else [],
     }
 
 
-def _map(reduced: Mapping[str, Any], index: int) -> dict[str, Any]:
+def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     spectrum, points, axes = reduced["spectrum"], reduced["points"], reduced["axes"]
     n_axes = len(axes)
     if n_axes == 1:
@@ -55,15 +60,51 @@ def _map(reduced: Mapping[str, Any], index: int) -> dict[str, Any]:
         held = f"{axes[0]} and {axes[1]} hold {percent(spectrum['cumulative'][1])} of {_whole(spectrum)}."
     one_scale = reduced["common_unit"] and points is not None and charts.equal_scales(points)
     near = _near(reduced) if held else ""
+    # Pixels have no names to read at arrows: there the images say what the axes are.
+    over = _arrows(reduced["loadings"], points, one_scale) if n_axes > 1 and not reduced["galleries"] else []
     return {
         "key": f"map-{index + 1}",
         "label": reduced["label"],
         "notes": reduced["notes"],
         "lead": held or reduced["nearness"],
         "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
-        "chart": charts.scatter(points, axes[:2], shares, one_scale=one_scale) if points is not None else None,
+        "arrows": _told_arrows(len(over), reduced["loadings"]),
+        "chart": None if points is None else charts.scatter(points, axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
-        "loadings": _loadings(reduced["loadings"], axes[: min(n_axes, 2)]) if reduced["loadings"] is not None else [],
+        "axes": told_axes(reduced, columns),
+        "galleries": [_gallery(shown) for shown in reduced["galleries"]],
+    }
+
+
+def _arrows(
+    loadings: Mapping[str, Any] | None, points: Sequence[Sequence[float]] | None, one_scale: bool
+) -> list[dict[str, Any]]:
+    """Return the arrows over the points, with the name of each and what it stands for."""
+    if loadings is None or not points or any(len(row) < 2 for row in loadings["values"]):
+        return []
+
+    def told(arrow: Arrow) -> dict[str, Any]:
+        name, (x, y) = loadings["columns"][arrow.column], loadings["values"][arrow.column][:2]
+        return {"x": arrow.x, "y": arrow.y, "name": name, "told": f"loadings {number(x)} and {number(y)}"}
+
+    return [told(arrow) for arrow in arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)]
+
+
+def _told_arrows(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
+    if not n_arrows or loadings is None:
+        return ""
+    n = len(loadings["columns"])
+    which = f"; the {n_arrows} of {n:,} with the largest loadings are drawn" if n_arrows < n else ""
+    return f"Each arrow is a column, and rows further along it have larger values of it{which}."
+
+
+def _gallery(gallery: Mapping[str, Any]) -> dict[str, Any]:
+    images, n = gallery["images"], gallery["n_images"]
+    drawn = f"The first {len(images)} of {count(n)} are drawn." if len(images) < n else ""
+    return {
+        "title": gallery["title"],
+        "note": " ".join(filter(None, [gallery["note"], drawn])),
+        "images": [{**image, "range": f"{number(image['low'])} to {number(image['high'])}"} for image in images],
     }
 
 
@@ -103,14 +144,39 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
         title = f"{_first_values(spectrum)}{_residuals(spectrum['residuals'])}"
         told = "The value of each coordinate."
         return {"title": title, "note": note, "chart": charts.eigenvalues(dict(spectrum), n_shown), "described": told}
-    cumulative = spectrum["cumulative"]
-    enough = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), total)
-    held = percent(cumulative[enough - 1])
-    verb = "holds" if enough == 1 else "hold"
-    title = f"{counted(enough, 'component')} of {total:,} {verb} {held} of {_whole(spectrum)}"
     names = [f"Component {i + 1}" for i in range(n_shown)]
-    told = "The share of each component, and of all up to it."
-    return {"title": title, "note": note, "chart": charts.scree(dict(spectrum), names), "described": told}
+    held = _four_fifths(spectrum)
+    if not spectrum["reference"]:
+        told = "The share of each component, and of all up to it."
+        return {"title": held, "note": note, "chart": charts.scree(dict(spectrum), names), "described": told}
+    note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
+    told = "The share of each component beside the share that it would have by chance."
+    return {
+        "title": _above(spectrum),
+        "note": note,
+        "chart": charts.parallel_analysis(dict(spectrum), names),
+        "described": told,
+    }
+
+
+def _four_fifths(spectrum: Mapping[str, Any]) -> str:
+    cumulative, total = spectrum["cumulative"], len(spectrum["values"])
+    enough = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), None)
+    if enough is None:
+        known = "The only component holds" if total == 1 else f"The first {total:,} components hold"
+        return f"{known} {percent(cumulative[-1])} of {_whole(spectrum)}"
+    verb = "holds" if enough == 1 else "hold"
+    return f"{counted(enough, 'component')} of {total:,} {verb} {percent(cumulative[enough - 1])} of {_whole(spectrum)}"
+
+
+def _above(spectrum: Mapping[str, Any]) -> str:
+    """Return how many components come before the first that chance would give as well."""
+    pairs = list(zip(spectrum["values"], spectrum["reference"], strict=False))
+    n = next((i for i, (value, by_chance) in enumerate(pairs) if value <= by_chance), len(pairs))
+    if n == 0:
+        return "No component holds more than chance would give"
+    n_all = len(spectrum["values"])
+    return f"{n} of {counted(n_all, 'component')} {'holds' if n == 1 else 'hold'} more than chance would give"
 
 
 def _first_values(spectrum: Mapping[str, Any]) -> str:
@@ -126,26 +192,6 @@ def _residuals(residuals: Sequence[float]) -> str:
         return "; residuals 0" if residuals else ""
     bound = number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
     return f"; residuals below {bound.removeprefix('1 × ')}"
-
-
-def _loadings(loadings: Mapping[str, Any], axes: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for either axis, the columns that weigh most in it, with the sign and the size of each as a bar."""
-    tables = []
-    for axis, axis_name in enumerate(axes):
-        weights = [row[axis] if axis < len(row) else None for row in loadings["values"]]
-        known = [(name, w) for name, w in zip(loadings["columns"], weights, strict=True) if w is not None]
-        ordered = sorted(known, key=lambda pair: -abs(pair[1]))[:_LOADINGS_SHOWN]
-        if not ordered:
-            continue
-        top = max(abs(w) for _, w in ordered) or 1.0
-        rows = [
-            {"name": name, "text": number(w), "percent": f"{50 * abs(w) / top:.1f}", "negative": w < 0}
-            for name, w in ordered
-        ]
-        title = f"{shortened(ordered[0][0], 40)} weighs most in {axis_name}"
-        note = f"The {len(ordered)} largest of {len(known):,}." if len(known) > len(ordered) else None
-        tables.append({"title": title, "axis": axis_name, "rows": rows, "note": note})
-    return tables
 
 
 def _color(column: Mapping[str, Any], is_target: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ FORMAT = "tamiz result 1"
 
 _CHOSEN = {"id": str, "label": str}
 _SPREAD = {"min": float, "median": float, "max": float}
+_IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
     "versions": {},
@@ -91,8 +92,30 @@ _SHAPE: dict[str, Any] = {
             "common_unit": bool,
             "points": ([[float]],),
             "rows": [float],
-            "spectrum": ({"label": str, "note": str, "values": [float], "cumulative": [float], "residuals": [float]},),
+            "spectrum": (
+                {
+                    "label": str,
+                    "note": str,
+                    "values": [float],
+                    "cumulative": [float],
+                    "residuals": [float],
+                    "reference": [float],
+                    "reference_note": str,
+                },
+            ),
             "loadings": ({"columns": [str], "values": [[float]]},),
+            "explanation": {
+                "axes": [str],
+                "columns": [str],
+                "kinds": [str],
+                "values": [[float]],
+                "chance": [float],
+                "n_rows": float,
+                "n_mapped": float,
+            },
+            "galleries": [
+                {"title": str, "note": str, "signed": bool, "n_images": float, "images": [_IMAGE]},
+            ],
         }
     ],
     "colors": [{"name": str, "kind": str, "values": [(float,)], "levels": [str]}],

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
+from tamiz.memory import Limit
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block
 
@@ -27,9 +28,12 @@ class Source(ABC):
     Attributes
     ----------
     schema : Schema
+    limit : Limit or None
+        The memory that the user stated, in force as long as the source is there.
     """
 
     schema: Schema
+    limit: Limit | None = None
 
     @abstractmethod
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -51,39 +53,88 @@ class Encoding:
         stay ties. The indicator of a level is divided by the square root of the level's share, so that rare levels weigh as much as
         frequent ones.
         """
-        schema = source.schema
-        if len(schema.used) == 0:
-            raise DataError(f"No column can be used: {_reasons(schema)}.")
-        coding = Coding(schema.level_sizes, {})
-        moments, counts = source.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-        shares = [c[:-1] / c[:-1].sum() for c in counts.counts]
-        names = [schema.columns[j].name for j in schema.numeric]
-        for j in schema.categorical:
-            names += [f"{schema.columns[j].name}={level}" for level in schema.columns[j].levels]
-        spread = np.ones(len(schema.numeric))
-        if standardize:
-            freedom = moments.weight[0] - 1
-            variance = np.divide(moments.squares[0], freedom, out=np.zeros_like(freedom), where=freedom > 0)
-            spread = np.where(moments.largest[0] > moments.least[0], np.sqrt(variance), 1.0)
-        n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
-        total = sum(float(block.weights.sum()) for block in source.blocks([]))
-        levels = tuple(Indicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
-        scale = np.concatenate([spread, *(np.sqrt(share) for share in shares)])
-        scale = np.where(scale > 0, scale, 1.0)
-        mean = np.concatenate([moments.mean[0], *shares])
-        centre = mean if centred else np.zeros_like(mean)
-        return cls(names, schema.numeric, levels, centre, scale, (mean - centre) / scale, n_missing, total)
+        check_usable(source.schema)
+        moments = coordinate_moments(source)
+        spread = moments.spread[: len(source.schema.numeric)]
+        return cls.of(source.schema, moments.mean, spread if standardize else None, moments.total, centred=centred)
 
-    def rows(self, block: Block) -> Floats:
-        """Return the points of a block, of shape (n_rows, n_coordinates)."""
-        points = expand(block, self.numeric, self.levels)
-        points -= self.centre
-        points /= self.scale
-        gaps = np.isnan(points)
-        if gaps.any():
-            points[gaps] = np.broadcast_to(self.fill, points.shape)[gaps]
+    @classmethod
+    def of(cls, schema: Schema, mean: Floats, spread: Floats | None, total: float, *, centred: bool = True) -> Encoding:
+        """Return the encoding of columns whose means are known; numeric ones are divided by their spread where that is given."""
+        n_numeric = len(schema.numeric)
+        scale = np.concatenate([np.ones(n_numeric) if spread is None else spread, np.sqrt(mean[n_numeric:])])
+        scale = np.where(scale > 0, scale, 1.0)
+        centre = mean if centred else np.zeros_like(mean)
+        n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
+        fill = (mean - centre) / scale
+        return cls(coordinate_names(schema), schema.numeric, indicators(schema), centre, scale, fill, n_missing, total)
+
+    def rows(self, block: Block, dtype: type[np.floating[Any]] = np.float64, *, fill: bool = True) -> NDArray[Any]:
+        """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled."""
+        points = expand(block, self.numeric, self.levels, dtype) - self.centre.astype(dtype)
+        if (self.scale != 1.0).any():
+            points /= self.scale.astype(dtype)
+        # A sum of squares with a gap in it is NaN, and is found faster than the gap.
+        if fill and not np.isfinite(np.vdot(points, points)) and (gaps := np.isnan(points)).any():
+            points[gaps] = np.broadcast_to(self.fill.astype(dtype), points.shape)[gaps]
         return points
 
 
-def _reasons(schema: Schema) -> str:
-    return "; ".join(f"{column.name}: {column.left_out}" for column in schema.columns if column.left_out)
+@dataclass(frozen=True)
+class CoordinateMoments:
+    """Moments of every coordinate by itself.
+
+    Attributes
+    ----------
+    mean, squares, held : ndarray of shape (n_coordinates,)
+        Of the present values: their mean, the weighted squares about it, their weight.
+    total : float
+        Weight of all rows.
+    """
+
+    mean: Floats
+    squares: Floats
+    held: Floats
+    total: float
+
+    @property
+    def spread(self) -> Floats:
+        """The standard deviation of the present values, 0 where fewer than two are there."""
+        freedom = self.held - 1
+        return np.sqrt(np.divide(self.squares, freedom, out=np.zeros_like(freedom), where=freedom > 0))
+
+
+def coordinate_moments(source: Source) -> CoordinateMoments:
+    """Return the moments of every coordinate, in one pass."""
+    schema = source.schema
+    coding = Coding(schema.level_sizes, {})
+    moments, counts = source.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
+    mean, squares, held = [moments.mean[0]], [moments.squares[0]], [moments.weight[0]]
+    for count in counts.counts:
+        present = float(count[:-1].sum())
+        share = count[:-1] / present
+        mean.append(share)
+        squares.append(present * share * (1 - share))
+        held.append(np.full(len(share), present))
+    total = sum(float(block.weights.sum()) for block in source.blocks([]))
+    return CoordinateMoments(np.concatenate(mean), np.concatenate(squares), np.concatenate(held), total)
+
+
+def indicators(schema: Schema) -> tuple[Indicators, ...]:
+    """Return the categorical columns as indicators of their levels."""
+    return tuple(Indicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
+
+
+def coordinate_names(schema: Schema) -> list[str]:
+    """Return a name for every coordinate: a numeric column's own, or "column=level"."""
+    names = [schema.columns[j].name for j in schema.numeric]
+    for j in schema.categorical:
+        names += [f"{schema.columns[j].name}={level}" for level in schema.columns[j].levels]
+    return names
+
+
+def check_usable(schema: Schema) -> None:
+    """Refuse a table of which no column takes part."""
+    if len(schema.used) == 0:
+        reasons = "; ".join(f"{column.name}: {column.left_out}" for column in schema.columns if column.left_out)
+        raise DataError(f"No column can be used: {reasons}.")

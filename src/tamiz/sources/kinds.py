@@ -12,9 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
+
+# float64, or float32 as it came.
+Numbers = NDArray[np.floating[Any]]
 
 # An integer target of more values than this is a number, not a set of classes.
 MOST_INTEGER_CLASSES = 20
@@ -23,7 +27,10 @@ FEWEST_ID_ROWS = 10
 # Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
 FEWEST_TEXT_LEVELS = 20
 # The square of a larger number, summed over many rows, is no longer finite.
-LARGEST_NUMBER = 1e150
+LARGEST_NUMBER = np.float64(1e150)
+
+# Numbers looked at in one go: what is made of them stays in cache.
+_PIECE_VALUES = 2**16
 
 # Looking for each word in turn is faster than counting, for so few.
 _FEW_WORDS = 32
@@ -33,7 +40,7 @@ _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column with its kind, and its values: float64 with NaN, int32 codes with -1, or None when left out."""
+    """A column with its kind, and its values: floats with NaN, codes with -1, or None when left out."""
 
     column: Column
     values: NDArray[Any] | None
@@ -70,7 +77,7 @@ def encode_target(raw: RawColumn, override: Kind | None, row: Callable[[int], st
     return encoded
 
 
-def _is_number(values: NDArray[np.float64] | pa.Array) -> bool:
+def _is_number(values: Numbers | pa.Array) -> bool:
     if isinstance(values, np.ndarray):
         return True
     kind = values.type
@@ -80,11 +87,11 @@ def _is_number(values: NDArray[np.float64] | pa.Array) -> bool:
     )  # fmt: skip
 
 
-def _is_temporal(values: NDArray[np.float64] | pa.Array) -> bool:
+def _is_temporal(values: Numbers | pa.Array) -> bool:
     return not isinstance(values, np.ndarray) and bool(pa.types.is_temporal(values.type))
 
 
-def _n_different(values: NDArray[np.float64] | pa.Array, distinct: NDArray[np.float64]) -> int:
+def _n_different(values: Numbers | pa.Array, distinct: Numbers) -> int:
     """Return how many values differ; whole numbers above 2**53 may be one as float64 that are several."""
     if isinstance(values, np.ndarray) or not pa.types.is_integer(values.type):
         return len(distinct)
@@ -105,9 +112,10 @@ def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str]
     return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
 
 
-def refuse_infinite(numbers: NDArray[np.float64], name: str, row: Callable[[int], str]) -> int:
+def refuse_infinite(numbers: Numbers, name: str, row: Callable[[int], str]) -> int:
     """Refuse infinities and numbers near them, naming the first, and return how many numbers are missing."""
-    n_missing = len(numbers) - int(np.count_nonzero(np.abs(numbers) <= LARGEST_NUMBER))
+    pieces = (numbers[start:stop] for start, stop in parallel.spans(len(numbers), _PIECE_VALUES))
+    n_missing = len(numbers) - sum(int(np.count_nonzero(np.abs(piece) <= LARGEST_NUMBER)) for piece in pieces)
     if n_missing and (bad := np.flatnonzero(np.abs(numbers) > LARGEST_NUMBER)).size:
         at = int(bad[0])
         if np.isinf(numbers[at]):
@@ -119,7 +127,7 @@ def refuse_infinite(numbers: NDArray[np.float64], name: str, row: Callable[[int]
     return n_missing
 
 
-def number_column(name: str, kind: Kind, numbers: NDArray[np.float64], n_missing: int, *, guessed: bool) -> Column:
+def number_column(name: str, kind: Kind, numbers: Numbers, n_missing: int, *, guessed: bool) -> Column:
     """Describe a column of numbers whose missing ones are NaN."""
     if n_missing == len(numbers):
         return Column(name, kind, n_missing=n_missing, constant=True, left_out="no value is present")
@@ -131,7 +139,7 @@ def number_column(name: str, kind: Kind, numbers: NDArray[np.float64], n_missing
     return Column(name, kind, n_missing=n_missing, constant=constant)
 
 
-def _id_reason(name: str, numbers: NDArray[np.float64]) -> str | None:
+def _id_reason(name: str, numbers: Numbers) -> str | None:
     n = len(numbers)
     if n < FEWEST_ID_ROWS:
         return None
@@ -143,10 +151,11 @@ def _id_reason(name: str, numbers: NDArray[np.float64]) -> str | None:
     return None
 
 
-def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = None) -> tuple[NDArray[np.float64], bool]:
-    """Return the values as float64 with NaN for missing, and whether they are dates (seconds since 1970).
+def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = None) -> tuple[Numbers, bool]:
+    """Return the values as floats with NaN for missing, and whether they are dates (seconds since 1970).
 
-    Durations and times of day are seconds too. Text is read as numbers, or as dates where that is the kind.
+    float32 stays as it is, all else becomes float64. Durations and times of day are seconds too. Text is read as numbers, or as
+    dates where that is the kind.
     """
     values = raw.values
     if raw.words is not None:
@@ -167,11 +176,15 @@ def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = No
         return _with_nan(micros.cast(pa.float64(), safe=False)) / 1e6, is_date
     if is_text:
         return _parse_numbers(raw.name, values, row), False
-    return _with_nan(values.cast(pa.float64(), safe=False)), False
+    if not pa.types.is_float32(values.type):
+        values = values.cast(pa.float64(), safe=False)
+    return _with_nan(values), False
 
 
-def _with_nan(values: pa.Array) -> NDArray[np.float64]:
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+def _with_nan(values: pa.Array) -> Numbers:
+    """Return floats with NaN for null; whole numbers without gaps become float64 as well."""
+    found = values.to_numpy(zero_copy_only=False)
+    return np.asarray(found, dtype=np.float32 if found.dtype == np.float32 else np.float64)
 
 
 def _parse_dates(name: str, values: pa.Array, row: Callable[[int], str]) -> pa.Array:
@@ -188,7 +201,7 @@ def _parse_dates(name: str, values: pa.Array, row: Callable[[int], str]) -> pa.A
         raise
 
 
-def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> NDArray[np.float64]:
+def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> Numbers:
     try:
         return _with_nan(pc.utf8_trim_whitespace(values).cast(pa.float64()))
     except pa.ArrowInvalid:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.sources.kinds import LARGEST_NUMBER, level_text, number_column, refuse_infinite
+from tamiz.kernels.columns import departures
+from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, level_text, number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.table import Roles, TableSource, build
@@ -148,16 +149,18 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     # The target and the weights take the general road, over a table of one column that stands for the others.
     stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
     frame = build(["x0"], lambda _: stand_in, roles, frame_of)
-    numbers = np.asarray(array, dtype=np.float64)
+    numbers = np.asarray(array, dtype=_float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
+    departure = _departures(numbers)
     columns: list[Column] = []
-    sound = _sound(numbers)
     for j, name in enumerate(names):
-        column, n_missing = numbers[:, j], 0
-        if not sound[j]:
-            n_missing = refuse_infinite(column, name, lambda at: f"row {int(frame.row_numbers[at])}")
-        columns.append(number_column(name, "numeric", column, n_missing, guessed=False))
+        # Neither a gap nor an infinity is among them.
+        if departure[j] <= LARGEST_NUMBER:
+            columns.append(Column(name, "numeric", constant=not departure[j]))
+            continue
+        n_missing = refuse_infinite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        columns.append(number_column(name, "numeric", numbers[:, j], n_missing, guessed=False))
     told = frame.schema
     schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
     values = {j: numbers[:, j] for j in schema.numeric}
@@ -166,12 +169,24 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     return TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
 
 
-def _sound(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which columns have neither gaps nor infinities: read by rows, as they mostly lie in memory."""
+def _float_type(given: np.dtype[Any]) -> type[np.floating[Any]]:
+    """Return what numbers are held as: float32 as it is, everything else as float64."""
+    return np.float32 if given == np.float32 else np.float64
+
+
+def _departures(numbers: Numbers) -> Numbers:
+    """Return the sums of the distances of each column's values from its first, read by rows, as they mostly lie."""
     spans = parallel.spans(len(numbers), max(1, _PIECE_VALUES // numbers.shape[1]))
-    # A gap is larger than everything to max, and no larger than anything afterwards.
-    largest = list(parallel.map_blocks(lambda span: np.abs(numbers[slice(*span)]).max(axis=0), spans))
-    return np.asarray(np.max(largest, axis=0) <= LARGEST_NUMBER)
+    first = np.ascontiguousarray(numbers[0])
+
+    def look(span: tuple[int, int]) -> Numbers:
+        total = np.zeros_like(first)
+        departures(np.ascontiguousarray(numbers[slice(*span)]), first, total)
+        return total
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Numbers = np.sum(list(parallel.map_blocks(look, spans)), axis=0)
+    return np.where(np.abs(first) <= LARGEST_NUMBER, found, np.nan)
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:
@@ -186,7 +201,8 @@ def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
     if isinstance(dtype, nw.Int128 | nw.UInt128):
         raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
     if dtype.is_float():
-        return RawColumn(name, np.asarray(series.to_numpy(), dtype=np.float64))
+        values = series.to_numpy()
+        return RawColumn(name, np.asarray(values, dtype=_float_type(values.dtype)))
     if isinstance(dtype, nw.Categorical | nw.Enum):
         return RawColumn(name, _chunk(series.to_arrow()), "categorical")
     if isinstance(dtype, nw.Object | nw.Unknown):
@@ -215,7 +231,7 @@ def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
     if array.dtype.kind in "iu" and _is_beyond_float(array):
         return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
     if array.dtype.kind in "fiu":
-        return RawColumn(name, np.ascontiguousarray(array, dtype=np.float64))
+        return RawColumn(name, np.ascontiguousarray(array, dtype=_float_type(array.dtype)))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     if array.dtype.kind in "mM":

@@ -9,6 +9,7 @@ from typing import Any
 
 from scipy import sparse
 
+from tamiz.memory import Size, limited, read_size
 from tamiz.sources import registry
 from tamiz.sources.base import Source
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
@@ -17,7 +18,12 @@ from tamiz.sources.table import Roles
 
 
 def open_source(
-    data: Any, target: Any = None, *, kinds: Mapping[str, Kind] | Kind | None = None, weight: Any = None
+    data: Any,
+    target: Any = None,
+    *,
+    kinds: Mapping[str, Kind] | Kind | None = None,
+    weight: Any = None,
+    memory: Size | None = None,
 ) -> Source:
     """Open a table: a file, an array or a data frame.
 
@@ -32,6 +38,9 @@ def open_source(
         "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out.
     weight : str or array of shape (n_samples,), default=None
         The name of a column with the weight of every row, or the weights.
+    memory : str or int, default=None
+        What the process may take at most, "800MB" or "1.5GiB" or a number of bytes, its programs and libraries included; it holds
+        as long as the source is there. None is what the machine has.
 
     Returns
     -------
@@ -43,7 +52,9 @@ def open_source(
     DataError
         When the table, a column or a value cannot be used; the message says which.
     OSError
-        When the file cannot be read.
+        When the file cannot be read, or the disk has no room for what it is parsed into.
+    MemoryError
+        When the memory stated is too little; the message says how much would do.
 
     Examples
     --------
@@ -56,6 +67,13 @@ def open_source(
     ('a', 'b')
     """
     roles = Roles(_role(target, "target"), _role(weight, "weight"), _kinds(kinds))
+    with limited(None if memory is None else read_size("memory", memory)) as limit:
+        source = _open(data, roles)
+        source.limit = limit
+    return source
+
+
+def _open(data: Any, roles: Roles) -> Source:
     if isinstance(data, str | os.PathLike):
         return _open_file(Path(data), roles)
     if sparse.issparse(data):

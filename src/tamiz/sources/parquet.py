@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.distinct import distinct
 from tamiz.sources.memory import from_arrow
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import temporary_room
 from tamiz.sources.table import Roles, build
 
+# Memory a row that reading and encoding a column takes.
+_ROW_WORK = 32
+_BATCH_ROWS = 2**17
+# Columns are read side by side, not their pieces: one is read ahead, where Arrow would hold a hundred.
+_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+
+# Endings of names and what Arrow calls the format.
+ENDINGS = {"parquet": "parquet", "arrow": "ipc", "feather": "ipc"}
+_LABELS = {"parquet": "Parquet", "ipc": "Arrow IPC"}
+
 
 def open_parquet(path: Path, roles: Roles) -> Source:
     """Open a Parquet file, or a folder of them with the same columns; dictionary columns are categorical."""
-    return _open(path, roles, "parquet", "Parquet")
+    return _open(path, roles, "parquet")
 
 
 def open_arrow(path: Path, roles: Roles) -> Source:
     """Open an Arrow IPC (Feather) file; dictionary columns are categorical."""
-    return _open(path, roles, "ipc", "Arrow IPC")
+    return _open(path, roles, "ipc")
 
 
-def _open(path: Path, roles: Roles, file_format: str, label: str) -> Source:
+def dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
+    """Return a file or folder and how many rows it has."""
+    label = _LABELS[file_format]
     try:
         # Files whose names begin with a dot or an underscore are the leavings of whoever wrote the folder.
         data = ds.dataset(path, format=file_format, partitioning="hive" if path.is_dir() else None)
@@ -41,15 +55,52 @@ def _open(path: Path, roles: Roles, file_format: str, label: str) -> Source:
         raise DataError(f"{path} cannot be read as {label}: {str(error).splitlines()[0]}") from error
     if n_rows == 0:
         raise DataError(f"{path} has no rows.")
+    return data, n_rows
+
+
+def _open(path: Path, roles: Roles, file_format: str) -> Source:
+    data, n_rows = dataset(path, file_format)
 
     def load(name: str) -> RawColumn:
-        return from_arrow(name, data.to_table({name: ds.field(name)}).column(0).combine_chunks())
+        return _read(data, name, n_rows)
 
     def frame_of(names: Sequence[str], rows: NDArray[Any]) -> Any:
         table = data.to_table({name: ds.field(name) for name in names})
         return table if len(rows) == n_rows else table.take(pa.array(rows))
 
     with temporary_room() as room:
-        source = build(data.schema.names, load, roles, frame_of, keep=room.keep)
+        room.expect(8 * n_rows * len(data.schema.names))
+        source = build(data.schema.names, load, roles, frame_of, keep=room.keep, column_work=_ROW_WORK * n_rows)
         room.keep_for(source)
     return source
+
+
+def _read(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
+    """Read a column; floats and text piece by piece, so that they are never there twice."""
+    kind = data.schema.field(name).type
+    if kind in (pa.float64(), pa.float32()):
+        numbers, start = np.empty(n_rows, kind.to_pandas_dtype()), 0
+        for piece in _pieces(data, name):
+            numbers[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
+            start += len(piece)
+        return RawColumn(name, numbers)
+    if kind in (pa.string(), pa.large_string()):
+        return RawColumn(name, distinct(name, map(pa.chunked_array, ([piece] for piece in _pieces(data, name)))))
+    values = pa.chunked_array(list(_pieces(data, name)), kind)
+    return from_arrow(
+        name, values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(kind) else values.combine_chunks()
+    )
+
+
+def _pieces(data: ds.Dataset, name: str, n_rows: int = _BATCH_ROWS) -> Iterator[pa.Array]:
+    """Yield the rows of a column in order, the empty ends of files left out."""
+    for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=n_rows, **_AHEAD):
+        if batch.num_rows:
+            yield batch.column(0)
+
+
+def head(data: ds.Dataset, n_rows: int) -> pa.Table:
+    """Return some of the first rows, read column by column: Arrow would take in all columns of a file for any of them."""
+    first = {name: next(_pieces(data, name, n_rows)).slice(0, n_rows) for name in data.schema.names}
+    least = min(map(len, first.values()))
+    return pa.table({name: values.slice(0, least) for name, values in first.items()})

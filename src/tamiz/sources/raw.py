@@ -20,7 +20,7 @@ class RawColumn:
     ----------
     name : str
     values : ndarray or pyarrow.Array
-        float64 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
+        float64 or float32 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
         integer or floating point, null for missing.
     words : tuple of str or None
         What codes stand for, where `values` are codes (whole numbers, -1 for missing) and not numbers.

@@ -1,23 +1,24 @@
-"""Room on disk: a private folder that goes with the source that uses it, and columns mapped into it."""
+"""Room on disk: a private folder that goes with the source that uses it, and columns kept in it."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.memory import free_memory, in_units
 from tamiz.sources.base import Source
-from tamiz.validation import free_memory
+from tamiz.sources.stored import ColumnFile
 
-# Encoded columns that would take more than this share of the free memory are mapped from disk.
+# A table that would take more than this share of the free memory is kept on disk.
 MEMORY_SHARE = 0.25
 
 
@@ -26,17 +27,33 @@ class Room:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._left = MEMORY_SHARE * free_memory()
-        self._numbers = count()
+        self._on_disk = False
+        self._lock = threading.Lock()
 
-    def keep(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return a column in the place where it stays: memory while there is some left for it, a file after that."""
-        self._left -= values.nbytes
-        if self._left >= 0:
+    @cached_property
+    def _file(self) -> ColumnFile:
+        return ColumnFile(self.folder / "columns")
+
+    def expect(self, n_bytes: int) -> None:
+        """Choose where the columns of a table of this size stay: in memory, or in a file."""
+        self._on_disk = n_bytes > MEMORY_SHARE * free_memory()
+
+    def keep(self, values: NDArray[Any]) -> Any:
+        """Return a column in the place where it stays."""
+        if not self._on_disk:
             return values
-        mapped = np.memmap(self.folder / f"column-{next(self._numbers)}", values.dtype, "w+", shape=values.shape)
-        mapped[:] = values
-        return mapped
+        with self._lock:
+            file = self._file
+        return file.store(values)
+
+    def check_disk(self, n_bytes: float, what: str) -> None:
+        """Refuse to begin what would not fit on the disk."""
+        free = shutil.disk_usage(self.folder).free
+        if n_bytes > free:
+            raise OSError(
+                f"{what} needs about {in_units(n_bytes)} in the temporary folder {self.folder.parent}, where "
+                f"{in_units(free)} are free. Set TMPDIR to a folder on a larger disk."
+            )
 
     def keep_for(self, source: Source) -> None:
         """Keep the folder until the source is gone."""

@@ -8,9 +8,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamiz import parallel
+from tamiz import parallel, progress
 from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.base import Source
@@ -18,11 +19,13 @@ from tamiz.sources.kinds import Encoded, encode, encode_target, to_numbers
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.statistics.base import Block, Floats
+from tamiz.turns import Turns
 from tamiz.validation import check_choice
 
 Keep = Callable[[NDArray[Any]], NDArray[Any]]
 # Values of one piece of encoding.
 _TASK_VALUES = 2**21
+_NO_WAY_OUT = "A column is read whole, so that every rule on it is exact."
 FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
 # Squares and products of sums of weights stay finite and apart from 0 between these.
@@ -30,7 +33,13 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
 
 
 class TableSource(Source):
-    """Encoded columns, one block. Where it can be, a column is the user's own memory; it may be mapped from disk."""
+    """Encoded columns, one block. Where it can be, a column is the user's own memory; it may lie on disk.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows,) or None
+        The number that every row has in the user's table; None where all rows count.
+    """
 
     def __init__(
         self,
@@ -38,9 +47,9 @@ class TableSource(Source):
         values: Mapping[int, NDArray[Any]],
         y: NDArray[Any] | None,
         weight: Floats | None,
-        rows: NDArray[np.intp],
+        rows: NDArray[np.intp] | None,
         frame_of: FrameOf,
-        whole: Floats | None = None,
+        whole: NDArray[Any] | None = None,
     ) -> None:
         self.schema = schema
         self._block = Block(range(schema.n_rows), values, y, weight, whole)
@@ -60,12 +69,12 @@ class TableSource(Source):
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it."""
         names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
-        return self._frame_of(names, self._rows if rows is None else self._rows[rows])
+        return self._frame_of(names, self.row_numbers if rows is None else self.row_numbers[rows])
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
         """The number that every row that counts has in the user's table."""
-        return self._rows
+        return np.arange(self.schema.n_rows) if self._rows is None else self._rows
 
 
 @dataclass(frozen=True)
@@ -92,30 +101,44 @@ def build(
     *,
     word_row: Callable[[int], str] = lambda at: f"row {at}",
     keep: Keep = lambda values: values,
+    column_work: int = 0,
     has_names: bool = True,
 ) -> TableSource:
     """Encode a table column by column.
 
     `load(name)` gives a column whole; it is asked once a column, so that a file larger than memory can be read so.
     `word_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
+    `column_work` is the memory that loading and encoding a column takes: columns wait for each other where there is little.
     Columns without names are not searched for ids: whoever passes a matrix means all of it.
     """
     check_names(names, roles)
     kinds = _kinds(names, roles)
     _check_lengths(names, load, roles)
-    target, rows, n_dropped = _target(load, roles, kinds, word_row)
+    with Turns().taken(column_work, "Reading the target", _NO_WAY_OUT):
+        target, rows, n_dropped = _target(load, roles, kinds, word_row)
 
     def word(at: int) -> str:
         return word_row(int(rows[at]) if rows is not None else at)
 
     weight = _weight(load, roles, rows, word)
+    pa.default_memory_pool().release_unused()
     features = [name for name in names if name not in (roles.target, roles.weight)]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
+    # What is free now is less than before the target was there.
+    turns = Turns()
 
     def encoded(name: str) -> Encoded:
-        raw = load(name) if rows is None else load(name).take(rows)
-        return encode(raw, kinds.get(name), word, has_name=has_names)
+        with turns.taken(column_work, f"Reading column {name}", _NO_WAY_OUT):
+            raw = load(name) if rows is None else load(name).take(rows)
+            one = encode(raw, kinds.get(name), word, has_name=has_names)
+            left_out = one.values is None or one.column.left_out is not None
+            kept = Encoded(one.column, None if left_out else keep(one.values))  # type: ignore[arg-type]  # there are some
+            del raw, one
+            if column_work:
+                # Arrow's allocator keeps what it had for this thread, and numpy's cannot use it.
+                pa.default_memory_pool().release_unused()
+            return kept
 
     n = (
         len(rows)
@@ -126,21 +149,28 @@ def build(
     )
     if n < 2:
         raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
+    columns, values = _encode_all(features, encoded, n)
+    notes = (*_notes(target), *_weight_notes(weight))
+    schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
+    return TableSource(schema, values, target.values if target else None, weight, rows, frame_of)
+
+
+def _encode_all(
+    features: Sequence[str], encoded: Callable[[str], Encoded], n_rows: int
+) -> tuple[list[Column], dict[int, NDArray[Any]]]:
+    """Return the columns, and the values of those that take part."""
     columns: list[Column] = []
     values: dict[int, NDArray[Any]] = {}
     # Short columns go to a thread many at a time: handing one over costs more than encoding it.
-    several = max(1, _TASK_VALUES // n)
-    groups = [features[start:stop] for start, stop in parallel.spans(len(features), several)]
+    groups = [features[start:stop] for start, stop in parallel.spans(len(features), max(1, _TASK_VALUES // n_rows))]
     with parallel.session():
         done = parallel.map_blocks(lambda group: [encoded(name) for name in group], groups)
         for j, one in enumerate(chain.from_iterable(done)):
             columns.append(one.column)
-            if one.values is not None and one.column.left_out is None:
-                values[j] = keep(one.values)
-    notes = (*_notes(target), *_weight_notes(weight))
-    schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
-    row_numbers = np.arange(n) if rows is None else rows
-    return TableSource(schema, values, target.values if target else None, weight, row_numbers, frame_of)
+            if one.values is not None:
+                values[j] = one.values
+            progress.tell("Reading columns", j + 1, len(features))
+    return columns, values
 
 
 def check_names(names: Sequence[str], roles: Roles) -> None:
@@ -234,7 +264,7 @@ def _weight(
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def check_weights(values: Floats, word: Callable[[int], str]) -> float:
+def check_weights(values: NDArray[np.floating[Any]], word: Callable[[int], str]) -> float:
     """Refuse weights that are no weights, and return their sum."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():

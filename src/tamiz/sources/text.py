@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,18 +14,29 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamiz import parallel
+from tamiz import parallel, progress
 from tamiz.exceptions import DataError
+from tamiz.memory import free_memory, in_units, resident
 from tamiz.sources.base import Source
+from tamiz.sources.parsed import ParsedText
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import Room, temporary_room
 from tamiz.sources.table import Roles, build
+from tamiz.sources.text_columns import gaps_only, read_column
 from tamiz.sources.text_layout import Layout, find_layout
-from tamiz.sources.text_values import read_column
-from tamiz.validation import free_memory
 
 # Room for lines as long as these makes DuckDB slow, so it is asked for only where reading fails without.
 _LONGEST_LINE = 2**28
+# What DuckDB reads a file of a few hundred columns in.
+_LEAST_TO_PARSE = 2**27
+# What it takes a column where there are thousands, and how it says that it had less.
+_PARSED_COLUMN = 2e5
+_OUT_OF_MEMORY = "Out of Memory"
+# Memory a row that typing and encoding a column takes.
+_ROW_WORK = 28
+# With less free memory, pieces are smaller than they are fast.
+_PLENTY = 4e8
+_SMALL_BUFFER = 2**23
 # Rows of one piece of the file beneath.
 _FEWEST_ROWS, _MOST_ROWS, _BATCH_CELLS = 2048, 2**16, 2**21
 
@@ -45,26 +56,32 @@ def open_text(path: Path, roles: Roles) -> Source:
 
 
 def _open(layout: Layout, roles: Roles, room: Room) -> Source:
-    table = _parse(layout, room.folder)
-    n_rows = table.num_rows
+    table = _parse(layout, room)
+    n_rows = table.n_rows
     if n_rows == 0:
         raise DataError(f"{layout.path} has a header and no rows.")
     place = {name: j for j, name in enumerate(layout.names)}
     guessed = _guessed(layout.names, roles)
+    left_out = _left_out(roles)
+    room.expect(8 * n_rows * len(layout.names))
 
     def word_row(at: int) -> str:
         return f"line {next(islice(layout.rows(), at, None))[0]}"
 
+    def read(name: str) -> RawColumn:
+        text = table.column(place[name])
+        return read_column(name, text, word_row, decimal_comma=layout.delimiter == ";", guess=name in guessed)
+
     def load(name: str) -> RawColumn:
-        return read_column(
-            name, table.column(place[name]), word_row, decimal_comma=layout.delimiter == ";", guess=name in guessed
-        )
+        return gaps_only(name, table.column(place[name])) if name in left_out else read(name)
 
     def frame_of(names: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        frame = pa.table({name: _plain(load(name).values) for name in names})
+        frame = pa.table({name: _plain(read(name).values) for name in names})
         return frame if len(rows) == n_rows else frame.take(pa.array(rows))
 
-    return build(list(layout.names), load, roles, frame_of, word_row=word_row, keep=room.keep)
+    return build(
+        list(layout.names), load, roles, frame_of, word_row=word_row, keep=room.keep, column_work=_ROW_WORK * n_rows
+    )
 
 
 def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
@@ -74,25 +91,33 @@ def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
     return {roles.target} if isinstance(roles.kinds, str) else set(names) - set(roles.kinds)  # type: ignore[arg-type]
 
 
+def _left_out(roles: Roles) -> set[str]:
+    """Return the features that the user said take no part."""
+    given = roles.kinds if isinstance(roles.kinds, Mapping) else {}
+    return {name for name, kind in given.items() if kind in ("text", "id") and name not in (roles.target, roles.weight)}
+
+
 def _plain(values: Any) -> pa.Array:
     if isinstance(values, np.ndarray):
         return pa.array(values, from_pandas=True)
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _parse(layout: Layout, folder: Path) -> pa.Table:
-    """Parse the file into a columnar one, and return that, mapped into memory."""
-    parsed = folder / "table.arrow"
+def _parse(layout: Layout, room: Room) -> ParsedText:
+    """Parse the file into a columnar one."""
+    parsed = room.folder / "table.arrow"
+    room.check_disk(layout.disk_bytes, f"What {layout.path} is parsed into")
     failed: Exception | None = None
     if layout.is_plain:
         try:
-            table = _convert(_read_csv(layout.path, layout), layout, parsed)
-            if table.num_rows:
+            pieces = "" if free_memory() > _PLENTY else f", buffer_size={_SMALL_BUFFER}"
+            table = _convert(_read_csv(layout.path, layout, pieces), layout, parsed)
+            if table.n_rows:
                 return table
         except (duckdb.Error, OSError) as error:
             failed = _of_reading(error)
     # Either the file is not as DuckDB takes it, or a row is not like the others: then this says which.
-    plain = _rewrite(layout, folder)
+    plain = _rewrite(layout, room.folder)
     commas = replace(layout, delimiter=",", quote='"', has_header=False)
     try:
         return _convert(_read_csv(plain, commas, f", max_line_size={_LONGEST_LINE}"), layout, parsed)
@@ -124,25 +149,45 @@ def _read_csv(path: Path, layout: Layout, options: str = "") -> str:
     )
 
 
-def _convert(read_csv: str, layout: Layout, parsed: Path) -> pa.Table:
+def _convert(read_csv: str, layout: Layout, parsed: Path) -> ParsedText:
+    """Parse by all threads, or by one where the memory does not hold the work of several."""
+    free = free_memory()
+    for threads in sorted({1, parallel.n_threads()}, reverse=True):
+        try:
+            _write_arrow(read_csv, layout, parsed, threads, free)
+        except (duckdb.Error, OSError) as error:
+            if _OUT_OF_MEMORY not in str(error):
+                raise
+        else:
+            return ParsedText(parsed)
+    raise MemoryError(
+        f"The {in_units(free)} of memory that are free do not hold pieces of {len(layout.names):,} columns while {layout.path} is "
+        f"parsed. State at least {in_units(resident() + _PARSED_COLUMN * len(layout.names))}."
+    )
+
+
+def _write_arrow(read_csv: str, layout: Layout, parsed: Path, threads: int, free: float) -> None:
     settings: dict[str, Any] = {
-        "threads": parallel.n_threads(),
-        "memory_limit": f"{max(2**29, min(int(free_memory() / 2), 2**50)) // 2**20}MiB",
+        "threads": threads,
+        "memory_limit": f"{max(_LEAST_TO_PARSE, min(int(0.75 * free), 2**50)) // 2**20}MiB",
         "temp_directory": str(parsed.parent),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "preserve_insertion_order": True,
     }
-    rows = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_CELLS // len(layout.names)))
+    most, cells = (_MOST_ROWS, _BATCH_CELLS) if free > _PLENTY else (_MOST_ROWS // 4, _BATCH_CELLS // 4)
+    rows = max(_FEWEST_ROWS, min(most, cells // len(layout.names)))
     # Arrow's own format: DuckDB writes Parquet at half the speed, and a column read from here is not copied.
     with duckdb.connect(config=settings) as connection, pa.OSFile(str(parsed), "wb") as file:
         # It would draw a bar of its own on standard output.
         connection.execute("SET enable_progress_bar = false")
         batches = connection.sql(f"SELECT * FROM {read_csv}").to_arrow_reader(rows)
         with pa.ipc.new_file(file, batches.schema) as writer:
+            done = 0
             for batch in batches:
                 writer.write_batch(batch)
-    return pa.ipc.open_file(pa.memory_map(str(parsed))).read_all()
+                done += batch.num_rows
+                progress.tell("Parsing rows", done)
 
 
 def _text(value: str) -> str:

@@ -34,6 +34,8 @@ class Layout:
         The columns' names: the header's, or x0, x1, ... where the file has none.
     is_plain : bool
         Whether DuckDB can read the file as it is: in UTF-8, the header in the first line, one sign between fields.
+    row_bytes : float
+        The mean length of its first rows.
     """
 
     path: Path
@@ -43,6 +45,18 @@ class Layout:
     has_header: bool
     names: tuple[str, ...]
     is_plain: bool
+    row_bytes: float
+
+    @property
+    def about_rows(self) -> int:
+        """How many rows there are, by the first of them."""
+        return round(self.path.stat().st_size / self.row_bytes)
+
+    @property
+    def disk_bytes(self) -> int:
+        """About what the parsed file and its typed columns take: the text, its ends (4 bytes) and a number (8) a field."""
+        text = self.path.stat().st_size * (1 if self.is_plain else 2)
+        return text + 12 * self.about_rows * len(self.names)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows below the header, each with the line that it begins in."""
@@ -105,7 +119,8 @@ def find_layout(path: Path) -> Layout:
     if has_header:
         _check_twice(names)
     is_plain = encoding in _UTF8 and delimiter != " " and len(names) > 1 and _is_sound(lines, delimiter, quote)
-    return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain)
+    row_bytes = sum(map(len, lines)) / len(lines)
+    return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain, row_bytes)
 
 
 def _is_sound(lines: Sequence[str], delimiter: str, quote: str) -> bool:

@@ -24,7 +24,7 @@ class Block:
     rows : range
         The rows' numbers in the table, counted from 0.
     values : mapping of source column to ndarray of shape (n_rows,)
-        float64 with NaN for a missing number; for a categorical column the positions in the levels of the schema, -1 for
+        float64 or float32 with NaN for a missing number; for a categorical column the positions in the levels of the schema, -1 for
         a missing value, in the narrowest of int8, int16 and int32.
     y : ndarray of shape (n_rows,) or None
         The target: int32 codes of its classes, or float64.
@@ -37,22 +37,28 @@ class Block:
     values: Mapping[int, NDArray[Any]]
     y: NDArray[Any] | None
     weight: Floats | None
-    whole: Floats | None = None
+    whole: NDArray[Any] | None = None
 
     @cached_property
     def numeric_columns(self) -> tuple[int, ...]:
         """The source columns that are numbers."""
-        return tuple(j for j, values in self.values.items() if values.dtype == np.float64)
+        return tuple(j for j, values in self.values.items() if values.dtype.kind == "f")
 
     @cached_property
     def code_columns(self) -> tuple[int, ...]:
         """The source columns that are codes."""
-        return tuple(j for j, values in self.values.items() if values.dtype != np.float64)
+        return tuple(j for j, values in self.values.items() if values.dtype.kind != "f")
 
     @property
     def numeric(self) -> Floats:
         """The numeric columns side by side, of shape (n_rows, n_numeric)."""
         return self.matrix(self.numeric_columns)
+
+    @cached_property
+    def dtype(self) -> type[np.floating[Any]]:
+        """What the numbers lie in: float32 where all do."""
+        numbers = self.numeric_columns
+        return np.float32 if numbers and all(self.values[j].dtype == np.float32 for j in numbers) else np.float64
 
     @property
     def codes(self) -> Codes:
@@ -65,13 +71,13 @@ class Block:
         A number beyond the columns is the target's.
         """
         values = self.y if column not in self.values and self.y is not None else self.values[column]
-        return np.ascontiguousarray(values, dtype=np.float64 if values.dtype == np.float64 else np.int32)
+        return np.ascontiguousarray(values, dtype=np.float64 if values.dtype.kind == "f" else np.int32)
 
-    def matrix(self, columns: tuple[int, ...]) -> Floats:
+    def matrix(self, columns: tuple[int, ...], dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
         """Return numeric columns side by side, the target among them when asked; a view where they came as one matrix."""
         if self.whole is not None and columns == self.numeric_columns:
-            return self.whole
-        return _beside([self.values.get(j, self.y) for j in columns], len(self.rows), np.float64)
+            return self.whole.astype(dtype, copy=False)
+        return _beside([self.values.get(j, self.y) for j in columns], len(self.rows), dtype)
 
     @property
     def weights(self) -> Floats:
@@ -81,13 +87,17 @@ class Block:
     def part(self, start: int, stop: int) -> Block:
         """Return the rows start .. stop of the table."""
         here = slice(start - self.rows.start, stop - self.rows.start)
-        return Block(
+        part = Block(
             range(start, stop),
-            {j: values[here] for j, values in self.values.items()},
+            _Rows(self.values, here),
             None if self.y is None else self.y[here],
             None if self.weight is None else self.weight[here],
             None if self.whole is None else self.whole[here],
         )
+        # What holds for the block holds for its rows: of a wide table it takes longer to find than the rows to be read.
+        for name in ("numeric_columns", "code_columns", "dtype"):
+            part.__dict__[name] = getattr(self, name)
+        return part
 
     def pieces(self, size: int) -> Iterator[Block]:
         """Cut the block where the row number is a multiple of `size`: the same cuts however the rows came."""
@@ -96,6 +106,22 @@ class Block:
             stop = min(self.rows.stop, (start // size + 1) * size)
             yield self.part(start, stop)
             start = stop
+
+
+class _Rows(Mapping[int, NDArray[Any]]):
+    """Some rows of columns, taken when they are asked for."""
+
+    def __init__(self, values: Mapping[int, NDArray[Any]], rows: slice) -> None:
+        self._values, self._rows = values, rows
+
+    def __getitem__(self, column: int) -> NDArray[Any]:
+        return self._values[column][self._rows]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 def _beside(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:

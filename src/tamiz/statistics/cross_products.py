@@ -1,16 +1,21 @@
-"""Cross products of numeric columns about a given centre."""
+"""Means and cross products of columns, in one pass."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.statistics.base import Block, Floats, Statistic
 
-# Rows put side by side at a time: the copy stays in cache.
-SLAB_ROWS = 2048
+# Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.
+_SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**20, 256, 8192
+# Rows that tell where a centre is to be.
+_CENTRING = 256
+# Sums of squares in float32 between these have all their digits.
+_LEAST, _LARGEST = 1e-20, 1e30
 
 
 class Indicators(NamedTuple):
@@ -28,61 +33,182 @@ class Indicators(NamedTuple):
     gap: int | None = None
 
 
-class CrossProducts(Statistic):
-    """Weighted sum over the rows of (x - centre)(x - centre)', with a gap counted as a value at the centre.
+class Scatter(Statistic):
+    """Weighted means of columns, and their weighted cross products about them.
 
-    The columns are the numeric ones given, and after them an indicator (0 or 1) of every level of the categorical
-    ones, given as `Indicators`. About the mean it is the scatter matrix; raw sums of squares would lose it to rounding.
+    The coordinates are the numeric columns given, and after them an indicator (0 or 1) of every level of the categorical ones.
+    Every piece of the rows is summed about a centre of its own, and moved when it is merged (Chan, Golub and LeVeque 1983): raw
+    sums of squares would lose the variances to rounding. float32 rows are multiplied in float32, 2^20 values at a time, and
+    summed in float64: products are then right to about 1e-6.
+
+    Parameters
+    ----------
+    numeric : tuple of int
+    levels : tuple of Indicators
+    gappy : tuple of int
+        The columns that have missing values.
 
     Attributes
     ----------
+    total : float
+        Weight of all rows.
+    mean : ndarray of shape (n,)
+        Of the present values.
     matrix : ndarray of shape (n, n)
+        Sum over the rows of (x - mean)(x - mean)', a missing value at its mean.
     """
 
-    def __init__(self, numeric: tuple[int, ...], levels: tuple[Indicators, ...], centre: Floats) -> None:
+    mean: Floats
+    total: float
+
+    def __init__(self, numeric: tuple[int, ...], levels: tuple[Indicators, ...], gappy: tuple[int, ...] = ()) -> None:
         self.numeric = numeric
         self.levels = levels
-        self.centre = centre
+        self.gappy = gappy
         self.columns = numeric + tuple(one.column for one in levels)
-        self.matrix = np.zeros((len(centre), len(centre)))
+        owners = [*numeric, *(one.column for one in levels for _ in range(one.n_levels))]
+        # 0 stands for "present in every row", and the others for a column's own gaps.
+        self._presence = np.array([1 + gappy.index(j) if j in gappy else 0 for j in owners], dtype=np.intp)
+        n, n_kinds = len(owners), 1 + len(gappy)
+        self._first = [int(np.argmax(self._presence == kind)) for kind in range(1, n_kinds)]
+        self._centre = np.full(n, np.nan)
+        # Sums over the rows of w z z', w z g' and w g g': z is a row about the centre with 0 for a gap, g tells what is present.
+        self.matrix = np.zeros((n, n))
+        self._sums = np.zeros((n, n_kinds))
+        self._weights = np.zeros((n_kinds, n_kinds))
 
     @property
     def key(self) -> Hashable:
-        """Columns and centre."""
-        return type(self), self.numeric, self.levels, self.centre.tobytes()
+        """Columns, and which have gaps."""
+        return type(self), self.numeric, self.levels, self.gappy
 
     def empty(self) -> Self:
         """Return a new one that has seen nothing."""
-        return type(self)(self.numeric, self.levels, self.centre)
+        return type(self)(self.numeric, self.levels, self.gappy)
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        for part in block.pieces(SLAB_ROWS):
-            rows = expand(part, self.numeric, self.levels)
-            rows -= self.centre
-            rows[np.isnan(rows)] = 0.0
-            if part.weight is not None:
-                rows *= np.sqrt(part.weight)[:, None]
-            self.matrix += rows.T @ rows
+        n = len(self._centre)
+        size = min(max(_SLAB_VALUES // max(n, 1), _FEWEST_ROWS), _MOST_ROWS)
+        # Rows about the centre, and their products: fresh memory for every slab would cost more than the sums.
+        room = np.empty((min(size, len(block.rows)), n), block.dtype), np.empty((n, n), block.dtype)
+        for part in block.pieces(size):
+            if not self._add(part, *room):
+                self._add(part, room[0].astype(np.float64), room[1].astype(np.float64))
         self.n_samples += len(block.rows)
         return self
 
+    def _find_centre(self, rows: NDArray[Any]) -> None:
+        """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only."""
+        for some in (rows[:_CENTRING], rows):
+            new = np.flatnonzero(np.isnan(self._centre))
+            if not len(new) or not len(some):
+                return
+            values = some[:, new].astype(np.float64, copy=False)
+            present = ~np.isnan(values)
+            first = values[np.argmax(present, axis=0), np.arange(len(new))]
+            gaps = np.where(present, values - first, 0.0)
+            centre = first + gaps.mean(axis=0) * (len(some) / np.maximum(present.sum(axis=0), 1))
+            self._centre[new] = centre.astype(rows.dtype)
+
+    def _add(self, part: Block, room: NDArray[Any], products: NDArray[Any]) -> bool:
+        """Add rows, and return whether their squares stay in the range of the room's dtype; nothing is added else."""
+        rows, weight = expand(part, self.numeric, self.levels, room.dtype.type), part.weight
+        single = room.dtype == np.float32
+        if weight is not None:
+            rows, weight = rows[weight > 0], weight[weight > 0]
+            if single and not _in_range(weight, weight):
+                return False
+        self._find_centre(rows)
+        z = np.subtract(rows, np.nan_to_num(self._centre).astype(room.dtype), out=room[: len(rows)])
+        present = np.ones((len(z), 1 + len(self.gappy)), room.dtype)
+        if self.gappy:
+            gaps = np.isnan(z)
+            present[:, 1:] = ~gaps[:, self._first]
+            z[gaps] = 0.0
+        weighed = present if weight is None else present * weight[:, None]
+        sums = z.T @ weighed.astype(room.dtype, copy=False)
+        if weight is not None:
+            z *= np.sqrt(weight).astype(room.dtype)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(z.T, z, out=products)
+        if single and not _in_range(products.diagonal(), z):
+            return False
+        self.matrix += products
+        self._sums += sums
+        self._weights += present.T.astype(np.float64) @ weighed
+        return True
+
     def merge(self, other: Self) -> Self:
         """Add all that another one has seen."""
-        self.matrix += other.matrix
+        self._centre = np.where(np.isnan(self._centre), other._centre, self._centre)
+        moved = self._centre - other._centre
+        matrix, sums = other._about(np.where(np.isnan(moved), 0.0, moved))
+        self.matrix += matrix
+        self._sums += sums
+        self._weights += other._weights
         self.n_samples += other.n_samples
         return self
 
+    def _about(self, moved: Floats) -> tuple[Floats, Floats]:
+        """Return the cross products and sums about a centre that lies `moved` further."""
+        sums = self._sums - self._weights[self._presence] * moved[:, None]
+        if not moved.any():
+            return self.matrix, sums
+        # Sum of w p_i p_j (z_i - m_i)(z_j - m_j), p telling what is present.
+        across = (self._sums - 0.5 * self._weights[self._presence] * moved[:, None])[:, self._presence] * moved
+        return self.matrix - across - across.T, sums
 
-def expand(block: Block, numeric: tuple[int, ...], levels: tuple[Indicators, ...]) -> Floats:
-    """Return numeric columns and then the indicators of every level; a value that stays missing is NaN in all of them."""
-    parts = [block.matrix(numeric)]
+    def finish(self) -> None:
+        """Move the centre to the mean."""
+        rows = np.arange(len(self._centre))
+        held = self._weights[self._presence, self._presence]
+        own = self._sums[rows, self._presence]
+        moved = np.divide(own, held, out=np.zeros_like(own), where=held > 0)
+        self.matrix, self._sums = self._about(moved)
+        self._sums[rows, self._presence] = 0.0
+        self.mean = np.nan_to_num(self._centre) + moved
+        self._centre = self.mean
+        self.total = float(self._weights[0, 0])
+
+    @property
+    def held(self) -> Floats:
+        """Weight of the rows that have a value, for each coordinate."""
+        return self._weights[self._presence, self._presence]
+
+    def pairwise(self) -> tuple[Floats, Floats]:
+        """Return the covariance of every pair over the rows that have both (0 where there are fewer than two), and their weight."""
+        held = self._weights[self._presence][:, self._presence]
+        sums = self._sums[:, self._presence]
+        products = self.matrix - sums * sums.T / np.where(held > 0, held, 1.0)
+        return np.divide(products, held - 1, out=np.zeros_like(products), where=held > 1), held
+
+
+def _in_range(squares: NDArray[Any], z: NDArray[Any]) -> bool:
+    """Whether sums of squares kept their digits: neither too large for float32 nor lost below its least number."""
+    if not (squares < _LARGEST).all():
+        return False
+    small = np.flatnonzero(squares < _LEAST)
+    return not (len(small) and z[:, small].any())
+
+
+def expand(
+    block: Block,
+    numeric: tuple[int, ...],
+    levels: tuple[Indicators, ...],
+    dtype: type[np.floating[Any]] = np.float64,
+) -> NDArray[Any]:
+    """Return numeric columns and then the indicators of every level; a value that stays missing is NaN in all of them.
+
+    Without levels it may be the block's own memory.
+    """
+    parts = [block.matrix(numeric, dtype)]
     for column, n_levels, gap in levels:
         codes = block.column(column)
         if gap is not None:
             codes = np.where(codes < 0, gap, codes)
-        indicators = np.zeros((len(codes), n_levels))
+        indicators = np.zeros((len(codes), n_levels), dtype)
         indicators[np.arange(len(codes)), codes] = 1.0
         indicators[codes < 0] = np.nan
         parts.append(indicators)
-    return np.hstack(parts)
+    return parts[0] if len(parts) == 1 else np.hstack(parts)

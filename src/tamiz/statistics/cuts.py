@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from tamiz import parallel
+from tamiz import parallel, progress
 from tamiz.kernels.cuts import mdl_cuts
+from tamiz.kernels.sorting import merge_classes, split_classes
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
-from tamiz.validation import check_integer
+from tamiz.turns import Turns
+from tamiz.validation import check_integer, check_memory
 
 # More intervals than a code of two bytes has values are no intervals any more.
 MOST_BINS = 2**16 - 1
+# With more classes it is faster to find the order of the values than to merge those of the classes.
+_MOST_MERGED = 64
+# Memory a row that all columns share, and that a rule works in.
+_ROW_SHARED, _ROW_RULE = 16, 20
+_NO_CUTS = "FisherScore and Variance cut no columns."
+_PIECE = 2**16
 
 
 @dataclass(frozen=True)
@@ -103,9 +113,10 @@ class EqualWidth(Discretization):
 
 
 class CutPoints(Statistic):
-    """Cut points of a group of numeric columns by one rule, exact: from every value, not from a sketch.
+    """Cut points of numeric columns by one rule, exact: from every value, not from a sketch.
 
-    It holds the group's values until all rows were seen; ask for many columns group by group.
+    It keeps the pieces of the columns until all rows were seen, and then reads them column by column: those that lie on disk take
+    no memory before.
 
     Attributes
     ----------
@@ -118,7 +129,7 @@ class CutPoints(Statistic):
         self.rule = rule
         self.n_classes = n_classes if rule.needs_classes else 1
         self.edges: dict[int, Floats] = {}
-        self._values: dict[int, list[Floats]] = {column: [] for column in columns}
+        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
         self._labels: list[Codes] = []
         self._weights: list[Floats] = []
 
@@ -134,10 +145,12 @@ class CutPoints(Statistic):
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         for column in self.columns:
-            self._values[column].append(block.column(column))
+            self._values[column].append(block.values.get(column, block.y))  # type: ignore[arg-type]  # a target is there
         if self.rule.needs_classes:
             assert block.y is not None
-            self._labels.append(block.y)
+            self._labels.append(np.ascontiguousarray(block.y, dtype=np.int32))
+        else:
+            self._labels.append(np.zeros(len(block.rows), dtype=np.int32))
         if block.weight is not None:
             self._weights.append(block.weight)
         self.n_samples += len(block.rows)
@@ -153,23 +166,81 @@ class CutPoints(Statistic):
         return self
 
     def finish(self) -> None:
-        """Sort, cut, and free the values."""
-        n = self.n_samples
-        labels = np.concatenate(self._labels) if self._labels else np.zeros(n, dtype=np.int32)
+        """Read, sort and cut column by column."""
+        n, needs_classes = self.n_samples, self.rule.needs_classes
+        if n > _PIECE:
+            check_memory(_ROW_SHARED * n, f"What {n:,} rows have in common when columns are cut", _NO_CUTS)
         weight = np.concatenate(self._weights) if self._weights else np.ones(n)
         whole = not self._weights or bool(np.all(weight == np.floor(weight)) and weight.sum() <= 4 * n)
-        numbers = np.arange(int(weight.sum()) + 1 if whole and self.rule.needs_classes else 0, dtype=np.float64)
-        table = numbers * np.log2(np.maximum(numbers, 1.0))
-        counted = weight > 0
+        table = _n_log_n(int(weight.sum()) + 1 if whole and needs_classes else 0)
+        sort = (
+            _ByOrder(self._labels, weight)
+            if self._weights or self.n_classes > _MOST_MERGED
+            else _ByClass(self._labels, weight, self.n_classes)
+        )
+        turns, n_bytes = Turns(), max(sort.row_bytes, _ROW_RULE) * n
 
         def cut(column: int) -> Floats:
-            values = np.concatenate(self._values[column] or [np.empty(0)])
-            order = np.argsort(values, kind="stable")
-            order = order[: len(values) - int(np.isnan(values).sum())]
-            if self._weights:
-                order = order[counted[order]]
-            return self.rule.cuts(SortedColumn(values[order], labels[order], weight[order], self.n_classes, table))
+            taken = turns.taken(n_bytes, f"Cutting a column of {n:,} rows", _NO_CUTS)
+            with taken, sort.column(self._values.pop(column)) as ascending:
+                return np.array(self.rule.cuts(SortedColumn(*ascending, self.n_classes, table)))
 
-        cuts = list(parallel.map_blocks(cut, self.columns))
-        self.edges = dict(zip(self.columns, cuts, strict=True))
+        for done, cuts in enumerate(parallel.map_blocks(cut, self.columns)):
+            self.edges[self.columns[done]] = cuts
+            progress.tell("Cutting columns", done + 1, len(self.columns))
         self._values, self._labels, self._weights = {}, [], []
+
+
+def _n_log_n(size: int) -> Floats:
+    """Return n log2 n of the whole numbers below `size`."""
+    table = np.arange(size, dtype=np.float64)
+    for start, stop in parallel.spans(size, _PIECE):
+        table[start:stop] *= np.log2(np.maximum(table[start:stop], 1.0))
+    return table
+
+
+class _ByClass:
+    """Columns sorted class by class, for rows that weigh the same."""
+
+    row_bytes = 20
+
+    def __init__(self, labels: list[Codes], weight: Floats, n_classes: int) -> None:
+        self._labels = labels
+        self._weight = weight
+        sizes = sum((np.bincount(part, minlength=n_classes) for part in labels), np.zeros(n_classes, dtype=np.int64))
+        self._starts = np.cumsum(sizes) - sizes
+        n = len(weight)
+        self._rooms = parallel.Lent(lambda: (np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)))
+
+    @contextmanager
+    def column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
+        """Give the present values of a column, ascending, and the class and weight of each."""
+        with self._rooms.borrowed() as (parts, values, labels):
+            ends = self._starts.copy()
+            for piece, classes in zip(pieces, self._labels, strict=True):
+                split_classes(np.ascontiguousarray(piece, dtype=np.float64), classes, ends, parts)
+            for start, end in zip(self._starts, ends, strict=True):
+                parts[start:end].sort()
+            n = int((ends - self._starts).sum())
+            merge_classes(parts, self._starts, ends, values[:n], labels[:n])
+            yield values[:n], labels[:n], self._weight[:n]
+
+
+class _ByOrder:
+    """Columns sorted by the order of their values: slower, for weights and for very many classes."""
+
+    row_bytes = 44
+
+    def __init__(self, labels: list[Codes], weight: Floats) -> None:
+        self._labels = np.concatenate([np.empty(0, dtype=np.int32), *labels])
+        self._weight = weight
+        self._counted = weight > 0
+
+    @contextmanager
+    def column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
+        """Give the present values of a column, ascending, and the class and weight of each; those of no weight are left out."""
+        values = np.concatenate([np.empty(0), *pieces])
+        order = np.argsort(values, kind="stable")
+        order = order[: len(values) - int(np.isnan(values).sum())]
+        order = order[self._counted[order]]
+        yield values[order], self._labels[order], self._weight[order]

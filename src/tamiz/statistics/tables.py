@@ -140,7 +140,7 @@ class CodedRows(Statistic):
         """Add the rows of a block."""
         part = np.empty((len(self.columns), len(block.rows)), dtype=self._dtype)
         for k, column in enumerate(self.columns):
-            codes = self.coding.narrow(block, column)
+            codes = np.asarray(self.coding.narrow(block, column))
             np.copyto(part[k], codes, casting="unsafe")
             if codes.size and codes.min() < 0:
                 part[k][codes < 0] = self.coding.sizes[column]

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.pair_matrix import (
+    ROUNDED,
+    SYMMETRY,
+    Fault,
+    Span,
+    as_floats,
+    check_new_rows,
+    check_square,
+    difference,
+    folded,
+    refuse,
+    worst,
+    worst_of_pairs,
+    worst_of_rows,
+)
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import array_of
+from tamiz.kernels.pairs import look_at_distances
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_memory
 
-# A tile and its mirror image stay in the second-level cache.
-_TILE = 128
-# A pair's two distances may differ by this share of the larger one: the last kind of fault, and no fault.
-_ROUNDED = 4
-_SYMMETRY = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
+_NOUN, _METRIC = "distances", "metric='precomputed'"
 
 
 class PrecomputedDistances(Points):
@@ -47,27 +54,34 @@ class PrecomputedDistances(Points):
     metric = "precomputed"
 
     def __init__(self, matrix: Any) -> None:
-        distances = _as_floats(matrix)
-        n_rows, n_columns = distances.shape
-        if n_rows != n_columns:
-            raise DataError(
-                f"Precomputed distances must be a square matrix, every row to every row, got {n_rows:,} rows and "
-                f"{n_columns:,} columns."
-            )
-        fault = _worst_fault(distances, _faults_of_tile, _tiles(n_rows))
-        if fault is not None and fault.kind != _ROUNDED:
+        distances = as_floats(matrix, _NOUN, _METRIC)
+        check_square(distances, _NOUN)
+        n = len(distances)
+        tolerance = SYMMETRY[distances.dtype]
+        fault = worst_of_pairs(
+            distances,
+            _NOUN,
+            lambda *rows: look_at_distances(distances, *rows, LARGEST_NUMBER, tolerance),
+            _faults_of_tile,
+        )
+        if fault is not None and fault.kind != ROUNDED:
             raise DataError(fault.sentence)
         if fault is not None:
-            check_memory(distances.nbytes, f"A copy of {n_rows:,} x {n_rows:,} distances", fault.sentence)
-            distances = np.minimum(distances, distances.T)
-        everything = np.arange(n_rows)
+            distances = folded(distances, np.minimum, _NOUN, fault.sentence)
+        everything = np.arange(n)
         self._hold(distances, everything, everything)
 
     def _hold(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         """Keep a matrix with the rows that are these points' own, and the columns that are the distances to them."""
         self._distances, self._rows, self._columns = distances, rows, columns
+        self._all_rows = np.array_equal(rows, np.arange(len(distances)))
         self._all_columns = np.array_equal(columns, np.arange(distances.shape[1]))
         self.n_samples = len(rows)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What the matrix holds."""
+        return self._distances.dtype
 
     def stored(self) -> dict[str, Any]:
         """Return the matrix, and which of its rows and columns these points are."""
@@ -86,6 +100,12 @@ class PrecomputedDistances(Points):
         if not self._all_columns:
             distances = distances[:, self._columns]
         return np.ascontiguousarray(distances, dtype=np.float64)
+
+    def block_as_it_lies(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return what `block` does, without a copy where the matrix holds it so: to be read only."""
+        if self._all_columns and queries._all_rows:
+            return np.ascontiguousarray(queries._distances[start:stop], dtype=np.float64)
+        return self.block(queries, start, stop)
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
         """Return a digest of the distances to all training rows."""
@@ -107,15 +127,9 @@ class PrecomputedDistances(Points):
         rows : array-like of shape (n_new, n_samples)
             The distances of new rows to all training rows.
         """
-        distances = _as_floats(rows)
-        n_fitted = self._distances.shape[1]
-        if distances.shape[1] != n_fitted:
-            raise DataError(
-                f"New rows must come with their distances to the {n_fitted:,} training rows, got "
-                f"{distances.shape[1]:,} columns."
-            )
-        bands = [[(span, (0, n_fitted))] for span in parallel.spans(len(distances), _TILE)]
-        _refuse(_worst_fault(distances, _faults_of_values, bands))
+        distances = as_floats(rows, _NOUN, _METRIC)
+        check_new_rows(distances, self._distances.shape[1], _NOUN)
+        refuse(worst_of_rows(distances, _faults_of_values))
         return self._of(distances, np.arange(len(distances)), np.arange(0))
 
     @classmethod
@@ -125,94 +139,32 @@ class PrecomputedDistances(Points):
         return points
 
 
-class _Fault(NamedTuple):
-    """What is wrong with a matrix, and where; the kinds in the order in which they are told."""
-
-    kind: int
-    size: float
-    row: int
-    column: int
-    sentence: str
-
-
-_Span = tuple[int, int]
-_Tile = tuple[_Span, _Span]
-_Look = Callable[[NDArray[Any], _Span, _Span], _Fault | None]
-
-
-def _as_floats(matrix: Any) -> NDArray[Any]:
-    """Return distances as an array of rows, the user's own memory where it can be."""
-    if sparse.issparse(matrix):
-        raise TypeError(
-            "Precomputed distances must be a dense array: in a sparse one, distance 0 and no distance look the same. "
-            "Graph.from_sparse takes a sparse matrix of weights."
-        )
-    given = array_of(matrix, "metric='precomputed' takes an array of distances")
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"Precomputed distances must be real numbers, got {given.dtype}.")
-    if given.dtype in _SYMMETRY and given.flags.c_contiguous:
-        return given
-    dtype = given.dtype if given.dtype in _SYMMETRY else np.dtype(np.float64)
-    check_memory(
-        float(dtype.itemsize) * given.size,
-        f"A copy of {given.shape[0]:,} x {given.shape[1]:,} distances",
-        "Pass a C-contiguous array of float64 or float32, which is not copied.",
-    )
-    return np.ascontiguousarray(given, dtype=dtype)
-
-
-def _tiles(n: int) -> list[list[_Tile]]:
-    """Return the tiles on and above the diagonal, a list for each band of rows."""
-    spans = parallel.spans(n, _TILE)
-    return [[(rows, columns) for columns in spans[k:]] for k, rows in enumerate(spans)]
-
-
-def _worst(faults: Iterable[_Fault | None]) -> _Fault | None:
-    """Return the fault of the first kind there is, the largest of it, the first of equals."""
-    found = (fault for fault in faults if fault is not None)
-    return min(found, key=lambda fault: (fault.kind, -fault.size, fault.row, fault.column), default=None)
-
-
-def _worst_fault(matrix: NDArray[Any], look: _Look, bands: list[list[_Tile]]) -> _Fault | None:
-    return _worst(parallel.map_blocks(lambda band: _worst(look(matrix, *tile) for tile in band), bands))
-
-
-def _refuse(fault: _Fault | None) -> None:
-    if fault is not None:
-        raise DataError(fault.sentence)
-
-
-def _faults_of_tile(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fault | None:
+def _faults_of_tile(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault | None:
     """Look at a tile, at its mirror image and at what the two differ by."""
     part, mirrored = matrix[slice(*rows), slice(*columns)], matrix[slice(*columns), slice(*rows)].T
-    fault = _worst([_faults_of_values(matrix, rows, columns), _faults_of_values(matrix, columns, rows)])
+    fault = worst([_faults_of_values(matrix, rows, columns), _faults_of_values(matrix, columns, rows)])
     if fault is not None:
         return fault
     if rows == columns and (diagonal := part.diagonal()).any():
         at = int(np.argmax(diagonal))
-        return _Fault(
+        return Fault(
             2, float(diagonal[at]), rows[0] + at, rows[0] + at,
             f"Row {rows[0] + at} is at {diagonal[at]:.6g} from itself; the diagonal must be 0. Similarities must be turned "
             "into distances first; numpy.fill_diagonal(D, 0) clears what rounding left.",
         )  # fmt: skip
-    gap = np.abs(part - mirrored)
-    if not gap.any():
+    differ = difference(part, mirrored, np.maximum(part, mirrored))
+    if differ is None:
         return None
-    gap[gap <= _SYMMETRY[matrix.dtype] * np.maximum(part, mirrored)] = 0.0
-    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    if gap[i, j] == 0.0:
-        return _Fault(
-            _ROUNDED, 0.0, rows[0], columns[0], "Pass distances that are symmetric to the bit, which are not copied."
-        )
-    row, column = rows[0] + int(i), columns[0] + int(j)
-    return _Fault(
-        3, float(gap[i, j]), row, column,
+    gap, i, j = differ
+    row, column = rows[0] + i, columns[0] + j
+    return Fault(
+        3, gap, row, column,
         f"Precomputed distances must be symmetric: row {row}, column {column} holds {part[i, j]:.12g} and row {column}, column "
-        f"{row} holds {mirrored[i, j]:.12g}, a difference of {gap[i, j]:.3g}. (D + D.T) / 2 is symmetric.",
+        f"{row} holds {mirrored[i, j]:.12g}, a difference of {gap:.3g}. (D + D.T) / 2 is symmetric.",
     )  # fmt: skip
 
 
-def _faults_of_values(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fault | None:
+def _faults_of_values(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault | None:
     """Look for what no distance can be."""
     part = matrix[slice(*rows), slice(*columns)]
     least, largest = float(part.min(initial=0.0)), float(part.max(initial=0.0))
@@ -231,4 +183,4 @@ def _faults_of_values(matrix: NDArray[Any], rows: _Span, columns: _Span) -> _Fau
             f"Row {row}, column {column} holds {value:.6g}; a distance above {LARGEST_NUMBER:g} is too large to be squared. "
             "Change the unit."
         )
-    return _Fault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)
+    return Fault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)

@@ -103,4 +103,4 @@ def refuse_gaps(source: Source, *, fill: bool, new: bool = False) -> None:
 
 def _gaps(block: Block, columns: list[int]) -> NDArray[np.bool_]:
     values = [block.values[j] for j in columns]
-    return np.column_stack([np.isnan(v) if v.dtype == np.float64 else v < 0 for v in values])
+    return np.column_stack([np.isnan(v) if v.dtype.kind == "f" else v < 0 for v in values])

@@ -35,6 +35,7 @@
   const plots = all(".plot");
   // One choice for all maps: a row has the same colour on each.
   const colours = document.querySelector("#colours select");
+  const arrows = document.querySelector("#arrows input");
   const specs = new Map();
   const drawn = new Set();
   let printing = false;
@@ -71,6 +72,37 @@
     }, (i) => color.levels[color.values[i]]))];
   }
 
+  // ---- columns as arrows over the points
+
+  function arrowed(tips, theme) {
+    const each = (tip) => tips.flatMap(tip);
+    return {
+      type: "scatter", mode: "lines+markers", hoverinfo: "skip", showlegend: false, cliponaxis: false,
+      x: each(({ x }) => [0, x, null]), y: each(({ y }) => [0, y, null]),
+      line: { color: theme.arrow, width: 1.5 },
+      marker: { color: theme.arrow, symbol: "arrow", angleref: "previous", opacity: 1, size: each(() => [0, 11, 0]) },
+    };
+  }
+
+  // Each name stands beyond the tip of its arrow, moved up or down to where no other one is, within the panel.
+  function named(tips, { xaxis, yaxis }) {
+    const within = (value, half, size) => Math.max(half, Math.min(size - half, value));
+    const taken = [], steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
+    return tips.map(({ x, y, name, told, length }) => {
+      const [tipX, tipY] = [xaxis.d2p(x), yaxis.d2p(y)];
+      const [alongX, alongY] = [tipX - xaxis.d2p(0), tipY - yaxis.d2p(0)];
+      const size = Math.hypot(alongX, alongY) || 1;
+      const [halfX, halfY] = [3.5 * length + 4, 9];
+      const centreX = within(tipX + (halfX + 4) * alongX / size, halfX, xaxis._length);
+      const centreY = tipY + (halfY + 4) * alongY / size;
+      const at = (step) => within(centreY + step * halfY, halfY, yaxis._length);
+      const free = (place) => taken.every((box) => Math.abs(box.x - centreX) >= box.halfX + halfX || Math.abs(box.y - place) >= 2 * halfY);
+      const place = steps.map(at).find(free) ?? at(0);
+      taken.push({ x: centreX, y: place, halfX });
+      return { x, y, text: name, hovertext: told, showarrow: false, xshift: centreX - tipX, yshift: tipY - place };
+    });
+  }
+
   function draw(plot) {
     const theme = themes[dark.matches && !printing ? "dark" : "light"];
     const base = spec(plot);
@@ -92,10 +124,14 @@
     } else if (layout.showlegend === undefined && data.length < 2) {
       layout.showlegend = false;
     }
+    const tips = arrows?.checked && base.arrows?.length ? base.arrows : null;
+    if (tips) data.push(arrowed(tips, theme));
     if (printing) layout.width = Math.min(plot.clientWidth, 640);
     drawn.add(plot);
     plot.style.height = `${layout.height}px`;
-    return Plotly.react(plot, data, layout, base.config);
+    const done = Plotly.react(plot, data, layout, base.config);
+    // Where the names have room is known when the axes are.
+    return tips ? done.then(() => Plotly.relayout(plot, { annotations: named(tips, plot._fullLayout) })) : done;
   }
 
   function failed(error) {
@@ -118,12 +154,10 @@
   } else {
     addEventListener("load", () => {
       plots.forEach((plot) => near.observe(plot));
-      if (colours) {
-        byId("colours").hidden = false;
-        colours.addEventListener("change", () => {
-          [...drawn].filter((plot) => "coloured" in plot.dataset).forEach((plot) => setTimeout(() => draw(plot)));
-        });
-      }
+      const redraw = (chosen) => [...drawn].filter(chosen).forEach((plot) => setTimeout(() => draw(plot)));
+      if (byId("choices")) byId("choices").hidden = false;
+      colours?.addEventListener("change", () => redraw((plot) => "coloured" in plot.dataset));
+      arrows?.addEventListener("change", () => redraw((plot) => spec(plot).arrows?.length));
       // Loaded while the reader reads, so that printing, which cannot wait, finds it there.
       (window.requestIdleCallback ?? setTimeout)(() => withPlotly().catch(failed));
     });
@@ -229,4 +263,14 @@
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });
   }
+
+  // ---- images
+
+  // A byte is a step of grey.
+  all("canvas[data-pixels]").forEach((canvas) => {
+    const bytes = Uint8Array.from(atob(canvas.dataset.pixels), (c) => c.charCodeAt(0));
+    const image = new ImageData(canvas.width, canvas.height);
+    bytes.forEach((grey, i) => image.data.set([grey, grey, grey, 255], 4 * i));
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  });
 })();

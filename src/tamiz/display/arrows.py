@@ -1,0 +1,61 @@
+"""Columns as arrows over the points of a map: a biplot, in the units of the points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# As many arrows can be told from each other, and their names find room.
+MOST_ARROWS = 8
+# This share of the points lies nearer to the middle than the longest arrow reaches.
+_REACH = 0.9
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow from the middle of a map.
+
+    Attributes
+    ----------
+    column : int
+        The row of the loadings that it stands for.
+    x, y : float
+        Its tip.
+    """
+
+    column: int
+    x: float
+    y: float
+
+
+def arrows(points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]], *, one_scale: bool) -> list[Arrow]:
+    """Return the arrows of the columns with the largest loadings on two axes, the largest first.
+
+    A row lies the further along an arrow, the larger its value of the column is. Where one unit is as long on both axes, an arrow
+    so leads along the slopes of its column; where each axis is drawn by its own spread, along its loadings.
+
+    Parameters
+    ----------
+    points : list of pairs
+        The rows on the map, around 0.
+    loadings : list of pairs
+        One a column: its covariance with each axis, over the standard deviation of the axis.
+    one_scale : bool
+        Whether one unit is as long on both axes.
+    """
+    spreads = [math.sqrt(math.fsum(point[axis] ** 2 for point in points) / max(len(points), 1)) for axis in (0, 1)]
+    units = [1.0 if one_scale else spread or 1.0 for spread in spreads]
+    sizes = [math.hypot(*pair) for pair in loadings]
+    # What is left of rounding has no direction.
+    known = [j for j, size in enumerate(sizes) if size > 1e-9 * max(sizes)]
+    drawn = sorted(known, key=lambda j: -sizes[j])[:MOST_ARROWS]
+    # The slope of a column along an axis is its loading over the axis's spread; on the screen an axis is divided by its unit.
+    steps = [unit / spread if spread else 0.0 for unit, spread in zip(units, spreads, strict=True)]
+    tips = [(loadings[j][0] * steps[0], loadings[j][1] * steps[1]) for j in drawn]
+    longest = max((math.hypot(*tip) for tip in tips), default=0.0)
+    if longest == 0:
+        return []
+    distances = sorted(math.hypot(point[0] / units[0], point[1] / units[1]) for point in points)
+    scale = distances[int(_REACH * (len(distances) - 1))] / longest
+    return [Arrow(j, x * scale * units[0], y * scale * units[1]) for j, (x, y) in zip(drawn, tips, strict=True)]

@@ -1,0 +1,130 @@
+"""Images that belong together as a picture: components, means and rows whose columns are pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from tamiz.display import figures, palette
+from tamiz.display.coloring import plain
+from tamiz.exceptions import DataError
+from tamiz.reduction.base import Reducer
+from tamiz.validation import check_integer
+
+_COLUMNS = 8
+_INCHES = 1.3
+
+
+class ImageDisplay:
+    """Images of one shape beside each other, in grey.
+
+    Parameters
+    ----------
+    images : array-like of shape (n_images, n_pixels)
+        Pixels, row by row.
+    shape : tuple of two int
+        Rows and columns of pixels.
+    names : list of str, default=None
+        One an image.
+    signed : bool, default=False
+        Whether 0 is the middle grey; else each image goes from its least to its largest value.
+    title : str, default=""
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    images_ : list of matplotlib AxesImage
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tamiz.display import ImageDisplay
+    >>> from tamiz.reduction import PCA
+    >>> pca = PCA(10).fit(load_digits().data)
+    >>> display = ImageDisplay(pca.components_, (8, 8), signed=True).plot()
+    >>> len(display.images_), display.images_[0].get_array().shape
+    (10, (8, 8))
+    """
+
+    def __init__(
+        self,
+        images: ArrayLike,
+        shape: tuple[int, int],
+        *,
+        names: Sequence[str] | None = None,
+        signed: bool = False,
+        title: str = "",
+    ) -> None:
+        self.images = images
+        self.shape = shape
+        self.names = names
+        self.signed = signed
+        self.title = title
+
+    @classmethod
+    def from_estimator(cls, estimator: Reducer, *, gallery: int | None = None) -> Self:
+        """Draw the images of a fitted map whose columns are pixels.
+
+        Parameters
+        ----------
+        estimator : Reducer
+            Fitted, told the shape of the images, such as a PCA with `image_shape`.
+        gallery : int, default=None
+            Which of its sets of images, counted from 0: `estimator.facts().galleries` lists them. None is the first that is signed,
+            such as the components, or the first of all.
+
+        Returns
+        -------
+        ImageDisplay
+        """
+        if not isinstance(estimator, Reducer):
+            raise TypeError(
+                f"from_estimator draws the images of a map of tamiz.reduction, got {type(estimator).__name__}."
+            )
+        check_is_fitted(estimator)
+        galleries = estimator.facts().galleries
+        if not galleries:
+            raise TypeError(
+                f"{type(estimator).__name__} has no images: it was not told that its columns are the pixels of one. "
+                "ImageDisplay(images, shape) draws any rows of pixels."
+            )
+        if gallery is None:
+            shown = next((one for one in galleries if one.signed), galleries[0])
+        else:
+            shown = galleries[check_integer("gallery", gallery, low=0, high=len(galleries) - 1)]
+        return cls(shown.images, shown.shape, names=shown.names, signed=shown.signed, title=shown.title).plot()
+
+    def plot(self) -> Self:
+        """Draw in a new figure, eight images a row."""
+        images = check_array(self.images, dtype=np.float64)
+        height, width = (check_integer("shape", side, low=1) for side in self.shape)
+        if images.shape[1] != height * width:
+            raise DataError(
+                f"An image of {height:,} x {width:,} has {height * width:,} pixels, and these have {images.shape[1]:,}."
+            )
+        names = None if self.names is None else [plain(name) for name in self.names]
+        if names is not None and len(names) != len(images):
+            raise DataError(f"There are {len(names)} names for {len(images)} images; give one for each.")
+        n_columns = min(len(images), _COLUMNS)
+        n_rows = -(-len(images) // n_columns)
+        self.figure_, panels = figures.panels(
+            n_rows, n_columns, width=_INCHES, height=_INCHES * height / width + 0.25 * (names is not None)
+        )
+        self.images_ = []
+        for k, panel in enumerate(panels.flat):
+            panel.set_axis_off()
+            if k < len(images):
+                self.images_.append(self._draw(panel, images[k].reshape(height, width)))
+                panel.set_title(names[k] if names else "", fontsize="small", color=palette.MUTED)
+        if self.title:
+            self.figure_.suptitle(plain(self.title), x=0.01, ha="left", fontsize="medium", color=palette.INK)
+        return self
+
+    def _draw(self, panel: Any, pixels: Any) -> Any:
+        limit = float(np.abs(pixels).max()) or 1.0
+        limits = {"vmin": -limit, "vmax": limit} if self.signed else {}
+        return panel.imshow(pixels, cmap="gray", interpolation="nearest", **limits)

@@ -1,0 +1,164 @@
+"""A matrix of one number for each pair of rows: read as it lies, and looked through for what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.reading import array_of
+from tamiz.kernels.pairs import CLEAN
+from tamiz.kernels.pairs import ROUNDED as _ROUNDED
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+# A tile and its mirror image stay in the second-level cache.
+TILE = 128
+# A pair's two numbers may differ by this share of the larger one.
+SYMMETRY = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
+# The last kind of fault, and no fault: a pair's two numbers differ by rounding.
+ROUNDED = 4
+
+Span: TypeAlias = tuple[int, int]
+
+
+class Fault(NamedTuple):
+    """What is wrong with a matrix, and where; the kinds in the order in which they are told."""
+
+    kind: int
+    size: float
+    row: int
+    column: int
+    sentence: str
+
+
+Look: TypeAlias = Callable[[NDArray[Any], Span, Span], Fault | None]
+
+
+def as_floats(matrix: Any, noun: str, metric: str) -> NDArray[Any]:
+    """Return numbers of pairs as an array of rows, the user's own memory where it can be.
+
+    Parameters
+    ----------
+    matrix : array or data frame
+    noun : str
+        What the numbers are, such as "distances".
+    metric : str
+        How they were asked for, such as "metric='precomputed'".
+    """
+    if sparse.issparse(matrix):
+        one = noun.removesuffix("s") if noun == "distances" else "similarity"
+        raise TypeError(
+            f"Precomputed {noun} must be a dense array: in a sparse one, {one} 0 and no {one} look the same. "
+            "Graph.from_sparse takes a sparse matrix of weights."
+        )
+    given = array_of(matrix, f"{metric} takes an array of {noun}")
+    if given.dtype.kind not in "fiub":
+        raise TypeError(f"Precomputed {noun} must be real numbers, got {given.dtype}.")
+    if given.dtype in SYMMETRY and given.flags.c_contiguous:
+        return given
+    dtype = given.dtype if given.dtype in SYMMETRY else np.dtype(np.float64)
+    check_memory(
+        float(dtype.itemsize) * given.size,
+        f"A copy of {given.shape[0]:,} x {given.shape[1]:,} {noun}",
+        "Pass a C-contiguous array of float64 or float32, which is not copied.",
+    )
+    return np.ascontiguousarray(given, dtype=dtype)
+
+
+def check_square(matrix: NDArray[Any], noun: str) -> None:
+    """Refuse a matrix that has not a number for every row and every row."""
+    n_rows, n_columns = matrix.shape
+    if n_rows != n_columns:
+        raise DataError(
+            f"Precomputed {noun} must be a square matrix, every row to every row, got {n_rows:,} rows and "
+            f"{n_columns:,} columns."
+        )
+
+
+def check_new_rows(rows: NDArray[Any], n_fitted: int, noun: str) -> None:
+    """Refuse new rows that do not come with a number for each row of fit."""
+    if rows.shape[1] != n_fitted:
+        raise DataError(
+            f"New rows must come with their {noun} to the {n_fitted:,} training rows, got {rows.shape[1]:,} columns."
+        )
+
+
+def worst(faults: Iterable[Fault | None]) -> Fault | None:
+    """Return the fault of the first kind there is, the largest of it, the first of equals."""
+    found = (fault for fault in faults if fault is not None)
+    return min(found, key=lambda fault: (fault.kind, -fault.size, fault.row, fault.column), default=None)
+
+
+def worst_of_pairs(matrix: NDArray[Any], noun: str, glance: Callable[[int, int], int], look: Look) -> Fault | None:
+    """Return what is worst in a square matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+    noun : str
+        What it holds.
+    glance : callable
+        Whether rows start .. stop, right of the diagonal and mirrored, are clean, rounded or faulty: a quick kernel.
+    look : callable
+        The fault of a tile and its mirror image, where some are faulty.
+    """
+    spans = parallel.spans(len(matrix), TILE)
+
+    def band(at: int) -> Fault | None:
+        came = glance(*spans[at])
+        if came == CLEAN:
+            return None
+        if came == _ROUNDED:
+            sentence = f"Pass {noun} that are symmetric to the bit, which are not copied."
+            return Fault(ROUNDED, 0.0, spans[at][0], spans[at][0], sentence)
+        return worst(look(matrix, spans[at], columns) for columns in spans[at:])
+
+    return worst(parallel.map_blocks(band, range(len(spans))))
+
+
+def worst_of_rows(matrix: NDArray[Any], look: Look) -> Fault | None:
+    """Return what is worst in rows without mirror images."""
+    whole = (0, matrix.shape[1])
+    return worst(parallel.map_blocks(lambda rows: look(matrix, rows, whole), parallel.spans(len(matrix), TILE)))
+
+
+def refuse(fault: Fault | None) -> None:
+    """Refuse what has a fault."""
+    if fault is not None:
+        raise DataError(fault.sentence)
+
+
+def difference(part: NDArray[Any], mirrored: NDArray[Any], sizes: Floats) -> tuple[float, int, int] | None:
+    """Return the largest difference of mirror images beyond rounding and where it is, None without any."""
+    gap = np.abs(part - mirrored)
+    gap[gap <= SYMMETRY[part.dtype] * sizes] = 0.0
+    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    return (float(gap[i, j]), int(i), int(j)) if gap[i, j] else None
+
+
+def folded(matrix: NDArray[Any], choose: np.ufunc, noun: str, why: str) -> NDArray[Any]:
+    """Return a symmetric copy: of a pair's two numbers the one that is chosen, such as by `numpy.minimum`.
+
+    Refused, saying why it is made, where it does not fit into memory.
+    """
+    n = len(matrix)
+    check_memory(matrix.nbytes, f"A copy of {n:,} x {n:,} {noun}", why)
+    out = np.empty_like(matrix)
+    spans = parallel.spans(n, TILE)
+
+    def band(at: int) -> None:
+        rows = slice(*spans[at])
+        for span in spans[at:]:
+            columns = slice(*span)
+            chosen = choose(matrix[rows, columns], matrix[columns, rows].T)
+            out[rows, columns], out[columns, rows] = chosen, chosen.T
+
+    for _ in parallel.map_blocks(band, range(len(spans))):
+        pass
+    return out

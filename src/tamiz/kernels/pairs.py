@@ -1,0 +1,104 @@
+"""What is wrong with a matrix of numbers of pairs: looked for in one reading, each entry beside its mirror image."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import float32, float64, int64
+
+from tamiz.kernels import jit, ro
+
+# Rows and columns that are turned at a time: they stay in the first-level cache.
+_TURNED = 32
+# What a look may come to.
+CLEAN, ROUNDED, FAULTY = 0, 1, 2
+
+
+@jit(
+    [
+        int64(ro(float64, 2), int64, int64, float64, float64),
+        int64(ro(float32, 2), int64, int64, float64, float64),
+    ]
+)
+def look_at_distances(matrix, start, stop, largest, tolerance):
+    """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
+
+    CLEAN where all lie in [0, largest], the diagonal is 0 and mirror images are equal to the bit; ROUNDED where these differ by
+    at most a share `tolerance` of the larger one somewhere; FAULTY else, also where something is NaN.
+    """
+    n = matrix.shape[0]
+    turned = np.empty((_TURNED, _TURNED), dtype=matrix.dtype)
+    rounded = False
+    for first in range(start, n, _TURNED):
+        last = min(first + _TURNED, n)
+        for top in range(start, stop, _TURNED):
+            bottom = min(top + _TURNED, stop)
+            for j in range(first, last):
+                for i in range(top, bottom):
+                    turned[i - top, j - first] = matrix[j, i]
+            n_exact = 0
+            for i in range(top, bottom):
+                for j in range(first, last):
+                    a = matrix[i, j]
+                    n_exact += (a == turned[i - top, j - first]) & (a >= 0.0) & (a <= largest)
+            n_pairs = (bottom - top) * (last - first)
+            if n_exact == n_pairs:
+                continue
+            rounded, n_good = True, 0
+            for i in range(top, bottom):
+                for j in range(first, last):
+                    a, b = matrix[i, j], turned[i - top, j - first]
+                    larger = max(a, b)
+                    in_range = (a >= 0.0) & (b >= 0.0) & (larger <= largest)
+                    n_good += in_range & (abs(a - b) <= tolerance * larger)
+            if n_good < n_pairs:
+                return FAULTY
+    for i in range(start, stop):
+        if matrix[i, i] != 0.0:
+            return FAULTY
+    return ROUNDED if rounded else CLEAN
+
+
+@jit(
+    [
+        int64(ro(float64, 2), ro(float64), int64, int64, float64, float64),
+        int64(ro(float32, 2), ro(float64), int64, int64, float64, float64),
+    ]
+)
+def look_at_similarities(matrix, diagonal, start, stop, largest, tolerance):
+    """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
+
+    CLEAN where all are at most `largest` in size and at most the mean of the two similarities of their rows to themselves, and
+    mirror images are equal to the bit; ROUNDED where the last two are true but for a share `tolerance` of the sizes; FAULTY else.
+    """
+    n = matrix.shape[0]
+    turned = np.empty((_TURNED, _TURNED), dtype=matrix.dtype)
+    rounded = False
+    for first in range(start, n, _TURNED):
+        last = min(first + _TURNED, n)
+        for top in range(start, stop, _TURNED):
+            bottom = min(top + _TURNED, stop)
+            for j in range(first, last):
+                for i in range(top, bottom):
+                    turned[i - top, j - first] = matrix[j, i]
+            n_exact = 0
+            for i in range(top, bottom):
+                own = diagonal[i]
+                for j in range(first, last):
+                    a = matrix[i, j]
+                    below = (a >= -largest) & (a <= largest) & (a <= (own + diagonal[j]) / 2)
+                    n_exact += (a == turned[i - top, j - first]) & below
+            n_pairs = (bottom - top) * (last - first)
+            if n_exact == n_pairs:
+                continue
+            n_good = 0
+            for i in range(top, bottom):
+                own = diagonal[i]
+                for j in range(first, last):
+                    a, b = matrix[i, j], turned[i - top, j - first]
+                    size = (abs(own) + abs(diagonal[j])) / 2 + max(abs(a), abs(b))
+                    in_range = (abs(a) <= largest) & (abs(b) <= largest) & (abs(a - b) <= tolerance * size)
+                    n_good += in_range & (max(a, b) - (own + diagonal[j]) / 2 <= tolerance * size)
+                    rounded |= a != b
+            if n_good < n_pairs:
+                return FAULTY
+    return ROUNDED if rounded else CLEAN

@@ -1,0 +1,179 @@
+"""How much memory there is: what the machine, the process's group, its own limits and the user leave to it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Size: TypeAlias = "str | float"
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
+
+
+class Limit:
+    """Memory that the process may take in all, its programs and libraries included, for as long as this object is there.
+
+    Attributes
+    ----------
+    n_bytes : int
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+        with _lock:
+            _limits.add(self)
+
+    def lift(self) -> None:
+        """End it before the object is gone."""
+        with _lock:
+            _limits.discard(self)
+
+
+# The share of a stated limit that is counted with: a little goes where nobody counts, into allocators and libraries.
+_COUNTED = 0.95
+# What Python and the libraries take (350 MB), and pieces of a file on their way through them.
+LEAST = 5e8
+_LEAST_WORK = 5e7
+
+# A process has one memory, whoever asks in it: the least limit of all that are there holds.
+_limits: weakref.WeakSet[Limit] = weakref.WeakSet()
+_lock = threading.Lock()
+
+
+@contextmanager
+def limited(n_bytes: int | None) -> Iterator[Limit | None]:
+    """Hold the process to so much memory, refused where it is too little. It outlasts work that ends well, and not any other."""
+    if n_bytes is None:
+        yield None
+        return
+    limit = Limit(n_bytes)
+    try:
+        check_limit(limit)
+        yield limit
+    except BaseException:
+        # Whoever keeps the error keeps what lay on the stack.
+        limit.lift()
+        raise
+
+
+def check_limit(limit: Limit) -> None:
+    """Refuse a limit that leaves nothing to work in beside the libraries."""
+    least = max(LEAST, resident() + _LEAST_WORK)
+    if limit.n_bytes < least:
+        raise MemoryError(
+            f"{in_units(limit.n_bytes)} of memory are too little for Python, its libraries and pieces of a file. State at least "
+            f"{in_units(1e7 * math.ceil(least / 1e7))}."
+        )
+
+
+def stated() -> float:
+    """Return the bytes that the process may take in all by what users stated, infinity where nobody did."""
+    with _lock:
+        return float(min((limit.n_bytes for limit in _limits), default=float("inf")))
+
+
+def free_memory() -> float:
+    """Return the bytes of memory this process can still have, by the machine, its group, its own limits and the user's."""
+    left = _COUNTED * stated()
+    return max(min(left - (resident() if left < float("inf") else 0.0), machine_memory()), 0.0)
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory this process can still have but for what a user stated."""
+    return min(_machine_memory(), _group_memory(), _own_memory())
+
+
+def resident() -> float:
+    """Return the bytes that the process takes: its own and those of mapped files; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0.0
+
+
+def read_size(name: str, given: Any) -> int:
+    """Return bytes for a number of them or for words such as "1GB", "800 MB" and "1.5 GiB"."""
+    if isinstance(given, Real) and not isinstance(given, bool):
+        n_bytes = float(given)
+    elif isinstance(given, str):
+        match = _SIZE.fullmatch(given)
+        if match is None or match[2].lower() not in _UNITS:
+            raise ValueError(f"{name} must be a size such as 800MB, 1GB or 1.5GiB, got {given!r}.")
+        n_bytes = float(match[1]) * _UNITS[match[2].lower()]
+    else:
+        raise TypeError(f"{name} must be a size such as '800MB' or '1.5GiB', or a number of bytes, got {given!r}.")
+    if not 0 < n_bytes < float("inf"):
+        raise ValueError(f"{name} must be above 0 bytes, got {given!r}.")
+    return int(n_bytes)
+
+
+def in_units(n_bytes: float) -> str:
+    """Return a number of bytes in the unit that a reader can take in."""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"
+
+
+def _facts(path: str) -> dict[str, float]:
+    """Return the lines "name: number kB" of a file of the system in bytes, none where there is no such file."""
+    facts = {}
+    try:
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if value.endswith(" kB\n"):
+                    facts[name] = float(value.split()[0]) * 1024
+    except OSError:
+        pass
+    return facts
+
+
+def _machine_memory() -> float:
+    return _facts("/proc/meminfo").get("MemAvailable", float("inf"))
+
+
+def _group_memory() -> float:
+    try:
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = float((group / "memory.current").read_text(encoding="ascii"))
+        counts = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+    except OSError:
+        return float("inf")
+    # Pages of files that were read or written count as used, and are given up when somebody needs the memory.
+    cached = float(counts.get("inactive_file", 0)) + float(counts.get("active_file", 0))
+    return float(limit) - max(used - cached, 0.0) if limit != "max" else float("inf")
+
+
+def _own_memory() -> float:
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
+    except ImportError:  # Windows has no such limits.
+        return float("inf")
+    used = _facts("/proc/self/status")
+    limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
+    left = [limit - used.get(name, 0.0) for name, limit in limits.items() if limit != RLIM_INFINITY]
+    return max(min(left, default=float("inf")), 0.0)

@@ -1,0 +1,131 @@
+"""What rows are apart by, as classical scaling reads it: block by block, the user's own memory where it can be."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import read_points
+from tamiz.graphs.metrics.precomputed import PrecomputedDistances
+from tamiz.graphs.reading import AsGiven, Reading
+from tamiz.reduction.similarities import Similarities
+from tamiz.statistics.base import Floats
+from tamiz.storage.stored import Stored
+
+# By the numbers that are given. Distances of a quadratic form lose more digits than those of differences.
+_ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+NAMES = ("euclidean", "precomputed", "similarity", "gower")
+
+
+class Dissimilarities(Stored, ABC):
+    """Rows, and numbers b of their pairs that squared distances are made of.
+
+    `square` b^2 + `linear` b is the squared distance of a pair, but for a number of its row's own and one of its column's own:
+    these drop out of products with centred vectors.
+
+    Attributes
+    ----------
+    points : Points
+    square, linear : float
+    trace : float
+        The sum over rows of what is made of the number of each row and itself.
+    rounding : float
+        Negative eigenvalues below this share of the largest may come of the rounding of the numbers.
+    """
+
+    square: ClassVar[float]
+    linear: ClassVar[float]
+    trace: float = 0.0
+    rounding: float = _ROUNDING[np.dtype(np.float64)]
+
+    def __init__(self, points: Any) -> None:
+        self.points = points
+
+    @abstractmethod
+    def block(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return the numbers of the queries `start : stop` and all points, to be read only."""
+
+    @abstractmethod
+    def distances(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return the distances of the queries `start : stop` to all points, to be read only."""
+
+    def columns(self) -> Floats | None:
+        """Return fewer columns than rows that the distances are Euclidean ones of, where they are."""
+        return None
+
+    def known(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Any:  # noqa: ARG002
+        """Return queries with what is known of them for being equal to points."""
+        return queries
+
+
+class Measured(Dissimilarities):
+    """Rows whose distances are measured when they are asked for."""
+
+    square, linear = 1.0, 0.0
+
+    def block(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.points.block(queries, start, stop)
+
+    def distances(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.block(queries, start, stop)
+
+    def columns(self) -> Floats | None:
+        """Return the rows where they are numbers, fewer in each than there are rows."""
+        values = self.points.euclidean()
+        return values if values is not None and values.shape[1] < len(values) else None
+
+
+class Given(Measured):
+    """Rows whose distances are given."""
+
+    points: PrecomputedDistances
+
+    def __init__(self, points: Any) -> None:
+        super().__init__(points)
+        self.rounding = _ROUNDING[points.dtype]
+
+    def block(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.points.block_as_it_lies(queries, start, stop)
+
+
+class Similar(Dissimilarities):
+    """Rows whose similarities are given."""
+
+    square, linear = 0.0, -2.0
+    points: Similarities
+
+    def __init__(self, points: Similarities) -> None:
+        super().__init__(points)
+        self.rounding = _ROUNDING[points.dtype]
+        self.trace = -2.0 * float(points.own.sum())
+
+    def block(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return similarities. A row's similarity to itself is a number of its own, so that new rows need none."""
+        return self.points.as_they_lie(queries, start, stop)
+
+    def distances(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances, of rows that are equal to rows of fit."""
+        return self.points.block(queries, start, stop)
+
+    def known(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Similarities:
+        """Return queries with the similarity to themselves that equal rows of fit have."""
+        return self.points.known(queries, equal, points)
+
+
+def read(X: Any, dissimilarity: str) -> tuple[Dissimilarities, Reading]:
+    """Return the rows of a table, and what reads new ones."""
+    if dissimilarity == "similarity":
+        similar = Similarities(X)
+        if similar.n_samples < 2:
+            raise DataError("X has 1 sample (row); a map needs at least 2.")
+        return Similar(similar), AsGiven()
+    points, reading = read_points(X, dissimilarity, fill=True)
+    rows: type[Measured] = Given if dissimilarity == "precomputed" else Measured
+    return rows(points), reading

@@ -1,0 +1,96 @@
+"""How large eigenvalues would be if no column had to do with another (Horn's parallel analysis)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from tamiz import parallel
+from tamiz.statistics.base import Floats
+
+
+@dataclass(frozen=True)
+class ParallelAnalysis:
+    """Variances of components, and those of tables of as many rows whose columns are independent.
+
+    Attributes
+    ----------
+    explained_variance, reference : ndarray of shape (n_components,)
+        Observed, and by chance: the mean over the tables drawn, or the quantile that was asked for.
+    n_components : int
+        How many come before the first that is not above its reference.
+    n_draws : int
+    """
+
+    explained_variance: Floats
+    reference: Floats
+    n_components: int
+    n_draws: int
+
+
+@dataclass(frozen=True)
+class Independent:
+    """Normal columns that are independent, each with a variance of its own.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (n_coordinates,)
+    levels : list of tuple (int, int)
+        The coordinates start : stop that are indicators of one column, which depend on each other.
+    shares : ndarray of shape (n_coordinates,)
+        The share of each such level.
+    standardized : ndarray of shape (n_coordinates,), bool
+        The coordinates that are divided by their standard deviation, in every table drawn.
+    total : float
+        Number of rows.
+    """
+
+    variances: Floats
+    levels: list[tuple[int, int]]
+    shares: Floats
+    standardized: np.ndarray
+    total: float
+
+    def eigenvalues(self, k: int, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Return the k largest of each of some tables, of shape (n_draws, k)."""
+        seeds = rng.integers(0, 2**63, n_draws)
+        with parallel.session():
+            return np.array(list(parallel.map_blocks(lambda seed: self._drawn(k, np.random.default_rng(seed)), seeds)))
+
+    def _drawn(self, k: int, rng: np.random.Generator) -> Floats:
+        q, freedom = len(self.variances), self.total - 1
+        # A root of a Wishart matrix, without its rows (Bartlett 1933); with fewer rows than columns the rows themselves.
+        if freedom > q:
+            root = np.tril(rng.standard_normal((q, q)), -1)
+            root[np.diag_indices(q)] = np.sqrt(rng.chisquare(freedom - np.arange(q)))
+        else:
+            root = rng.standard_normal((q, max(int(freedom), 1)))
+        root *= np.sqrt(self.variances / freedom)[:, None]
+        for start, stop in self.levels:
+            root[start:stop] = self._within(start, stop) @ root[start:stop]
+        lengths = np.sqrt((root**2).sum(axis=1))
+        known = self.standardized & (lengths > 0)
+        root[known] *= (np.sqrt(self.variances[known]) / lengths[known])[:, None]
+        if root.shape[1] < q:
+            values = linalg.eigvalsh(root.T @ root)
+            return np.pad(values[::-1], (0, max(0, k - len(values))))[:k]
+        return np.asarray(linalg.eigvalsh(root @ root.T, subset_by_index=(q - k, q - 1))[::-1])
+
+    def _within(self, start: int, stop: int) -> Floats:
+        """Return a root of the correlations of a column's indicators."""
+        share = self.shares[start:stop]
+        covariance = np.diag(share) - np.outer(share, share)
+        deviation = np.sqrt(np.diag(covariance))
+        scale = np.outer(deviation, deviation)
+        correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+        values, vectors = linalg.eigh(correlation)
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def compare(observed: Floats, drawn: Floats, quantile: float | None) -> ParallelAnalysis:
+    """Return the observed variances beside those of chance."""
+    reference = drawn.mean(axis=0) if quantile is None else np.quantile(drawn, quantile, axis=0)
+    below = np.flatnonzero(observed <= reference)
+    return ParallelAnalysis(observed, reference, int(below[0]) if len(below) else len(observed), len(drawn))

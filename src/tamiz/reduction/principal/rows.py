@@ -1,0 +1,94 @@
+"""What a decomposition asks of rows, however they are held."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+
+
+class Reading(ABC):
+    """How rows become coordinates about the mean; kept by a fitted model, for new rows.
+
+    Attributes
+    ----------
+    names : list of str
+        One for every coordinate.
+    mean, scale : ndarray of shape (n_coordinates,)
+        A coordinate is (x - mean) / scale.
+    levels : list of tuple (int, int)
+        The coordinates start : stop that are indicators of one column each.
+    n_missing : int
+        Missing values among the rows of fit.
+    """
+
+    names: list[str]
+    mean: Floats
+    scale: Floats
+    levels: list[tuple[int, int]]
+    n_missing: int = 0
+
+    @abstractmethod
+    def opened(self, X: Any) -> Any:
+        """Return new rows as `places` takes them."""
+
+    @abstractmethod
+    def places(self, rows: Any, directions: Floats) -> NDArray[Any]:
+        """Return rows along directions, each row by itself, in float32 where that is what they hold."""
+
+
+class CentredRows(ABC):
+    """Rows of coordinates about their mean, divided by their scale.
+
+    Attributes
+    ----------
+    n_rows, n_coordinates : int
+    density : float
+        Share of the coordinates that products read.
+    schema : Schema or None
+        The columns, where the rows are of a table.
+    """
+
+    n_rows: int
+    n_coordinates: int
+    density: float = 1.0
+    schema: Schema | None = None
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """Weight of all rows, their number where they have none."""
+
+    @property
+    @abstractmethod
+    def reading(self) -> Reading:
+        """How they are read."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> Floats:
+        """The variance of every coordinate."""
+
+    def sentences(self) -> list[str]:
+        """Return what is to be told of how they were read."""
+        return []
+
+    @abstractmethod
+    def covariance(self) -> Floats:
+        """Return the covariance of the coordinates, of shape (n_coordinates, n_coordinates)."""
+
+    @abstractmethod
+    def times_covariance(self, X: Floats) -> Floats:
+        """Return X of shape (m, n_coordinates) times the covariance, which is not written down."""
+
+    @abstractmethod
+    def whole(self) -> Floats:
+        """Return the rows, each times the square root of its weight: their inner products are the covariance times total - 1."""
+
+    @abstractmethod
+    def places(self, directions: Floats) -> NDArray[Any]:
+        """Return the rows along directions."""

@@ -1,0 +1,65 @@
+"""What a reader of principal components must know, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tamiz.reduction.principal.decomposition import Components
+from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
+from tamiz.statistics.base import Floats
+
+# Columns named in one sentence.
+_MOST_NAMED = 5
+# An eigenvalue below 0 by less than this share of the largest is 0 to rounding, and a residual above this one is told.
+_ROUNDING, _LARGE_RESIDUAL = 1e-9, 1e-6
+
+
+def on_gaps(n_missing: int, missing: str) -> list[str]:
+    """Return how missing values were counted."""
+    if not n_missing:
+        return []
+    values = "missing value" if n_missing == 1 else "missing values"
+    told = {
+        "mean": f"{'counts' if n_missing == 1 else 'count'} as the mean of the column",
+        "pairwise": "left out pair by pair: every covariance is taken over the rows that have both",
+        "iterative": "filled by the components themselves, in least squares",
+    }
+    return [f"{n_missing:,} {values} {told[missing]}."]
+
+
+def on_still_columns(names: Sequence[str], variances: Floats, *, standardize: bool) -> list[str]:
+    """Return which columns do not vary, where that matters."""
+    still = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
+    if len(still) == len(names):
+        return ["PCA: no column varies in what is present, so that every component is 0."]
+    if not still or not standardize:
+        return []
+    named = ", ".join(still[:_MOST_NAMED])
+    more = f" and {len(still) - _MOST_NAMED:,} more" if len(still) > _MOST_NAMED else ""
+    verb = "is" if len(still) == 1 else "are"
+    return [f"PCA: {named}{more} {verb} constant, and cannot be standardised: 0 in every row."]
+
+
+def on_components(found: Components) -> list[str]:
+    """Return what is wrong with a decomposition."""
+    told, largest = [], float(found.variances[0])
+    if found.least < -_ROUNDING * largest:
+        told.append(
+            f"PCA: the covariance has eigenvalues below 0, the least seen is {found.least:.3g}: no rows without gaps have such a "
+            "covariance. Variances below 0 are given as 0; missing='iterative' has none."
+        )
+    worst = float(found.residuals.max(initial=0.0))
+    if worst > _LARGE_RESIDUAL * largest:
+        told.append(f"PCA: a direction has the residual {worst:.2g} beside the variance {largest:.4g}.")
+    return told
+
+
+def on_chance(chance: ParallelAnalysis) -> str:
+    """Return how many components are more than chance."""
+    n, k = chance.n_components, len(chance.reference)
+    beyond = (
+        f"The first {n:,} of {k:,} components are" if n > 1 else "The first component is" if n else "No component is"
+    )
+    return (
+        f"{beyond} above what independent columns of as many rows give on the average (parallel analysis, Horn 1965)."
+    )

@@ -1,0 +1,163 @@
+"""Sparse rows about their mean, which stay sparse: the mean is taken off after every product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.sparse_rows import canonical, refuse_numbers
+from tamiz.kernels.sparse_products import sparse_products
+from tamiz.reduction.principal.rows import CentredRows, Reading
+from tamiz.sources.vectors import weight_vector
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+# A column stored in a larger share of the rows is held whole and centred: its mean may be large beside its spread, and taken
+# off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
+_FULL_SHARE = 0.5
+# Entries of one piece of work.
+_PIECE = 2**18
+
+
+@dataclass(frozen=True)
+class SparseReading(Reading):
+    """How sparse rows are read."""
+
+    names: list[str]
+    mean: Floats
+    scale: Floats
+    levels: list[tuple[int, int]]
+
+    def opened(self, X: Any) -> sparse.csr_array:
+        """Return new rows; dense ones are taken as well."""
+        rows = canonical(X)
+        refuse_numbers(rows, "euclidean")
+        if rows.shape[1] != len(self.names):
+            raise DataError(f"X has {rows.shape[1]} features, but {len(self.names)} were there in fit.")
+        return rows
+
+    def places(self, rows: sparse.csr_array, directions: Floats) -> NDArray[Any]:
+        """Return rows along directions."""
+        scaled = directions / self.scale
+        # A product with sparse rows goes entry by entry, and so row by row.
+        return np.asarray(rows @ scaled.T) - scaled @ self.mean
+
+
+class SparseTable(CentredRows):
+    """Sparse rows.
+
+    Parameters
+    ----------
+    matrix : sparse of shape (n_samples, n_columns)
+    weight : array-like of shape (n_samples,) or None
+    standardize : bool
+    """
+
+    def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
+        self._rows = canonical(matrix)
+        refuse_numbers(self._rows, "euclidean")
+        self.n_rows, self.n_coordinates = self._rows.shape
+        if self.n_rows < 2:
+            raise DataError(f"The table has {self.n_rows} sample (row); at least 2 are needed.")
+        self._weight = weight_vector(weight, self.n_rows)
+        if (total := float(self._weight.sum())) < 2:
+            raise DataError(
+                f"The weights sum to {total:.6g} over {self.n_rows:,} rows; a weight counts as that many rows, so at least 2 are "
+                f"needed. Multiply them by {self.n_rows / total:.6g}."
+            )
+        self._total = total
+        self._standardize = standardize
+        self.density = self._rows.nnz / max(self.n_rows * self.n_coordinates, 1)
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return self._total
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Return the mean of every column and its variance, from its stored entries about their own mean."""
+        by_column = self._rows.tocsc()
+        counts = np.diff(by_column.indptr)
+        column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
+        first = np.zeros(self.n_coordinates)
+        first[counts > 0] = by_column.data[by_column.indptr[:-1][counts > 0]]
+        held = np.bincount(column, weight, self.n_coordinates)
+        gaps = np.bincount(column, weight * (by_column.data - first[column]), self.n_coordinates)
+        inner = first + np.divide(gaps, held, out=np.zeros_like(held), where=held > 0)
+        share = held / self._total
+        within = np.bincount(column, weight * (by_column.data - inner[column]) ** 2, self.n_coordinates)
+        squares = within + held * np.maximum(1 - share, 0.0) * inner**2
+        return share * inner, squares / (self._total - 1)
+
+    @cached_property
+    def reading(self) -> SparseReading:
+        """How they are read."""
+        mean, variance = self._moments
+        scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
+        return SparseReading([f"x{j}" for j in range(self.n_coordinates)], mean, scale, [])
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of every coordinate."""
+        return self._moments[1] / self.reading.scale**2
+
+    def covariance(self) -> Floats:
+        """Return the covariance: from the stored entries alone, but for the columns that are held whole."""
+        q, mean = self.n_coordinates, self.reading.mean
+        stored = np.bincount(self._rows.indices, minlength=q) / self.n_rows
+        full = np.flatnonzero(stored > _FULL_SHARE)
+        few = self._rows
+        products = np.zeros((q, q))
+        if len(full):
+            few = self._rows.copy()
+            few.data[np.isin(few.indices, full)] = 0.0
+            few.eliminate_zeros()
+        at_once = max(_PIECE, q * q // 4)
+        spans = parallel.spans(self.n_rows, max(1, self.n_rows * at_once // max(few.nnz, 1)))
+        for part in parallel.map_blocks(lambda span: self._squares(few, span), spans):
+            products += part
+        products = products + np.triu(products, 1).T
+        thin = mean.copy()
+        thin[full] = 0.0
+        products -= self._total * np.outer(thin, thin)
+        if len(full):
+            check_memory(16.0 * self.n_rows * len(full), f"{len(full):,} columns with few zeros", "Pass a dense array.")
+            whole = self._rows[:, full].toarray() - mean[full]
+            weighed = whole * self._weight[:, None]
+            # The centred columns have the sum 0, and so the mean of the others has no part in the products.
+            across = few.T @ weighed
+            products[:, full] += across
+            products[full, :] += across.T
+            products[np.ix_(full, full)] = whole.T @ weighed
+        return products / np.outer(self.reading.scale, self.reading.scale) / (self._total - 1)
+
+    def _squares(self, rows: sparse.csr_array, span: tuple[int, int]) -> Floats:
+        out = np.zeros((self.n_coordinates, self.n_coordinates))
+        indptr = rows.indptr[span[0] : span[1] + 1].astype(np.int64)
+        sparse_products(indptr, rows.indices.astype(np.int32, copy=False), rows.data, self._weight[slice(*span)], out)
+        return out
+
+    def times_covariance(self, X: Floats) -> Floats:
+        """Return X times the covariance."""
+        mean, scale = self.reading.mean, self.reading.scale
+        scaled = X / scale
+        images = ((self._rows @ scaled.T) - scaled @ mean) * self._weight[:, None]
+        found = (self._rows.T @ images).T - np.outer(images.sum(axis=0), mean)
+        return np.asarray(found / scale) / (self._total - 1)
+
+    def whole(self) -> Floats:
+        """Return the rows, dense, each times the root of its weight: fewer rows than columns are to be decomposed."""
+        dense = (self._rows.toarray() - self.reading.mean) / self.reading.scale
+        return np.asarray(dense * np.sqrt(self._weight)[:, None])
+
+    def places(self, directions: Floats) -> NDArray[Any]:
+        """Return the rows along directions."""
+        return self.reading.places(self._rows, directions)

@@ -1,0 +1,219 @@
+"""The rows of a table about their mean, read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.kernels.projection import project
+from tamiz.reduction.principal.gaps import least_squares
+from tamiz.reduction.principal.rows import CentredRows, Reading
+from tamiz.sources.base import Source
+from tamiz.sources.conform import conform
+from tamiz.sources.encoding import (
+    CoordinateMoments,
+    Encoding,
+    check_usable,
+    coordinate_moments,
+    coordinate_names,
+    indicators,
+)
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.cross_products import Scatter
+
+# Values of one piece of work.
+_PIECE = 2**18
+
+
+@dataclass(frozen=True)
+class TableReading(Reading):
+    """How the rows of a table are read.
+
+    Attributes
+    ----------
+    schema : Schema
+    encoding : Encoding
+    fill : bool
+        Whether a missing value is put at its mean; else a row is placed by what is present of it.
+    """
+
+    schema: Schema
+    encoding: Encoding
+    fill: bool
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]  # read only
+        """The coordinates."""
+        return self.encoding.names
+
+    @property
+    def mean(self) -> Floats:  # type: ignore[override]
+        """The centre."""
+        return self.encoding.centre
+
+    @property
+    def scale(self) -> Floats:  # type: ignore[override]
+        """What coordinates are divided by."""
+        return self.encoding.scale
+
+    @property
+    def levels(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        """The coordinates of each categorical column."""
+        ends = np.cumsum([len(self.encoding.numeric), *(one.n_levels for one in self.encoding.levels)]).tolist()
+        return list(pairwise(ends))
+
+    @property
+    def n_missing(self) -> int:  # type: ignore[override]
+        """Missing values among the rows of fit."""
+        return self.encoding.n_missing
+
+    def opened(self, X: Any) -> Source:
+        """Return new rows under the columns of fit."""
+        return conform(X, self.schema)
+
+    def places(self, rows: Source, directions: Floats) -> NDArray[Any]:
+        """Return rows along directions."""
+        directions = np.ascontiguousarray(directions)
+        dtype = next(rows.blocks()).dtype
+        out = np.empty((rows.schema.n_rows, len(directions)), dtype)
+
+        def along(piece: Block) -> None:
+            points = np.ascontiguousarray(self.encoding.rows(piece, dtype, fill=self.fill))
+            there = out[piece.rows.start : piece.rows.stop]
+            gappy = np.zeros(0, np.intp) if self.fill else np.flatnonzero(np.isnan(points).any(axis=1))
+            project(np.nan_to_num(points) if len(gappy) else points, directions.astype(dtype, copy=False), there)
+            if len(gappy):
+                there[gappy] = least_squares(points[gappy].astype(np.float64), directions)
+
+        each(along, pieces(rows, len(self.mean)))
+        return out
+
+
+class TableRows(CentredRows):
+    """The rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    standardize : bool
+    missing : {"mean", "pairwise", "iterative"}
+        The last counts a gap at the mean, until the rows are completed.
+    """
+
+    def __init__(self, source: Source, *, standardize: bool, missing: str) -> None:
+        check_usable(source.schema)
+        self.source, self.schema = source, source.schema
+        self._standardize, self._missing = standardize, missing
+        self.n_rows = source.schema.n_rows
+        self.n_coordinates = len(coordinate_names(source.schema))
+        self._gappy = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
+        self.n_missing = sum(source.schema.columns[j].n_missing for j in self._gappy)
+        self._scatter: Scatter | None = None
+
+    @cached_property
+    def _moments(self) -> CoordinateMoments:
+        if self._scatter is None:
+            return coordinate_moments(self.source)
+        scatter = self._scatter
+        return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.held, scatter.total)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How rows become coordinates."""
+        moments, schema = self._moments, self.source.schema
+        spread = moments.spread[: len(schema.numeric)] if self._standardize else None
+        return Encoding.of(schema, moments.mean, spread, moments.total)
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return self.encoding.total
+
+    @property
+    def reading(self) -> TableReading:
+        """How they are read."""
+        return TableReading(self.source.schema, self.encoding, fill=self._missing != "pairwise")
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of every coordinate."""
+        moments = self._moments
+        freedom = np.maximum(moments.held - 1, 1.0) if self._missing == "pairwise" else moments.total - 1
+        return moments.squares / self.encoding.scale**2 / freedom
+
+    def sentences(self) -> list[str]:
+        """Return which columns take no part, and how gaps were counted."""
+        told = list(self.source.schema.left_out)
+        if self.n_missing and self._missing == "mean":
+            values = "missing value was" if self.n_missing == 1 else "missing values were"
+            told.append(f"PCA: {self.n_missing:,} {values} given the mean of the column.")
+        if self._missing == "pairwise" and self._scatter is not None:
+            apart = np.argwhere(self._scatter.pairwise()[1] < 2)
+            if len(apart):
+                i, j = apart[0].tolist()
+                told.append(
+                    f"PCA: fewer than two rows have both {self.encoding.names[i]} and {self.encoding.names[j]}; the covariance of "
+                    "such a pair counts as 0."
+                )
+        return told
+
+    def covariance(self) -> Floats:
+        """Return the covariance, in one pass over the rows."""
+        schema = self.source.schema
+        (scatter,) = self.source.reduce(Scatter(schema.numeric, indicators(schema), self._gappy))
+        self._scatter = scatter
+        raw = scatter.pairwise()[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total - 1)
+        if (self.encoding.scale == 1.0).all():
+            return raw
+        return raw / np.outer(self.encoding.scale, self.encoding.scale)
+
+    def times_covariance(self, X: Floats) -> Floats:
+        """Return X times the covariance, in one pass over the rows."""
+
+        def product(piece: Block) -> Floats:
+            rows = self.encoding.rows(piece, piece.dtype)
+            images = X.astype(rows.dtype, copy=False) @ rows.T
+            if piece.weight is not None:
+                images *= piece.weight
+            return np.asarray(images @ rows, dtype=np.float64)
+
+        total = np.zeros(X.shape)
+        for part in parallel.map_blocks(product, pieces(self.source, self.n_coordinates)):
+            total += part
+        return total / (self.total - 1)
+
+    def whole(self) -> Floats:
+        """Return the rows, each times the root of its weight."""
+        rooted = np.empty((self.n_rows, self.n_coordinates))
+
+        def fill(piece: Block) -> None:
+            rooted[piece.rows.start : piece.rows.stop] = self.encoding.rows(piece)
+            if piece.weight is not None:
+                rooted[piece.rows.start : piece.rows.stop] *= np.sqrt(piece.weight)[:, None]
+
+        each(fill, pieces(self.source, self.n_coordinates))
+        return rooted
+
+    def places(self, directions: Floats) -> NDArray[Any]:
+        """Return the rows along directions."""
+        return self.reading.places(self.source, directions)
+
+
+def pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
+    """Yield the rows in pieces of work."""
+    size = max(1, _PIECE // n_coordinates)
+    return (piece for block in source.blocks() for piece in block.pieces(size))
+
+
+def each(work: Callable[[Block], None], items: Iterator[Block]) -> None:
+    """Do some work for every item, several at a time."""
+    for _ in parallel.map_blocks(work, items):
+        pass

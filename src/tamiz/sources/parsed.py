@@ -1,0 +1,53 @@
+"""Columns of text in a mapped file: what a file of separated values was parsed into."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+# Rows of a column that are typed at a time.
+_PIECE_ROWS = 2**18
+
+
+class ParsedText:
+    """A table of text columns in a file of Arrow's own format.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._table = pa.ipc.open_file(pa.py_buffer(self._map)).read_all()
+        self.n_rows: int = self._table.num_rows
+
+    def column(self, j: int) -> TextColumn:
+        """Return a column."""
+        return TextColumn(self, self._table.column(j))
+
+    def give_back(self) -> None:
+        """Count the pages read so far as the process's no more; they stay in the system's memory while there is some."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+class TextColumn:
+    """A column of text, given piece by piece."""
+
+    def __init__(self, table: ParsedText, values: pa.ChunkedArray) -> None:
+        self._table = table
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def pieces(self) -> Iterator[pa.ChunkedArray]:
+        """Yield the rows in order."""
+        for start in range(0, len(self), _PIECE_ROWS):
+            yield self._values.slice(start, _PIECE_ROWS)
+            self._table.give_back()

@@ -1,0 +1,84 @@
+"""A look at the beginning of a large file: what its columns are like, before all of it is read."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from tamiz.exceptions import DataError
+from tamiz.sources.memory import open_frame
+from tamiz.sources.parquet import ENDINGS, dataset, head
+from tamiz.sources.schema import Schema
+from tamiz.sources.table import Roles
+from tamiz.sources.text import open_text
+from tamiz.sources.text_layout import find_layout
+
+_HEAD_BYTES = 2**20
+_HEAD_ROWS = 2**13
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file holds, judged by its first rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns as the first rows show them, and about how many rows there are.
+    parsed_bytes : int
+        The size of a file that is parsed before it is read; 0 for one that is read column by column.
+    disk_bytes : int
+        About what the temporary files take at most.
+    """
+
+    schema: Schema
+    parsed_bytes: int
+    disk_bytes: int
+
+    def column_bytes(self, column: int) -> int:
+        """Return what a column takes, the target among them."""
+        described = self.schema.describe(column)
+        size = (
+            8
+            if described.is_number
+            else 1
+            if len(described.levels) < 2**7
+            else 2
+            if len(described.levels) < 2**15
+            else 4
+        )
+        return size * self.schema.n_rows
+
+
+def preview(path: Path, roles: Roles) -> Preview | None:
+    """Look at a file; None for one that is small or whose beginning does not tell."""
+    try:
+        ending = path.suffix.lstrip(".").lower()
+        if path.is_dir() or ending in ENDINGS:
+            return _columnar(path, roles, ENDINGS.get(ending, "parquet"))
+        return None if ending == "arff" else _text(path, roles)
+    except (DataError, OSError, MemoryError):
+        # Whoever reads it all says what is wrong, if anything is.
+        return None
+
+
+def _columnar(path: Path, roles: Roles, file_format: str) -> Preview:
+    data, n_rows = dataset(path, file_format)
+    schema = replace(open_frame(head(data, _HEAD_ROWS), roles).schema, n_rows=n_rows)
+    pa.default_memory_pool().release_unused()
+    return Preview(schema, 0, 8 * n_rows * len(data.schema.names))
+
+
+def _text(path: Path, roles: Roles) -> Preview | None:
+    size = path.stat().st_size
+    if size <= _HEAD_BYTES or not (layout := find_layout(path)).is_plain:
+        return None
+    with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
+        begun = file.read(_HEAD_BYTES)
+        sample = Path(folder) / f"head{path.suffix}"
+        sample.write_bytes(begun[: begun.rfind(b"\n") + 1])
+        schema = open_text(sample, roles).schema
+    return Preview(replace(schema, n_rows=layout.about_rows), size, layout.disk_bytes)

@@ -1,0 +1,68 @@
+"""Components from a covariance alone."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from tamiz.exceptions import TamizWarning
+from tamiz.reduction import PCA
+
+WINE = load_wine().data
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_covariance_has_the_components_of_its_rows(standardize):
+    rows = PCA(3, standardize=standardize).fit(WINE)
+    given = PCA(3, standardize=standardize).fit_covariance(np.cov(WINE.T), mean=WINE.mean(axis=0), n_samples=len(WINE))
+    for name in ("explained_variance_", "explained_variance_ratio_", "components_", "loadings_", "mean_", "scale_"):
+        np.testing.assert_allclose(getattr(given, name), getattr(rows, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(given.transform(WINE), rows.embedding_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(given.transform(WINE[7:8])[0], given.transform(WINE)[7])
+    np.testing.assert_allclose(given.parallel_analysis().reference, rows.parallel_analysis().reference, rtol=1e-9)
+
+
+def test_there_are_no_places_of_rows_that_were_not_there():
+    pca = PCA(2).fit(WINE).fit_covariance(np.cov(WINE.T))
+    assert not hasattr(pca, "embedding_")
+    with pytest.raises(
+        ValueError, match="came without a mean, so that no row can be placed: pass mean= to fit_covariance"
+    ):
+        pca.transform(WINE)
+    with pytest.raises(ValueError, match="parallel_analysis needs the number of rows: pass n_samples"):
+        pca.parallel_analysis()
+    assert pca.facts().reference == []
+
+
+def test_the_names_of_a_frame_are_those_of_the_coordinates():
+    frame = load_iris(as_frame=True).data
+    pca = PCA(2).fit_covariance(frame.cov(), mean=frame.mean())
+    assert pca.coordinate_names_ == list(frame.columns)
+    assert list(pca.get_feature_names_out()) == ["pca0", "pca1"]
+    np.testing.assert_allclose(pca.transform(frame), PCA(2).fit(frame).embedding_, atol=1e-12)
+
+
+def test_a_covariance_of_no_table_is_told():
+    with pytest.warns(TamizWarning, match="eigenvalues below 0, the least seen is -1"):
+        PCA(2).fit_covariance([[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters", "message"),
+    [
+        (np.ones((2, 3)), {}, "A covariance must be a square matrix, got 2 rows and 3 columns"),
+        ([[1.0, 0.5], [0.4, 1.0]], {}, r"must be symmetric: that of x0 and x1 is 0\.5, and of x1 and x0 0\.4"),
+        ([[1.0, np.nan], [np.nan, 1.0]], {}, "The covariance of x0 and x1 is nan; it must be a finite number"),
+        ([[-1.0, 0.0], [0.0, 1.0]], {}, "The variance of x0 is -1; it must be at least 0"),
+        (np.eye(2), {"mean": [1.0]}, "mean must be 2 finite numbers, one a column of the covariance, got 1"),
+        (np.eye(2), {"n_samples": 1}, "n_samples must be at least 2, got 1"),
+    ],
+)
+def test_what_is_no_covariance_is_refused(given, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PCA(1).fit_covariance(given, **parameters)
+
+
+def test_rows_with_gaps_cannot_be_placed():
+    pca = PCA(1).fit_covariance(np.eye(2), mean=[0, 0])
+    with pytest.raises(ValueError, match="Row 1, column x0 holds nan; fill it in or leave the row out"):
+        pca.transform([[1.0, 2.0], [np.nan, 1.0]])

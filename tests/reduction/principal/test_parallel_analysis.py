@@ -1,0 +1,70 @@
+"""Horn's parallel analysis against tables that are really drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from tamiz.reduction import PCA
+
+from ...reference.pca import chance
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("shape", [(60, 5), (12, 20)])
+def test_the_reference_is_the_mean_over_drawn_tables(shape, standardize):
+    X = np.random.default_rng(3).normal(size=shape) * np.linspace(1, 2, shape[1])
+    pca = PCA(4, standardize=standardize).fit(X)
+    variances = np.ones(shape[1]) if standardize else X.var(axis=0, ddof=1)
+    plain = chance(shape[0], variances, 4, 2000, standardize)
+    ours = pca.parallel_analysis(n_draws=2000, random_state=1)
+    # Both are means of 2,000: they differ by their standard errors.
+    error = plain.std(axis=0) * np.sqrt(2 / 2000)
+    assert (np.abs(ours.reference - plain.mean(axis=0)) < 4 * error).all()
+    upper = pca.parallel_analysis(n_draws=2000, quantile=0.95, random_state=1)
+    np.testing.assert_allclose(upper.reference, np.quantile(plain, 0.95, axis=0), rtol=0.05)
+
+
+def test_components_above_chance_are_counted_up_to_the_first_that_is_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 12)) + rng.normal(size=(300, 12))
+    assert PCA(8, standardize=True).fit(X).parallel_analysis().n_components == 3
+    assert PCA(8, standardize=True).fit(rng.normal(size=(300, 12))).parallel_analysis(quantile=0.99).n_components == 0
+
+
+def test_indicators_of_one_category_hang_together_by_chance_as_well():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(list("abc"), 500, p=[0.5, 0.3, 0.2]), "x": rng.normal(size=500)})
+    pca = PCA(3, standardize=True).fit(frame)
+    # Two independent columns: what is observed is what chance gives, a category's two directions among it.
+    found = pca.parallel_analysis(n_draws=500)
+    np.testing.assert_allclose(found.reference, pca.explained_variance_, rtol=0.1)
+
+
+def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
+    pca = PCA(4, standardize=True).fit(load_wine().data)
+    one, two = pca.parallel_analysis(random_state=7), pca.parallel_analysis(random_state=7)
+    np.testing.assert_array_equal(one.reference, two.reference)
+    facts = pca.facts()
+    assert len(facts.reference) == 4
+    np.testing.assert_allclose(facts.reference, pca.parallel_analysis().reference / 13, rtol=0.05)
+    assert facts.reference_note.startswith("The first 3 of 4 components are above what independent columns")
+
+
+def test_weights_count_as_rows():
+    X = load_iris().data
+    doubled = PCA(2).fit(X, sample_weight=np.full(150, 2.0)).parallel_analysis(random_state=0)
+    repeated = PCA(2).fit(X.repeat(2, axis=0)).parallel_analysis(random_state=0)
+    np.testing.assert_allclose(doubled.reference, repeated.reference, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_draws": 0}, "n_draws must be at least 1, got 0"),
+        ({"quantile": 1.5}, r"quantile must be between 0 and 1, got 1\.5"),
+    ],
+)
+def test_draws_that_cannot_be_made_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PCA(2).fit(load_iris().data).parallel_analysis(**parameters)

@@ -1,0 +1,67 @@
+"""Leading pairs and what random directions see, on matrices whose spectrum is known."""
+
+import numpy as np
+import pytest
+
+from tamiz.reduction.krylov import Subspace, leading, orthonormal, start
+
+
+def operator(values, seed=0):
+    vectors = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values), len(values))))[0]
+    return (vectors * values) @ vectors.T
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.linspace(1, -1, 300),
+        # So near each other that the basis is taken together again many times.
+        np.concatenate([1 + np.arange(5) * 1e-4, np.linspace(0.99, 0, 395)]),
+        np.concatenate([[5.0, 3.0], np.zeros(98)]),
+        np.concatenate([[2.0] * 6, np.linspace(1, 0, 60)]),
+    ],
+)
+def test_leading_pairs_are_those_of_the_matrix(values):
+    A = operator(values)
+    found = leading(lambda X: X @ A, len(A), 3)
+    np.testing.assert_allclose(found.values, np.sort(values)[:-4:-1], atol=1e-9)
+    np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(3), atol=1e-12)
+    left = np.linalg.norm(found.vectors @ A - found.values[:, None] * found.vectors, axis=1)
+    np.testing.assert_allclose(found.residuals, left, atol=1e-12)
+    assert (left <= 1.01e-6 * np.abs(values).max()).all()
+
+
+def test_residuals_may_be_measured_beside_their_own_values():
+    A = operator(np.concatenate([[1e-3, 1e-4], np.linspace(0, -1, 198)]))
+    found = leading(lambda X: X @ A, 200, 1, tol=1e-5, floor=1e-12)
+    assert found.residuals[0] <= 1e-8
+    assert found.values[0] == pytest.approx(1e-3, rel=1e-9)
+
+
+def test_random_directions_see_the_moments_of_the_spectrum():
+    values = np.linspace(2, -1, 400)
+    A = operator(values)
+    found = leading(lambda X: X @ A, 400, 1)
+    quadrature = found.seen[-1]
+    np.testing.assert_allclose(quadrature.weights.sum(axis=1), 1.0, rtol=1e-12)
+    first = start(400, 8)
+    moment = np.eye(400)
+    for degree in range(6):
+        seen = quadrature.weights @ quadrature.nodes**degree
+        np.testing.assert_allclose(seen, np.einsum("ij,jk,ik->i", first, moment, first), rtol=1e-9, atol=1e-12)
+        moment = moment @ A
+
+
+def test_a_space_knows_its_operators_after_it_was_taken_together():
+    rng = np.random.default_rng(0)
+    A, B = operator(rng.normal(size=50)), operator(rng.normal(size=50), seed=1)
+    space = Subspace(50, 24, lambda X: X @ A, lambda X: X @ B)
+    space.add(orthonormal(rng.normal(size=(8, 50))))
+    space.add(space.beside(rng.normal(size=(8, 50))))
+    space.keep(np.linalg.qr(rng.normal(size=(16, 5)))[0])
+    space.add(space.beside(rng.normal(size=(4, 50))))
+    np.testing.assert_allclose(space.basis @ space.basis.T, np.eye(9), atol=1e-12)
+    for at, matrix in enumerate((A, B)):
+        np.testing.assert_allclose(space.images_of(at), space.basis @ matrix, atol=1e-12)
+        np.testing.assert_allclose(space.projected(at), space.basis @ matrix @ space.basis.T, atol=1e-12)
+    assert len(space.beside(space.basis[:3] * 2.0)) == 0
