@@ -71,7 +71,7 @@ def seconds(run: dict[str, Any]) -> float:
 
 
 def duration(value: float) -> str:
-    return f"{value:.3g} s" if value >= 1 else f"{value * 1000:.3g} ms"
+    return f"{value:.3g} s" if value >= 0.9995 else f"{value * 1000:.3g} ms"
 
 
 if __name__ == "__main__":

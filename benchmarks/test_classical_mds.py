@@ -37,12 +37,12 @@ def test_euclidean_distances(benchmark, tmp_path, system, repeats):
 @pytest.mark.benchmark(group="classical MDS, 10,000 x 10,000 city-block distances, 2 coordinates")
 @pytest.mark.parametrize("system", ["tamiz", "scikit-bio fsvd"])
 def test_distances_that_are_not_euclidean(benchmark, tmp_path, system):
-    timed(benchmark, tmp_path, system, 5, X=graph_data.digits_in_50()[:N], metric="cityblock")
+    timed(benchmark, tmp_path, system=system, repeats=5, X=graph_data.digits_in_50()[:N], metric="cityblock")
 
 
 @needs_digits
 @pytest.mark.benchmark(group="classical MDS with a constant, 10,000 x 10,000 city-block distances, 2 coordinates")
 @pytest.mark.parametrize("system", ["tamiz lingoes", "tamiz cailliez"])
 def test_constants(benchmark, tmp_path, system):
-    timed(benchmark, tmp_path, system, 2, X=graph_data.digits_in_50()[:N], metric="cityblock")
+    timed(benchmark, tmp_path, system=system, repeats=2, X=graph_data.digits_in_50()[:N], metric="cityblock")
     assert benchmark.extra_info["beside_matrix"] < 1.2

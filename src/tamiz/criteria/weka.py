@@ -59,7 +59,7 @@ class WekaCorrelation(Association):
         modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
         filled = [Indicators(j, schema.level_sizes[j], mode) for j, mode in zip(schema.categorical, modes, strict=True)]
         n = len(schema.numeric) + 1 + sum(one.n_levels for one in filled)
-        check_memory(8.0 * n**2, f"{n:,} x {n:,} cross products", "Use convention='hall'.")
+        check_memory(Scatter.work_bytes(n), f"{n:,} x {n:,} cross products", "Use convention='hall'.")
         gappy = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
         (products,) = gather(Scatter((*schema.numeric, schema.n_columns), tuple(filled), gappy))
         return _WekaCorrelations(products, schema)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
 from tamiz.random import Seed, generator
-from tamiz.reduction.base import MapFacts, Reducer
+from tamiz.reduction.base import Gallery, MapFacts, Reducer
 from tamiz.reduction.principal.completed import CompletedRows
 from tamiz.reduction.principal.decomposition import (
     SOLVERS,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MISSING = ("mean", "pairwise", "iterative")
 
 # What a report spends on tables drawn by chance: operations, and tables at most. Eigenvalues of larger ones vary less.
-_DRAWING, _MOST_DRAWN, _WIDEST_DRAWN = 1e9, 100, 1000
+_DRAWING, _MOST_DRAWN, _LONGEST_DRAWN = 1e9, 100, 1.5e9
 
 
 class PCA(Reducer):
@@ -62,7 +62,8 @@ class PCA(Reducer):
         its present values fit best.
     solver : {"auto", "covariance", "svd", "randomized"}, default="auto"
         Eigenvectors of the covariance, singular vectors of the rows, or block Krylov from a random start with products alone,
-        which goes on until its residuals are below 1e-7 of the largest variance. "auto" is what takes the fewest operations.
+        which goes on until its residuals are below 1e-7 of the largest variance (1e-6 for float32). "auto" is what takes the
+        fewest operations.
     image_shape : tuple of two int, default=None
         Rows and columns of pixels, where the columns are an image read row by row: the report then shows the mean and the
         components as images.
@@ -82,7 +83,7 @@ class PCA(Reducer):
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
     embedding_ : ndarray of shape (n_samples, n_components)
-        float32 where all numbers came as float32. Not there after `fit_covariance`.
+        float32 where all numbers of a dense table came as float32. Not there after `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
         The way that was taken.
@@ -103,8 +104,9 @@ class PCA(Reducer):
     Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
     for all sums and once to be placed, so the table may be larger than memory. O(n^2 q) by singular vectors, O(n q k) a reading
     by products, of which there are about fifteen. Rows of float32 are multiplied in float32: variances are then right to about
-    1e-6. Categories become indicators divided by the square root of their share. Sparse rows stay sparse. "iterative" holds all
-    rows in memory.
+    1e-6. Categories become indicators divided by the square root of their share. Sparse rows stay sparse but under "svd", which
+    is for fewer rows than columns. "iterative" holds all rows in memory, and goes on until a step moves the gaps by less than 1e-7
+    of their size.
 
     References
     ----------
@@ -172,12 +174,12 @@ class PCA(Reducer):
             )
             embedding = rows.places(found.directions)
         # Nothing is set before all is found: a fit that fails leaves what was fitted before.
+        remember(self, X)
         self._hold(found, rows.reading, rows.total, rows.variances)
         self.embedding_ = embedding
-        remember(self, X)
         tell(rows.sentences())
         tell(on_still_columns(rows.reading.names, rows.variances, standardize=self.standardize))
-        tell(on_components(found))
+        tell(on_components(found, "" if rows.definite else "; missing='iterative' has none"))
         return self
 
     def _rows(self, X: Any, sample_weight: Any) -> CentredRows:
@@ -202,13 +204,13 @@ class PCA(Reducer):
         return CompletedRows(table, wanted)
 
     def fit_covariance(self, covariance: Any, *, mean: Any = None, n_samples: int | None = None) -> Self:
-        """Find the directions from a covariance alone, without rows: there is no `embedding_`.
+        """Find the directions from a covariance alone, without rows: there is no `embedding_`, and no choice of a solver.
 
         Parameters
         ----------
         covariance : array-like or data frame of shape (n_features, n_features)
         mean : array-like of shape (n_features,), default=None
-            Where the columns are centred; without it no row can be placed.
+            Where the columns are centred; without it no row can be placed, and with it those without gaps.
         n_samples : int, default=None
             The number of rows behind it, which `parallel_analysis` needs.
 
@@ -218,14 +220,15 @@ class PCA(Reducer):
         >>> PCA(2).fit_covariance([[0.616556, 0.615444], [0.615444, 0.716556]]).explained_variance_.round(5)
         array([1.28403, 0.04908])
         """
+        check_choice("missing", self.missing, MISSING)
+        check_choice("solver", self.solver, SOLVERS)
         given = read_covariance(covariance, mean, n_samples, standardize=self.standardize)
         check_shape(self.image_shape, len(given.covariance), None)
         wanted = check_n_components(self.n_components, len(given.covariance))
         with parallel.session():
             found = decompose_covariance(given.covariance, wanted)
         self._hold(found, given.reading, given.total, np.diag(given.covariance).copy())
-        if hasattr(self, "embedding_"):
-            del self.embedding_
+        self.__dict__.pop("embedding_", None)
         given.remember(self)
         tell(on_components(found))
         return self
@@ -248,29 +251,31 @@ class PCA(Reducer):
         notes += on_gaps(self._reading.n_missing, self.missing)
         if self.solver_ == "randomized":
             notes.append(
-                "Directions found by block Krylov from a random start, to residuals below 1e-7 of the largest variance."
+                f"Directions found by block Krylov from a random start: residuals up to {float(self.residuals_.max()):.1g}."
             )
         total = float(self._variances.sum())
-        chance = self._chance()
-        shown = chance is not None and total > 0
+        chance = self._chance() if total > 0 else None
         return MapFacts(
             [f"PC {k + 1}" for k in range(self.n_components_)],
             notes,
             spectrum_label="Share of the total variance",
             spectrum=self.explained_variance_ratio_.tolist(),
             cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
-            reference=(chance.reference / total).tolist() if shown and chance else [],
-            reference_note=on_chance(chance) if shown and chance else "",
+            reference=(chance.reference / total).tolist() if chance else [],
+            reference_note=on_chance(chance) if chance else "",
             loading_names=self.coordinate_names_,
             loadings=self.loadings_.tolist(),
-            galleries=[] if self.image_shape is None else galleries(self, self.image_shape),
+            galleries=self._galleries(),
         )
+
+    def _galleries(self) -> list[Gallery]:
+        return [] if self.image_shape is None else galleries(self, self.image_shape, vars(self).get("embedding_"))
 
     def _chance(self) -> ParallelAnalysis | None:
         """Return what a report shows of chance, None where that would take long or the number of rows is not known."""
         q = len(self._variances)
         size = min(self._total, q) if np.isfinite(self._total) else np.inf
-        if size > _WIDEST_DRAWN:
+        if size**2 * q > _LONGEST_DRAWN:
             return None
         if self._by_chance is None:
             draws = int(np.clip(_DRAWING / (size**2 * q), 3, _MOST_DRAWN))
@@ -283,7 +288,8 @@ class PCA(Reducer):
         """Return how large the variances would be by chance: in tables of as many rows of independent normal columns.
 
         Each column drawn has its own variance, and the indicators of one category hang together as they do; standardised columns
-        are standardised in every table drawn.
+        are standardised in every table drawn. The tables drawn have no gaps: after missing="pairwise", whose covariances come of
+        fewer rows, chance gives somewhat more than this.
 
         Parameters
         ----------
@@ -321,6 +327,11 @@ class PCA(Reducer):
         if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
         q = len(self._variances)
+        check_memory(
+            8.0 * q * min(self._total, q) * (parallel.n_threads() + 1),
+            f"Drawing tables of {q:,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
         standardized = np.full(q, bool(self.standardize))
         for start, stop in self._reading.levels:
             standardized[start:stop] = False

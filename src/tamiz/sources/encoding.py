@@ -112,7 +112,7 @@ def coordinate_moments(source: Source) -> CoordinateMoments:
     mean, squares, held = [moments.mean[0]], [moments.squares[0]], [moments.weight[0]]
     for count in counts.counts:
         present = float(count[:-1].sum())
-        share = count[:-1] / present
+        share = count[:-1] / max(present, 1e-300)
         mean.append(share)
         squares.append(present * share * (1 - share))
         held.append(np.full(len(share), present))

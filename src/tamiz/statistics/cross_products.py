@@ -8,12 +8,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz import parallel
 from tamiz.statistics.base import Block, Floats, Statistic
 
 # Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.
 _SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**20, 256, 8192
 # Rows that tell where a centre is to be.
 _CENTRING = 256
+# The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
+_FARTHEST = 4.0
 # Sums of squares in float32 between these have all their digits.
 _LEAST, _LARGEST = 1e-20, 1e30
 
@@ -39,7 +42,8 @@ class Scatter(Statistic):
     The coordinates are the numeric columns given, and after them an indicator (0 or 1) of every level of the categorical ones.
     Every piece of the rows is summed about a centre of its own, and moved when it is merged (Chan, Golub and LeVeque 1983): raw
     sums of squares would lose the variances to rounding. float32 rows are multiplied in float32, 2^20 values at a time, and
-    summed in float64: products are then right to about 1e-6.
+    summed in float64: products are then right to about 1e-6. Where squares leave the range of float32, or values lie far from the
+    centre of their piece, as in sorted columns, they are multiplied in float64.
 
     Parameters
     ----------
@@ -112,7 +116,7 @@ class Scatter(Statistic):
             self._centre[new] = centre.astype(rows.dtype)
 
     def _add(self, part: Block, room: NDArray[Any], products: NDArray[Any]) -> bool:
-        """Add rows, and return whether their squares stay in the range of the room's dtype; nothing is added else."""
+        """Add rows, and return whether their products kept the digits that the room's dtype gives; nothing is added else."""
         rows, weight = expand(part, self.numeric, self.levels, room.dtype.type), part.weight
         single = room.dtype == np.float32
         if weight is not None:
@@ -132,11 +136,16 @@ class Scatter(Statistic):
             z *= np.sqrt(weight).astype(room.dtype)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(z.T, z, out=products)
-        if single and not _in_range(products.diagonal(), z):
-            return False
+        weights = present.T.astype(np.float64) @ weighed
+        if single:
+            held = np.maximum(weights[self._presence, self._presence], 1e-300)
+            mean, square = sums[np.arange(len(sums)), self._presence] / held, products.diagonal() / held
+            near = mean**2 <= _FARTHEST * np.maximum(square - mean**2, 0.0)
+            if not near.all() or not _in_range(products.diagonal(), z):
+                return False
         self.matrix += products
         self._sums += sums
-        self._weights += present.T.astype(np.float64) @ weighed
+        self._weights += weights
         return True
 
     def merge(self, other: Self) -> Self:
@@ -171,17 +180,22 @@ class Scatter(Statistic):
         self._centre = self.mean
         self.total = float(self._weights[0, 0])
 
+    @staticmethod
+    def work_bytes(n_coordinates: int) -> float:
+        """Return the memory that filling one takes, a matrix for each piece under way, and its decomposition afterwards."""
+        return 8.0 * n_coordinates**2 * (2 * parallel.n_threads() + 6)
+
     @property
     def held(self) -> Floats:
         """Weight of the rows that have a value, for each coordinate."""
         return self._weights[self._presence, self._presence]
 
     def pairwise(self) -> tuple[Floats, Floats]:
-        """Return the covariance of every pair over the rows that have both (0 where there are fewer than two), and their weight."""
+        """Return the covariance of every pair over the rows that have both, 0 where these weigh less than two, and their weight."""
         held = self._weights[self._presence][:, self._presence]
         sums = self._sums[:, self._presence]
         products = self.matrix - sums * sums.T / np.where(held > 0, held, 1.0)
-        return np.divide(products, held - 1, out=np.zeros_like(products), where=held > 1), held
+        return np.divide(products, held - 1, out=np.zeros_like(products), where=held >= 2), held
 
 
 def _in_range(squares: NDArray[Any], z: NDArray[Any]) -> bool:

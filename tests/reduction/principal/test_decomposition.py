@@ -116,3 +116,35 @@ def test_a_table_too_large_for_memory_is_refused_with_a_way_out(solver, monkeypa
     }
     with pytest.raises(MemoryError, match=messages[solver]):
         PCA(3, solver=solver).fit(load_digits().data)
+
+
+@pytest.mark.parametrize("way", ["warm-up", "ascending", "descending"])
+def test_float32_columns_in_an_order_are_right_to_their_digits(way):
+    rng = np.random.default_rng(0)
+    if way == "warm-up":
+        X = np.vstack([np.zeros((300, 4)), rng.normal(100, 1, (32_000, 4))])
+    else:
+        X = np.sort(rng.lognormal(0, 2, (33_000, 4)), axis=0)[:: 1 if way == "ascending" else -1]
+    X = X.astype(np.float32)
+    exact = PCA(4).fit(X.astype(np.float64)).explained_variance_
+    np.testing.assert_allclose(PCA(4).fit(X).explained_variance_, exact, rtol=1e-5)
+
+
+def test_products_of_float32_end_where_float32_does():
+    X = (np.random.default_rng(0).normal(size=(900, 300)) * np.linspace(1.2, 1, 300)).astype(np.float32)
+    pca = PCA(2, solver="randomized").fit(X)
+    exact = PCA(2, solver="covariance").fit(X.astype(np.float64))
+    np.testing.assert_allclose(pca.explained_variance_, exact.explained_variance_, rtol=1e-5)
+    assert pca.residuals_.max() < 2e-6 * pca.explained_variance_[0]
+
+
+def test_a_fit_that_fails_leaves_the_model_that_was_there():
+    X = load_wine().data
+    pca = PCA(2).fit(X)
+    before = pca.transform(X[:3])
+    with pytest.raises(TypeError):
+        pca.fit(pd.DataFrame(X[:, :3], columns=["a", "b", 0]))
+    np.testing.assert_array_equal(pca.transform(X[:3]), before)
+    with pytest.raises(ValueError, match="n_components must be from 1 to 3, got 14"):
+        pca.set_params(n_components=14).fit(X[:, :3])
+    np.testing.assert_array_equal(pca.transform(X[:3]), before)

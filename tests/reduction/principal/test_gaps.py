@@ -107,12 +107,47 @@ def test_a_category_with_gaps_is_placed_by_the_other_columns():
 def test_a_covariance_of_no_table_is_told():
     X = np.array([[1, 1, np.nan], [2, 2, np.nan], [3, 3, np.nan], [1, np.nan, 1], [2, np.nan, 2], [3, np.nan, 3],
                   [np.nan, 1, 3], [np.nan, 2, 2], [np.nan, 3, 1]], dtype=float)  # fmt: skip
-    with pytest.warns(
-        TamizWarning,
-        match=r"PCA: the covariance has eigenvalues below 0, the least seen is -1\.2: no rows without gaps",
-    ):
-        pca = PCA(3, missing="pairwise").fit(X)
+    told = r"PCA: the covariance has eigenvalues below 0, the least is -1\.2: no rows .* missing='iterative' has none"
+    for k in (1, 3):
+        with pytest.warns(TamizWarning, match=told):
+            pca = PCA(k, missing="pairwise").fit(X)
     assert pca.explained_variance_[2] == 0.0
+
+
+def test_a_pair_of_less_weight_than_two_rows_has_no_covariance():
+    X = np.array([[1.0, 2.0], [2.0, np.nan], [4.0, 3.0], [np.nan, 1.0], [3.0, np.nan], [np.nan, 4.0]])
+    weight = np.array([0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
+    with pytest.warns(TamizWarning, match="fewer than two rows have both x0 and x1"):
+        pca = PCA(2, missing="pairwise").fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(np.sort(np.abs(pca.components_).ravel()), [0, 0, 1, 1])
+
+
+def test_new_rows_with_gaps_are_placed_by_what_is_present_though_fit_saw_none():
+    X = load_iris().data
+    pca = PCA(2, missing="iterative").fit(X)
+    row = X[:1].copy()
+    row[0, 2] = np.nan
+    np.testing.assert_allclose(pca.transform(row)[0], place(row[0], pca.mean_, pca.components_), atol=1e-10)
+
+
+def test_many_components_are_placed_row_by_row():
+    X = with_gaps(np.random.default_rng(0).normal(size=(80, 40)), 0.02)
+    pca = PCA(36, missing="pairwise").fit(X)
+    for row in (0, 17, 79):
+        np.testing.assert_allclose(pca.embedding_[row], place(X[row], pca.mean_, pca.components_), atol=1e-8)
+    np.testing.assert_array_equal(pca.transform(X[5:6])[0], pca.embedding_[5])
+
+
+def test_a_category_whose_rows_weigh_nothing_is_passed_over():
+    frame = pd.DataFrame(
+        {"x": [1.0, 2.0, 4.0, 3.0, 7.0], "y": [2.0, 1.0, 3.0, 5.0, 4.0], "z": ["a", "b", None, None, None]}
+    )
+    weight = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
+    for solver in ("covariance", "svd"):
+        with pytest.warns(TamizWarning, match="missing values were given the mean"):
+            pca = PCA(2, solver=solver).fit(frame, sample_weight=weight)
+        expected = PCA(2).fit(frame.loc[2:, ["x", "y"]])
+        np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-10)
 
 
 def test_columns_that_are_never_present_together_are_told():

@@ -48,6 +48,15 @@ def test_a_full_column_far_from_zero_keeps_its_variance():
     )
 
 
+def test_a_column_far_from_zero_in_the_rows_that_weigh_keeps_its_variance():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.where(np.arange(100) < 40, rng.normal(1e8, 1, 100), 0.0), rng.normal(size=100)])
+    weight = np.where(np.arange(100) < 40, 1.0, 0.0)
+    dense = PCA(2).fit(X, sample_weight=weight).explained_variance_
+    ours = PCA(2, solver="covariance").fit(sparse.csr_array(X), sample_weight=weight).explained_variance_
+    np.testing.assert_allclose(ours, dense, rtol=1e-6)
+
+
 def test_columns_without_entries_are_constant_and_told():
     X = sparse.csr_array(np.column_stack([np.eye(6), np.zeros(6), np.full(6, 3.0)]))
     with pytest.warns(TamizWarning, match="PCA: x6, x7 are constant, and cannot be standardised"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class CompletedRows(CentredRows):
                 f"{most}, got {k}."
             )
         check_memory(
-            8.0 * 3 * self.n_rows * self.n_coordinates,
+            8.0 * 6 * self.n_rows * self.n_coordinates,
             f"Filling the gaps of {self.n_rows:,} rows of {self.n_coordinates:,} coordinates",
             "Use missing='pairwise', which reads the rows once.",
         )
@@ -42,6 +43,11 @@ class CompletedRows(CentredRows):
         weight = np.concatenate([block.weights for block in blocks])
         self._weight = None if (weight == 1.0).all() else weight
         self.completed: Completed = complete(points, self._weight, k)
+
+    @cached_property
+    def _rooted(self) -> Floats:
+        values = self.completed.values
+        return values if self._weight is None else values * np.sqrt(self._weight)[:, None]
 
     @property
     def total(self) -> float:
@@ -59,7 +65,7 @@ class CompletedRows(CentredRows):
     @property
     def variances(self) -> Floats:
         """The variance of every coordinate, completed."""
-        return np.asarray((self.whole() ** 2).sum(axis=0)) / (self.total - 1)
+        return np.asarray((self._rooted**2).sum(axis=0)) / (self.total - 1)
 
     def sentences(self) -> list[str]:
         """Return which columns take no part, and whether the gaps came to rest."""
@@ -73,18 +79,15 @@ class CompletedRows(CentredRows):
 
     def covariance(self) -> Floats:
         """Return the covariance of the completed rows."""
-        rooted = self.whole()
-        return np.asarray(rooted.T @ rooted) / (self.total - 1)
+        return np.asarray(self._rooted.T @ self._rooted) / (self.total - 1)
 
     def times_covariance(self, X: Floats) -> Floats:
         """Return X times the covariance."""
-        rooted = self.whole()
-        return np.asarray((X @ rooted.T) @ rooted) / (self.total - 1)
+        return np.asarray((X @ self._rooted.T) @ self._rooted) / (self.total - 1)
 
     def whole(self) -> Floats:
         """Return the completed rows, each times the root of its weight."""
-        values = self.completed.values
-        return values.copy() if self._weight is None else values * np.sqrt(self._weight)[:, None]
+        return self._rooted.copy()
 
     def places(self, directions: Floats) -> NDArray[Any]:
         """Return the rows along directions, by what is present of each."""

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from tamiz import parallel
 from tamiz.reduction.krylov import leading
 from tamiz.reduction.principal.rows import CentredRows
 from tamiz.statistics.base import Floats
+from tamiz.statistics.cross_products import Scatter
 from tamiz.statistics.signs import signs
 from tamiz.validation import check_integer, check_memory
 
 SOLVERS = ("auto", "covariance", "svd", "randomized")
 
-# Residuals, next to the largest variance, at which block Krylov ends; the variances are right to their squares.
-_TOL = 1e-7
 # Readings of the rows that block Krylov takes, and operations of a decomposition next to the cube of its size: what the ways are
 # weighed by.
 _READINGS, _DENSE = 15, 10.0
@@ -47,7 +45,7 @@ class Components:
     residuals : ndarray of shape (k,)
         |C v - variance v|, 0 but for the randomized way.
     least : float
-        The least eigenvalue that was seen.
+        The least eigenvalue, or one not below it where it cannot be below 0.
     """
 
     variances: Floats
@@ -81,7 +79,7 @@ def decompose(rows: CentredRows, wanted: int | float, solver: str) -> Components
 
 def decompose_covariance(covariance: Floats, wanted: int | float) -> Components:
     """Return the components of a covariance that is at hand."""
-    return _signed(_of_covariance(covariance, wanted))
+    return _signed(_of_covariance(covariance, wanted, definite=False))
 
 
 def _choose(rows: CentredRows, wanted: int | float) -> str:
@@ -97,16 +95,15 @@ def _choose(rows: CentredRows, wanted: int | float) -> str:
 
 def _by_covariance(rows: CentredRows, wanted: int | float) -> Components:
     q = rows.n_coordinates
-    # One for each piece that is under way, and those that the decomposition works on.
     check_memory(
-        8.0 * q * q * (2 * parallel.n_threads() + 6),
+        Scatter.work_bytes(q),
         f"The cross products of {q:,} coordinates",
         "Keep fewer columns first, with RankSelector, or ask for few components with solver='randomized'.",
     )
-    return _of_covariance(rows.covariance(), wanted)
+    return _of_covariance(rows.covariance(), wanted, definite=rows.definite)
 
 
-def _of_covariance(covariance: Floats, wanted: int | float) -> Components:
+def _of_covariance(covariance: Floats, wanted: int | float, *, definite: bool) -> Components:
     q, total = len(covariance), float(np.trace(covariance))
     if isinstance(wanted, float):
         values, vectors = linalg.eigh(covariance)
@@ -116,7 +113,7 @@ def _of_covariance(covariance: Floats, wanted: int | float) -> Components:
     else:
         k = wanted
         values, vectors = linalg.eigh(covariance, subset_by_index=(q - k, q - 1))
-        least = float(values[0])
+        least = float(values[0] if definite else linalg.eigvalsh(covariance, subset_by_index=(0, 0))[0])
     return Components(values[::-1], vectors[:, ::-1].T, total, "covariance", np.zeros(k), least)
 
 
@@ -140,7 +137,7 @@ def _by_products(rows: CentredRows, wanted: int | float) -> Components:
             f"solver='randomized' finds a number of components, and n_components={wanted} is a share of the variance: say how "
             "many, or leave the solver to 'auto'."
         )
-    found = leading(rows.times_covariance, rows.n_coordinates, wanted, tol=_TOL)
+    found = leading(rows.times_covariance, rows.n_coordinates, wanted, tol=rows.resolution)
     total = float(rows.variances.sum())
     return Components(found.values, found.vectors, total, "randomized", found.residuals, 0.0)
 

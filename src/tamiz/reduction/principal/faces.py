@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Gallery
@@ -22,7 +23,7 @@ def check_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
     """Refuse columns that are not the pixels of such an image."""
     if shape is None:
         return
-    if not isinstance(shape, tuple | list) or len(shape) != 2:
+    if np.shape(shape) != (2,):
         raise TypeError(f"image_shape must be two numbers, rows and columns of pixels such as (28, 28), got {shape!r}.")
     height, width = (check_integer("image_shape", side, low=1) for side in shape)
     if schema is not None and (schema.categorical or len(schema.used) < schema.n_columns):
@@ -34,8 +35,8 @@ def check_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
         )
 
 
-def galleries(pca: PCA, shape: tuple[int, int]) -> list[Gallery]:
-    """Return the mean and the components of a fitted PCA as images, and rows rebuilt from some of them."""
+def galleries(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) -> list[Gallery]:
+    """Return the mean and the components of a fitted PCA as images, and rows rebuilt from some of them where there are rows."""
     size = (int(shape[0]), int(shape[1]))
     shown = min(pca.n_components_, _MOST_SHOWN)
     found = [
@@ -49,18 +50,18 @@ def galleries(pca: PCA, shape: tuple[int, int]) -> list[Gallery]:
             signed=True,
         ),
     ]
-    return found + (_rebuilt(pca, size) if hasattr(pca, "embedding_") else [])
+    return found if embedding is None else found + _rebuilt(pca, size, embedding)
 
 
-def _rebuilt(pca: PCA, size: tuple[int, int]) -> list[Gallery]:
+def _rebuilt(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[Gallery]:
     """Return rows from ever more components: the ones at the ends and in the middle along the first."""
-    order = np.argsort(pca.embedding_[:, 0], kind="stable")
+    order = np.argsort(embedding[:, 0], kind="stable")
     steps = [*(k for k in _STEPS if 2 * k <= pca.n_components_), pca.n_components_]
     shown = []
     for row in sorted({int(order[0]), int(order[len(order) // 2]), int(order[-1])}):
         points = np.zeros((len(steps), pca.n_components_))
         for i, k in enumerate(steps):
-            points[i, :k] = pca.embedding_[row, :k]
+            points[i, :k] = embedding[row, :k]
         names = [f"{k} component{'s' * (k > 1)}" for k in steps]
         note = "The row as the mean and so many components give it."
         images = pca.inverse_transform(points).tolist()

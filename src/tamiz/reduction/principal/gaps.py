@@ -15,6 +15,8 @@ from tamiz.statistics.base import Floats
 
 # Values of one piece of work.
 _PIECE = 2**20
+# With more directions, rows are solved one by one: the products of all pairs of directions would take their square of memory.
+_MOST_PAIRED = 32
 # A step that moves the completed values by less than this share of their size is the last one.
 _TOL = 1e-7
 _MOST_STEPS = 500
@@ -37,6 +39,11 @@ def least_squares(points: Floats, directions: Floats) -> Floats:
     """
     n, k = len(points), len(directions)
     out = np.empty((n, k))
+    if k > _MOST_PAIRED:
+        for row, point in enumerate(points):
+            present = ~np.isnan(point)
+            out[row] = linalg.lstsq(directions[:, present].T, point[present], cond=_ALIKE)[0] if present.any() else 0.0
+        return out
     pairs = np.ascontiguousarray((directions[:, None, :] * directions[None, :, :]).reshape(k * k, -1))
     for start, stop in parallel.spans(n, max(1, _PIECE // (k * k))):
         some = points[start:stop]

@@ -69,7 +69,9 @@ class Independent:
             root = rng.standard_normal((q, max(int(freedom), 1)))
         root *= np.sqrt(self.variances / freedom)[:, None]
         for start, stop in self.levels:
-            root[start:stop] = self._within(start, stop) @ root[start:stop]
+            # A column's own indicators have the same products in every table of its shares.
+            spread = np.sqrt(self.variances[start:stop])[:, None]
+            root[start:stop] = spread * (self._within(start, stop) @ _orthonormal(root[start:stop]))
         lengths = np.sqrt((root**2).sum(axis=1))
         known = self.standardized & (lengths > 0)
         root[known] *= (np.sqrt(self.variances[known]) / lengths[known])[:, None]
@@ -87,6 +89,15 @@ class Independent:
         correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
         values, vectors = linalg.eigh(correlation)
         return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def _orthonormal(rows: Floats) -> Floats:
+    """Return rows of length 1 that are orthogonal, in random directions as these are; fewer dimensions than rows stay so many."""
+    return (
+        np.asarray(linalg.qr(rows.T, mode="economic")[0].T)
+        if len(rows) <= rows.shape[1]
+        else rows / np.sqrt(rows.shape[1])
+    )
 
 
 def compare(observed: Floats, drawn: Floats, quantile: float | None) -> ParallelAnalysis:

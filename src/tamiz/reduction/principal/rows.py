@@ -51,12 +51,18 @@ class CentredRows(ABC):
         Share of the coordinates that products read.
     schema : Schema or None
         The columns, where the rows are of a table.
+    definite : bool
+        Whether the covariance is that of one table, and so has no eigenvalue below 0.
+    resolution : float
+        Residuals of products, next to the largest variance, that can be reached; variances are then right to their squares.
     """
 
     n_rows: int
     n_coordinates: int
     density: float = 1.0
     schema: Schema | None = None
+    definite: bool = True
+    resolution: float = 1e-7
 
     @property
     @abstractmethod

@@ -40,13 +40,13 @@ def on_still_columns(names: Sequence[str], variances: Floats, *, standardize: bo
     return [f"PCA: {named}{more} {verb} constant, and cannot be standardised: 0 in every row."]
 
 
-def on_components(found: Components) -> list[str]:
-    """Return what is wrong with a decomposition."""
+def on_components(found: Components, way_out: str = "") -> list[str]:
+    """Return what is wrong with a decomposition, and what else could be done."""
     told, largest = [], float(found.variances[0])
     if found.least < -_ROUNDING * largest:
         told.append(
-            f"PCA: the covariance has eigenvalues below 0, the least seen is {found.least:.3g}: no rows without gaps have such a "
-            "covariance. Variances below 0 are given as 0; missing='iterative' has none."
+            f"PCA: the covariance has eigenvalues below 0, the least is {found.least:.3g}: no rows without gaps have such a "
+            f"covariance, and shares of its total may sum to more than 1. Variances below 0 are given as 0{way_out}."
         )
     worst = float(found.residuals.max(initial=0.0))
     if worst > _LARGE_RESIDUAL * largest:

@@ -19,8 +19,8 @@ from tamiz.sources.vectors import weight_vector
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
-# A column stored in a larger share of the rows is held whole and centred: its mean may be large beside its spread, and taken
-# off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
+# A column stored in rows of a larger share of the weight is held whole and centred: its mean may be large beside its spread, and
+# taken off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
 _FULL_SHARE = 0.5
 # Entries of one piece of work.
 _PIECE = 2**18
@@ -82,8 +82,8 @@ class SparseTable(CentredRows):
         return self._total
 
     @cached_property
-    def _moments(self) -> tuple[Floats, Floats]:
-        """Return the mean of every column and its variance, from its stored entries about their own mean."""
+    def _moments(self) -> tuple[Floats, Floats, Floats]:
+        """Return the mean of every column, its variance, and the weight of its stored entries next to that of all rows."""
         by_column = self._rows.tocsc()
         counts = np.diff(by_column.indptr)
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
@@ -95,12 +95,12 @@ class SparseTable(CentredRows):
         share = held / self._total
         within = np.bincount(column, weight * (by_column.data - inner[column]) ** 2, self.n_coordinates)
         squares = within + held * np.maximum(1 - share, 0.0) * inner**2
-        return share * inner, squares / (self._total - 1)
+        return share * inner, squares / (self._total - 1), share
 
     @cached_property
     def reading(self) -> SparseReading:
         """How they are read."""
-        mean, variance = self._moments
+        mean, variance, _ = self._moments
         scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
         return SparseReading([f"x{j}" for j in range(self.n_coordinates)], mean, scale, [])
 
@@ -112,8 +112,7 @@ class SparseTable(CentredRows):
     def covariance(self) -> Floats:
         """Return the covariance: from the stored entries alone, but for the columns that are held whole."""
         q, mean = self.n_coordinates, self.reading.mean
-        stored = np.bincount(self._rows.indices, minlength=q) / self.n_rows
-        full = np.flatnonzero(stored > _FULL_SHARE)
+        full = np.flatnonzero(self._moments[2] > _FULL_SHARE)
         few = self._rows
         products = np.zeros((q, q))
         if len(full):

@@ -117,6 +117,9 @@ class TableRows(CentredRows):
         self._gappy = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
         self.n_missing = sum(source.schema.columns[j].n_missing for j in self._gappy)
         self._scatter: Scatter | None = None
+        self.definite = missing != "pairwise"
+        if next(source.blocks()).dtype == np.float32:
+            self.resolution = 1e-6
 
     @cached_property
     def _moments(self) -> CoordinateMoments:
@@ -140,14 +143,14 @@ class TableRows(CentredRows):
     @property
     def reading(self) -> TableReading:
         """How they are read."""
-        return TableReading(self.source.schema, self.encoding, fill=self._missing != "pairwise")
+        return TableReading(self.source.schema, self.encoding, fill=self._missing == "mean")
 
     @property
     def variances(self) -> Floats:
         """The variance of every coordinate."""
-        moments = self._moments
-        freedom = np.maximum(moments.held - 1, 1.0) if self._missing == "pairwise" else moments.total - 1
-        return moments.squares / self.encoding.scale**2 / freedom
+        if self._missing == "pairwise" and self._scatter is not None:
+            return np.asarray(self._scatter.pairwise()[0].diagonal()) / self.encoding.scale**2
+        return self._moments.squares / self.encoding.scale**2 / (self._moments.total - 1)
 
     def sentences(self) -> list[str]:
         """Return which columns take no part, and how gaps were counted."""
