@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kruskal, rankdata, spearmanr
 
 from tamiz import open_source
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, axis_correlations
 from tamiz.reduction.axes import correlate
 
@@ -158,3 +158,19 @@ def test_rows_without_a_target_have_no_coordinates(table, points):
     source = open_source(table, "gappy_kind")
     with pytest.raises(DataError, match=r"^embedding has 300 rows and X has \d+; give"):
         axis_correlations(source, points)
+
+
+def test_columns_that_take_no_part_are_told_and_a_table_of_none_is_refused():
+    frame = pd.DataFrame({"rank": range(12), "x": np.random.default_rng(0).normal(size=12)})
+    with pytest.warns(TamizWarning, match="1 of 2 columns takes no part: rank"):
+        assert axis_correlations(frame, frame[["x"]]).columns == ["x"]
+    with pytest.raises(DataError, match="No column can be used: rank"):
+        axis_correlations(frame[["rank"]], frame[["x"]])
+
+
+def test_chance_counts_a_weight_of_two_as_two_rows():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    weighted = axis_correlations(X, X[:, :1], sample_weight=np.full(20, 2.0))
+    np.testing.assert_allclose(
+        weighted.chance, axis_correlations(X.repeat(2, axis=0), X[:, :1].repeat(2, axis=0)).chance
+    )

@@ -324,3 +324,18 @@ def test_facts_are_the_shares_and_loadings_of_the_fit():
     assert facts.spectrum == pca.explained_variance_ratio_.tolist()
     assert facts.cumulative[-1] == pytest.approx(1, abs=1e-12)
     assert facts.loadings == pca.loadings_.tolist()
+
+
+def test_values_of_new_rows_that_fit_does_not_know_are_told():
+    frame = mixed_frame().dropna()
+    pca = PCA(2).fit(frame)
+    with pytest.warns(
+        TamizWarning, match=r"PCA: 4 missing values or unknown levels of new rows count as the mean of the column\."
+    ):
+        pca.transform(frame.head(4).assign(colour="violet"))
+
+
+@pytest.mark.parametrize("standardize", ["no", 2.5, None])
+def test_standardize_is_true_or_false(standardize):
+    with pytest.raises(TypeError, match="standardize must be True or False, got"):
+        PCA(2, standardize=standardize).fit(TEN_POINTS)

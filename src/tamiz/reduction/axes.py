@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_array
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.encoding import check_usable
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
+from tamiz.warn import tell
 
 Rows = NDArray[np.intp]
 
@@ -101,7 +103,10 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
             raise DataError(
                 f"embedding has {len(points):,} rows and X has {source.schema.n_rows:,}; give the coordinates of the rows of X."
             )
-        return correlate(source, points)
+        check_usable(source.schema)
+        found = correlate(source, points)
+    tell(source.schema.left_out)
+    return found
 
 
 def correlate(source: Source, points: Floats, rows: Rows | None = None) -> AxisCorrelations:
@@ -117,7 +122,7 @@ def correlate(source: Source, points: Floats, rows: Rows | None = None) -> AxisC
     """
     schema, n = source.schema, len(points)
     used = schema.used.tolist()
-    axes = _Axes(points, _weights(source, rows))
+    axes = _Axes(points, *_weights(source, rows))
 
     def explained(columns: list[tuple[int, NDArray[Any]]]) -> list[tuple[Floats, float, int]]:
         return [axes.explained(values, len(schema.columns[j].levels)) for j, values in columns]
@@ -137,11 +142,12 @@ def correlate(source: Source, points: Floats, rows: Rows | None = None) -> AxisC
     )
 
 
-def _weights(source: Source, rows: Rows | None) -> Floats:
-    """Return the rows' weights, scaled by a power of two so that squares of their sums stay finite."""
+def _weights(source: Source, rows: Rows | None) -> tuple[Floats, float]:
+    """Return the rows' weights in a unit, a power of two by which squares of their sums stay finite, and the unit."""
     weight = np.concatenate([block.weights for block in source.blocks([])])
     weight = weight if rows is None else weight[rows]
-    return weight if source.schema.weight is None else np.ldexp(weight, -int(np.frexp(weight.sum())[1]))
+    exponent = 0 if source.schema.weight is None else int(np.frexp(weight.sum())[1])
+    return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
 
 
 def _read(source: Source, columns: Sequence[int], rows: Rows | None) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -186,7 +192,8 @@ class _Ranked:
 class _Axes:
     """The axes of a map, ranked."""
 
-    def __init__(self, points: Floats, weight: Floats) -> None:
+    def __init__(self, points: Floats, weight: Floats, unit: float) -> None:
+        self._unit = unit
         self._axes = [_Ranked(np.ascontiguousarray(axis)) for axis in points.T]
         self._weight = weight
         self._whole = [axis.centred(weight) for axis in self._axes]
@@ -203,12 +210,14 @@ class _Axes:
             along = [axis.centred(weight) for axis in self._axes]
         if is_number:
             ranks = _Ranked(values).centred(weight)
-            return np.array([_correlation(ranks, axis, weight) for axis in along]), _chance(2, n_present), n_present
+            chance = _chance(2, self._unit * float(weight.sum()))
+            return np.array([_correlation(ranks, axis, weight) for axis in along]), chance, n_present
         # A missing value is of a level before the first.
         levels = values.astype(np.intp) + 1
         sizes = np.bincount(levels, weight, n_levels + 1).astype(np.float64)
         ratios = [_ratio(levels, sizes, axis, weight) for axis in along]
-        return np.array(ratios), _chance(int(np.count_nonzero(sizes[1:])), n_present), n_present
+        chance = _chance(int(np.count_nonzero(sizes[1:])), self._unit * float(sizes[1:].sum()))
+        return np.array(ratios), chance, n_present
 
 
 def _correlation(a: Floats, b: Floats, weight: Floats) -> float:
@@ -225,5 +234,5 @@ def _ratio(levels: NDArray[np.intp], sizes: Floats, ranks: Floats, weight: Float
     return float(min(np.sqrt(between / total), 1.0)) if total > 0 else 0.0
 
 
-def _chance(n_levels: int, n_present: int) -> float:
-    return float(np.sqrt(max(n_levels - 1, 0) / (n_present - 1))) if n_present > 1 else 1.0
+def _chance(n_levels: int, n: float) -> float:
+    return float(np.sqrt(max(n_levels - 1, 0) / (n - 1))) if n > 1 else 1.0

@@ -182,10 +182,15 @@ class PCA(Reducer):
         tell(on_components(found, "" if rows.definite else "; missing='iterative' has none"))
         return self
 
+    def _checked(self) -> tuple[str, str]:
+        """Return the rule for gaps and the solver, when they and the rest are what they must be."""
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise TypeError(f"standardize must be True or False, got {self.standardize!r}.")
+        return check_choice("missing", self.missing, MISSING), check_choice("solver", self.solver, SOLVERS)
+
     def _rows(self, X: Any, sample_weight: Any) -> CentredRows:
         """Return the rows as they are held, gaps by the rule."""
-        missing = check_choice("missing", self.missing, MISSING)
-        solver = check_choice("solver", self.solver, SOLVERS)
+        missing, solver = self._checked()
         if missing == "pairwise" and solver not in ("auto", "covariance"):
             raise ValueError(
                 f"missing='pairwise' gives covariances, got solver={solver!r}; use 'covariance' or 'auto'."
@@ -220,8 +225,7 @@ class PCA(Reducer):
         >>> PCA(2).fit_covariance([[0.616556, 0.615444], [0.615444, 0.716556]]).explained_variance_.round(5)
         array([1.28403, 0.04908])
         """
-        check_choice("missing", self.missing, MISSING)
-        check_choice("solver", self.solver, SOLVERS)
+        self._checked()
         given = read_covariance(covariance, mean, n_samples, standardize=self.standardize)
         check_shape(self.image_shape, len(given.covariance), None)
         wanted = check_n_components(self.n_components, len(given.covariance))

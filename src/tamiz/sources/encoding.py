@@ -71,7 +71,11 @@ class Encoding:
 
     def rows(self, block: Block, dtype: type[np.floating[Any]] = np.float64, *, fill: bool = True) -> NDArray[Any]:
         """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled."""
-        points = expand(block, self.numeric, self.levels, dtype) - self.centre.astype(dtype)
+        near = self.centre.astype(dtype)
+        points = expand(block, self.numeric, self.levels, dtype) - near
+        if dtype != self.centre.dtype:
+            # What float32 leaves of the centre is taken off what is left of the numbers.
+            points -= (self.centre - near).astype(dtype)
         if (self.scale != 1.0).any():
             points /= self.scale.astype(dtype)
         # A sum of squares with a gap in it is NaN, and is found faster than the gap.

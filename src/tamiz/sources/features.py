@@ -37,6 +37,8 @@ def remember(estimator: Any, X: Any) -> None:
 def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
     """Refuse rows of other columns than those of fit."""
     if sparse.issparse(X):
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")
         if reset:
             estimator.n_features_in_ = X.shape[1]
         elif X.shape[1] != estimator.n_features_in_:

@@ -94,6 +94,23 @@ def test_float32_beyond_the_range_of_its_squares_is_multiplied_in_float64(factor
     np.testing.assert_allclose(PCA(1).fit(X, sample_weight=weight).explained_variance_, exact[:1], rtol=1e-2)
 
 
+def test_float32_keeps_the_part_of_its_centre_that_float32_has_not():
+    X = np.round(np.random.default_rng(0).normal(size=(5000, 3)) * 3 + 1e6).astype(np.float32)
+    exact = PCA(3).fit(X.astype(np.float64)).explained_variance_
+    for solver in WAYS:
+        pca = PCA(3, solver=solver).fit(X)
+        assert np.abs(pca.embedding_.mean(axis=0, dtype=np.float64)).max() < 1e-5
+        np.testing.assert_allclose(pca.explained_variance_, exact, rtol=2e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-25, 1e20])
+@pytest.mark.parametrize("solver", WAYS)
+def test_every_way_keeps_float32_within_its_range(factor, solver):
+    X = (np.random.default_rng(0).normal(size=(200, 6)) * factor).astype(np.float32)
+    exact = PCA(2).fit(X.astype(np.float64)).explained_variance_
+    np.testing.assert_allclose(PCA(2, solver=solver).fit(X).explained_variance_, exact, rtol=1e-5)
+
+
 def test_float32_far_from_zero_keeps_the_digits_that_came():
     X = (load_wine().data[:, :3] + 4096.0).astype(np.float32)
     exact = PCA(3).fit(X.astype(np.float64)).explained_variance_
@@ -112,7 +129,7 @@ def test_a_table_too_large_for_memory_is_refused_with_a_way_out(solver, monkeypa
     messages = {
         "covariance": "The cross products of 64 coordinates needs .* are free.*solver='randomized'",
         "svd": "The decomposition of 1,797 rows of 64 coordinates needs .* are free.*solver='randomized'",
-        "randomized": "1,797 points of 3 components needs .* are free. Ask for fewer components",
+        "randomized": "A search by 72 vectors of 64 numbers needs .* are free. Ask for fewer components",
     }
     with pytest.raises(MemoryError, match=messages[solver]):
         PCA(3, solver=solver).fit(load_digits().data)

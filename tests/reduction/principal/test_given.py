@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 
 from tamiz.exceptions import TamizWarning
@@ -55,7 +56,7 @@ def test_a_covariance_of_no_table_is_told():
         ([[1.0, 0.5], [0.4, 1.0]], {}, r"must be symmetric: that of x0 and x1 is 0\.5, and of x1 and x0 0\.4"),
         ([[1.0, np.nan], [np.nan, 1.0]], {}, "The covariance of x0 and x1 is nan; it must be a finite number"),
         ([[-1.0, 0.0], [0.0, 1.0]], {}, "The variance of x0 is -1; it must be at least 0"),
-        (np.eye(2), {"mean": [1.0]}, "mean must be 2 finite numbers, one a column of the covariance, got 1"),
+        (np.eye(2), {"mean": [1.0]}, "mean must be 2 numbers, one a column of the covariance, got 1"),
         (np.eye(2), {"n_samples": 1}, "n_samples must be at least 2, got 1"),
     ],
 )
@@ -68,6 +69,27 @@ def test_rows_with_gaps_cannot_be_placed():
     pca = PCA(1).fit_covariance(np.eye(2), mean=[0, 0])
     with pytest.raises(ValueError, match="Row 1, column x0 holds nan; fill it in or leave the row out"):
         pca.transform([[1.0, 2.0], [np.nan, 1.0]])
+
+
+def test_a_mean_with_names_is_put_in_the_order_of_the_columns():
+    frame = load_iris(as_frame=True).data
+    mean = frame.mean()[list(frame.columns[::-1])]
+    pca = PCA(2).fit_covariance(frame.cov(), mean=mean)
+    np.testing.assert_allclose(pca.mean_, frame.mean().to_numpy())
+    with pytest.raises(ValueError, match=r"The rows of the covariance are .* and its columns .*; put them in one order"):
+        PCA(2).fit_covariance(frame.cov().iloc[::-1])
+
+
+def test_rows_that_are_not_dense_numbers_are_refused():
+    pca = PCA(1).fit_covariance(np.eye(2), mean=[0, 0])
+    with pytest.raises(TypeError, match="beside a covariance rows are a dense array"):
+        pca.transform(sparse.csr_array(np.eye(2)))
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        pca.transform(np.array([["a", "b"]]))
+    with pytest.raises(ValueError, match="The covariance must hold numbers"):
+        pca.fit_covariance([["a", "b"], ["b", "a"]])
+    with pytest.raises(ValueError, match="The mean of x1 is nan; it must be a finite number"):
+        pca.fit_covariance(np.eye(2), mean=[0, np.nan])
 
 
 def test_parameters_are_checked_although_they_have_no_part():

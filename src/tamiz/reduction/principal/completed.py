@@ -28,6 +28,8 @@ class CompletedRows(CentredRows):
         self._table, self.schema = table, table.schema
         self.n_rows, self.n_coordinates = table.n_rows, table.n_coordinates
         most = min(self.n_rows - 1, self.n_coordinates - 1)
+        if most < 1:
+            raise ValueError("missing='iterative' fills gaps from other columns, and there is one only; use 'mean'.")
         if k > most:
             raise ValueError(
                 f"missing='iterative' fills gaps from fewer components than rows and columns allow: n_components must be from 1 to "

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.kernels.projection import project
 from tamiz.reduction.principal.rows import Reading
+from tamiz.sources.base import Source
+from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
@@ -35,7 +39,10 @@ class GivenReading(Reading):
             raise ValueError(
                 "The covariance came without a mean, so that no row can be placed: pass mean= to fit_covariance."
             )
-        rows = np.asarray(check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X), dtype=np.float64)
+        if sparse.issparse(X):
+            raise TypeError("X is sparse: beside a covariance rows are a dense array, X.toarray().")
+        given = X.frame() if isinstance(X, Source) else X
+        rows = _numbers(eager_frame(given).to_numpy() if is_frame(given) else given, "X")
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]
             raise DataError(
@@ -78,15 +85,59 @@ class Given:
             del estimator.feature_names_in_
 
 
+def _numbers(given: Any, what: str) -> Floats:
+    try:
+        return np.asarray(check_matrix(given), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        if "convert" not in str(error) and "float()" not in str(error):
+            raise
+        raise DataError(f"{what} must hold numbers: {error}.") from None
+
+
+def _row_names(frame: nw.DataFrame[Any]) -> list[str] | None:
+    """Return what a frame of pandas calls its rows, None where they are only counted."""
+    if not frame.implementation.is_pandas():
+        return None
+    index = frame.to_native().index
+    return None if index.inferred_type == "integer" else [*map(str, index)]
+
+
+def _centre(mean: Any, names: list[str]) -> Floats:
+    """Return the mean of every column, in the order of the columns where it has their names."""
+    series = nw.from_native(mean, pass_through=True, allow_series=True)
+    if isinstance(series, nw.Series) and series.implementation.is_pandas():
+        called = [*map(str, mean.index)]
+        if sorted(called) == sorted(names):
+            mean = mean.to_numpy()[[called.index(name) for name in names]]
+    try:
+        centre = np.asarray(mean, dtype=np.float64).ravel()
+    except (ValueError, TypeError) as error:
+        raise DataError(f"mean must hold numbers, one a column of the covariance: {error}.") from None
+    if len(centre) != len(names):
+        raise DataError(f"mean must be {len(names):,} numbers, one a column of the covariance, got {len(centre):,}.")
+    if not np.isfinite(centre).all():
+        j = int(np.argmin(np.isfinite(centre)))
+        raise DataError(f"The mean of {names[j]} is {centre[j]}; it must be a finite number.")
+    return centre
+
+
 def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize: bool) -> Given:
     """Check a covariance, and divide it by the standard deviations where that is asked for."""
     named = is_frame(given)
     frame = eager_frame(given) if named else None
-    matrix = np.asarray(check_matrix(frame.to_numpy() if frame is not None else given), dtype=np.float64)
+    if sparse.issparse(given):
+        raise TypeError("The covariance is sparse: pass a dense array, covariance.toarray().")
+    matrix = _numbers(frame.to_numpy() if frame is not None else given, "The covariance")
     n_rows, q = matrix.shape
     names = [str(name) for name in frame.columns] if frame is not None else [f"x{j}" for j in range(q)]
     if n_rows != q:
         raise DataError(f"A covariance must be a square matrix, got {n_rows:,} rows and {q:,} columns.")
+    if frame is not None and (called := _row_names(frame)) not in (None, names):
+        raise DataError(f"The rows of the covariance are {called} and its columns {names}; put them in one order.")
+    if not (np.abs(matrix) <= LARGEST_NUMBER).all() and np.isfinite(matrix).all():
+        raise DataError(
+            f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
+        )
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise DataError(f"The covariance of {names[i]} and {names[j]} is {matrix[i, j]}; it must be a finite number.")
@@ -101,9 +152,7 @@ def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize
     if (variances < 0).any():
         j = int(np.argmin(variances))
         raise DataError(f"The variance of {names[j]} is {variances[j]:.6g}; it must be at least 0.")
-    centre = np.zeros(q) if mean is None else np.asarray(mean, dtype=np.float64).ravel()
-    if len(centre) != q or not np.isfinite(centre).all():
-        raise DataError(f"mean must be {q:,} finite numbers, one a column of the covariance, got {len(centre):,}.")
+    centre = np.zeros(q) if mean is None else _centre(mean, names)
     total = np.nan if n_samples is None else float(check_integer("n_samples", n_samples, low=2))
     scale = np.where(variances > 0, np.sqrt(variances), 1.0) if standardize else np.ones(q)
     scaled = (matrix + matrix.T) / 2 / np.outer(scale, scale)

@@ -12,9 +12,10 @@ from scipy import sparse
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.sparse_rows import canonical, refuse_numbers
+from tamiz.graphs.metrics.sparse_rows import canonical
 from tamiz.kernels.sparse_products import sparse_products
 from tamiz.reduction.principal.rows import CentredRows, Reading
+from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.vectors import weight_vector
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
@@ -22,8 +23,25 @@ from tamiz.validation import check_memory
 # A column stored in rows of a larger share of the weight is held whole and centred: its mean may be large beside its spread, and
 # taken off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
 _FULL_SHARE = 0.5
+# Weight of less than this share is none.
+_ROUNDING = 1e-12
 # Entries of one piece of work.
 _PIECE = 2**18
+
+
+def _checked(matrix: Any) -> sparse.csr_array:
+    """Return rows in CSR form, refused where there are none or a number cannot be squared."""
+    rows = canonical(matrix)
+    if 0 in rows.shape:
+        raise DataError(f"X has {rows.shape[0]:,} rows and {rows.shape[1]:,} columns; at least one of each is needed.")
+    odd = np.flatnonzero(~(np.abs(rows.data) <= LARGEST_NUMBER))
+    if len(odd):
+        row = int(np.searchsorted(rows.indptr, odd[0], side="right")) - 1
+        raise DataError(
+            f"Row {row}, column x{rows.indices[odd[0]]} holds {rows.data[odd[0]]}; sparse rows need finite numbers that can be "
+            "squared. Leave the row out, or pass a dense array, in which gaps are counted."
+        )
+    return rows
 
 
 @dataclass(frozen=True)
@@ -37,8 +55,7 @@ class SparseReading(Reading):
 
     def opened(self, X: Any) -> sparse.csr_array:
         """Return new rows; dense ones are taken as well."""
-        rows = canonical(X)
-        refuse_numbers(rows, "euclidean")
+        rows = _checked(X)
         if rows.shape[1] != len(self.names):
             raise DataError(f"X has {rows.shape[1]} features, but {len(self.names)} were there in fit.")
         return rows
@@ -61,8 +78,7 @@ class SparseTable(CentredRows):
     """
 
     def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
-        self._rows = canonical(matrix)
-        refuse_numbers(self._rows, "euclidean")
+        self._rows = _checked(matrix)
         self.n_rows, self.n_coordinates = self._rows.shape
         if self.n_rows < 2:
             raise DataError(f"The table has {self.n_rows} sample (row); at least 2 are needed.")
@@ -89,13 +105,19 @@ class SparseTable(CentredRows):
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
         first = np.zeros(self.n_coordinates)
         first[counts > 0] = by_column.data[by_column.indptr[:-1][counts > 0]]
-        held = np.bincount(column, weight, self.n_coordinates)
-        gaps = np.bincount(column, weight * (by_column.data - first[column]), self.n_coordinates)
+        held = self._summed(column, weight)
+        gaps = self._summed(column, weight * (by_column.data - first[column]))
         inner = first + np.divide(gaps, held, out=np.zeros_like(held), where=held > 0)
         share = held / self._total
-        within = np.bincount(column, weight * (by_column.data - inner[column]) ** 2, self.n_coordinates)
-        squares = within + held * np.maximum(1 - share, 0.0) * inner**2
+        within = self._summed(column, weight * (by_column.data - inner[column]) ** 2)
+        # Sums of the same weights in another order differ in their last bits.
+        absent = np.where(1 - share > _ROUNDING, 1 - share, 0.0)
+        squares = within + held * absent * inner**2
         return share * inner, squares / (self._total - 1), share
+
+    def _summed(self, column: NDArray[np.intp], values: Floats) -> Floats:
+        """Return the sum of the values in each column; of none they would be whole numbers."""
+        return np.bincount(column, values, self.n_coordinates).astype(np.float64)
 
     @cached_property
     def reading(self) -> SparseReading:

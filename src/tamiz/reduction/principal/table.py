@@ -28,9 +28,12 @@ from tamiz.sources.encoding import (
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import Scatter
+from tamiz.warn import tell
 
 # Values of one piece of work.
 _PIECE = 2**18
+# Standard deviations between this and its inverse are multiplied in float32.
+_RANGE = 1e8
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,13 @@ class TableReading(Reading):
         return self.encoding.n_missing
 
     def opened(self, X: Any) -> Source:
-        """Return new rows under the columns of fit."""
-        return conform(X, self.schema)
+        """Return new rows under the columns of fit; what counts as the mean, missing or never seen in fit, is told."""
+        rows = conform(X, self.schema)
+        n = sum(rows.schema.columns[j].n_missing for j in rows.schema.used.tolist())
+        if n and self.fill:
+            values = "missing value or unknown level" if n == 1 else "missing values or unknown levels"
+            tell([f"PCA: {n:,} {values} of new rows {'counts' if n == 1 else 'count'} as the mean of the column."])
+        return rows
 
     def places(self, rows: Source, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""
@@ -118,7 +126,8 @@ class TableRows(CentredRows):
         self.n_missing = sum(source.schema.columns[j].n_missing for j in self._gappy)
         self._scatter: Scatter | None = None
         self.definite = missing != "pairwise"
-        if next(source.blocks()).dtype == np.float32:
+        self._single = next(source.blocks()).dtype == np.float32
+        if self._single:
             self.resolution = 1e-6
 
     @cached_property
@@ -180,9 +189,12 @@ class TableRows(CentredRows):
 
     def times_covariance(self, X: Floats) -> Floats:
         """Return X times the covariance, in one pass over the rows."""
+        # Squares must stay within the range of float32.
+        spread = np.sqrt(self.variances.max())
+        dtype = np.float32 if self._single and 1 / _RANGE < spread < _RANGE else np.float64
 
         def product(piece: Block) -> Floats:
-            rows = self.encoding.rows(piece, piece.dtype)
+            rows = self.encoding.rows(piece, dtype)
             images = X.astype(rows.dtype, copy=False) @ rows.T
             if piece.weight is not None:
                 images *= piece.weight
