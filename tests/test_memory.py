@@ -32,7 +32,10 @@ def test_what_is_neither_text_nor_number_is_refused():
         read_size("memory", [1])
 
 
-@pytest.mark.parametrize(("n_bytes", "words"), [(12, "12 B"), (19_200_000, "19.2 MB"), (999_999_999, "1 GB")])
+@pytest.mark.parametrize(
+    ("n_bytes", "words"),
+    [(12, "12 B"), (19_200_000, "19.2 MB"), (999_999_999, "1 GB"), (999.4e9, "999 GB"), (999.5e9, "1 TB"), (2.5e12, "2.5 TB")],
+)  # fmt: skip
 def test_bytes_are_told_in_three_digits(n_bytes, words):
     assert in_units(n_bytes) == words
 

@@ -159,7 +159,13 @@ class Pictures(PCA):
             Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
             Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], of_rows=True),
         ]
-        return replace(super().facts(), galleries=galleries, reference=[0.2, 0.1], reference_note="One lies above.")
+        return replace(
+            super().facts(),
+            galleries=galleries,
+            reference=[0.2, 0.1],
+            reference_title="One lies above",
+            reference_note="By chance.",
+        )
 
 
 def pixels(image):
@@ -176,7 +182,9 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     # An image of one value is grey.
     assert pixels(rows["images"][0]) == [128] * 6
     assert (components["title"], components["note"], components["signed"]) == ("Components", "How.", True)
-    assert (drawn["spectrum"]["reference"], drawn["spectrum"]["reference_note"]) == ([0.2, 0.1], "One lies above.")
+    spectrum = drawn["spectrum"]
+    assert (spectrum["reference"], spectrum["reference_title"]) == ([0.2, 0.1], "One lies above")
+    assert spectrum["reference_note"] == "By chance."
     (bare,) = study(source, maps=[Pictures()], points=False).to_dict()["maps"]
     assert bare["galleries"] == [components, mean]
 

@@ -32,7 +32,8 @@ _MOST_SIZED = 10
 _MOST_BARS = 40
 _MOST_IMAGES = 24
 _MOST_PIXELS = 128
-# Axes that are explained, and rows that columns and axes are compared over: the error of a rank correlation is below 0.01.
+# Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
+# many rows has a standard error of 0.007.
 _MOST_AXES = 4
 _MOST_COMPARED = 20_000
 # Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
@@ -246,6 +247,7 @@ def describe_map(
             "cumulative": facts.cumulative,
             "residuals": facts.residuals,
             "reference": facts.reference,
+            "reference_title": facts.reference_title,
             "reference_note": facts.reference_note,
         },
         "loadings": {"columns": facts.loading_names, "values": [row[:_MOST_AXES] for row in facts.loadings]},

@@ -11,7 +11,7 @@ from tamiz.criteria.base import Relevance, passes
 from tamiz.exceptions import DataError
 from tamiz.memory import free_memory, in_units, limited
 from tamiz.sources import room
-from tamiz.sources.preview import preview
+from tamiz.sources.preview import Preview, preview
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import Roles
 
@@ -81,12 +81,20 @@ def make_plan(
     n_columns = seen.schema.n_columns
     if 8 * seen.schema.n_rows * n_columns <= room.MEMORY_SHARE * free:
         return None
-    read = None
-    if criteria is not None:
-        try:
-            asked = passes(criteria(seen.schema), seen.schema)
-            read = tuple(sum(map(seen.column_bytes, columns)) for columns in asked)
-        except (DataError, TypeError):
-            # The first rows do not show what the whole table will, or rows are compared with rows.
-            read = None
+    read = None if criteria is None else _passes(seen, criteria)
     return Plan(path.name, seen.schema.n_rows, n_columns, seen.parsed_bytes, seen.disk_bytes, read, memory)
+
+
+def _passes(seen: Preview, criteria: Callable[[Schema], Sequence[Relevance]]) -> tuple[int, ...] | None:
+    """Return the bytes that every pass reads, None where rows are compared with rows or the first of them do not tell."""
+    # Graphs take a second to be imported, and where nothing is scored they are not asked for.
+    from tamiz._joining import takes_graph
+
+    try:
+        asked = criteria(seen.schema)
+        if any(map(takes_graph, asked)):
+            return None
+        return tuple(sum(map(seen.column_bytes, columns)) for columns in passes(asked, seen.schema))
+    except DataError:
+        # Such as a target of classes that is a number in the first rows.
+        return None

@@ -130,11 +130,11 @@ def read_size(name: str, given: Any) -> int:
 
 def in_units(n_bytes: float) -> str:
     """Return a number of bytes in the unit that a reader can take in."""
-    for unit in ("B", "kB", "MB"):
+    for unit in ("B", "kB", "MB", "GB"):
         if n_bytes < 999.5:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
-    return f"{n_bytes:.3g} GB"
+    return f"{n_bytes:.3g} TB"
 
 
 def _facts(path: str) -> dict[str, float]:

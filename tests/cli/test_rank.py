@@ -10,8 +10,10 @@ from click.testing import Result
 from sklearn.datasets import load_iris
 
 from tamiz import RankSelector
-from tamiz.criteria import GainRatio, InformationGain
+from tamiz._plan import make_plan
+from tamiz.criteria import FisherScore, GainRatio, InformationGain
 from tamiz.sources import room
+from tamiz.sources.table import Roles
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -117,6 +119,35 @@ def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, 
     run = tamiz("rank", "data.csv", "--target", "y", "--relevance", "fisher-score")
     assert re.search(r"; then 1 pass over [12]\.\d+ MB\.$", run.stderr.splitlines()[0])
     assert tamiz("rank", "data.csv", "--target", "y", "--quiet").stderr == ""
+
+
+def test_the_plan_of_a_table_sorted_by_class_tells_the_same_passes(tamiz, write, monkeypatch):
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    rows = "".join(f"{k % 97},{k % 89 / 8},{'ab'[k // 120_000]}\n" for k in range(240_000))
+    run = tamiz("rank", write("u,v,y\n" + rows), "--target", "y")
+    assert run.exit_code == 0
+    assert re.match(r"Plan: parse data\.csv .*; then 2 passes over \d\.\d+ MB and \d\.\d+ MB\.\n", run.stderr)
+
+
+def test_the_plan_of_a_score_on_a_graph_tells_no_passes(tamiz, write, monkeypatch):
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(RankSelector, "fit", interrupted)
+    run = tamiz("rank", many_rows(write), "--relevance", "laplacian-score")
+    assert re.match(r"Plan: parse data\.csv .* of disk in \S+\.\n", run.stderr)
+
+
+def interrupted(selector, source):
+    raise KeyboardInterrupt
+
+
+def test_an_error_of_a_score_is_not_taken_for_a_plan_without_passes(tamiz, write, monkeypatch):
+    def broken(score, schema):
+        raise TypeError("a mistake")
+
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(FisherScore, "_wanted", broken)
+    with pytest.raises(TypeError, match="a mistake"):
+        make_plan(many_rows(write), Roles("y"), None, lambda schema: [FisherScore()])
 
 
 def test_no_plan_is_told_of_a_table_that_fits(tamiz, write):

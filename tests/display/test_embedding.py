@@ -174,6 +174,19 @@ def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
         EmbeddingDisplay.from_estimator(MDS())
 
 
+def test_a_map_fitted_on_a_covariance_has_no_rows_to_draw_and_the_way_out_is_told():
+    covariance, mean = np.cov(IRIS.data, rowvar=False), IRIS.data.mean(axis=0)
+    fitted = PCA(2).fit_covariance(covariance, mean=mean)
+    with pytest.raises(
+        DataError,
+        match=r"^PCA was fitted on a covariance, which has no rows to draw; from_embedding draws transform\(X\)",
+    ):
+        EmbeddingDisplay.from_estimator(fitted)
+    places = fitted.transform(IRIS.data)
+    (points,) = EmbeddingDisplay.from_embedding(places).points_
+    np.testing.assert_array_equal(points.get_offsets(), places)
+
+
 FRAME = pd.DataFrame(IRIS.data, columns=["sepal length", "sepal width", "petal length", "_petal $width$"])
 
 

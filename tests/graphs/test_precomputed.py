@@ -131,3 +131,28 @@ def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
     for read in (PrecomputedDistances, points.like):
         with pytest.raises(TypeError, match=sentence):
             read(open_source(matrix))
+
+
+@pytest.mark.parametrize(("dtype", "share"), [(np.float64, 9e-11), (np.float32, 9e-6)])
+def test_rows_are_equal_where_their_distances_differ_by_accepted_rounding(dtype, share):
+    matrix = distances()
+    matrix[[20, 40]] = matrix[7]
+    matrix[:, [20, 40]] = matrix[:, [7]]
+    rounding = 1 + share * np.triu(np.random.default_rng(1).random((N, N)))
+    rounded = (matrix * rounding).astype(dtype)
+    points = PrecomputedDistances(rounded)
+    expected = np.arange(N)
+    expected[[20, 40]] = 7
+    assert points.first_equal().tolist() == expected.tolist()
+    for given in (rounded, rounded.T, matrix.astype(dtype)):
+        equal, found = points.equal_to(points.like(given))
+        assert equal.tolist() == list(range(N))
+        assert expected[found].tolist() == expected.tolist()
+    some = np.array([33, 40, 5])
+    assert [part.tolist() for part in points.take(some).equal_to(points.like(rounded.T[some]))] == [
+        [0, 1, 2],
+        [0, 1, 2],
+    ]
+    far = rounded[:3].copy()
+    far[1, 30] *= 1 + 4 * share
+    assert points.equal_to(points.like(far))[0].tolist() == [0, 2]

@@ -417,3 +417,117 @@ def test_a_copy_that_does_not_fit_is_refused_before_any_work(monkeypatch, dissim
         r"float32, which is not copied\.$"
     )
     refused(sentence, np.zeros((30, 30), dtype=int), error=MemoryError, dissimilarity=dissimilarity)
+
+
+def correlated(kind):
+    """Numbers of pairs as programs make them: the two of a pair differ by rounding, and rows 31 and 4 are equal."""
+    A = np.random.default_rng(3).normal(size=(60, 12))
+    A[31] = A[4] if kind == "similarity" else A[31]
+    D = 1 - np.corrcoef(A)
+    np.fill_diagonal(D, 0)
+    if kind == "precomputed":
+        return D
+    J = np.eye(60) - 1 / 60
+    return -J @ D**2 @ J / 2
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["precomputed", "similarity"])
+def test_rows_of_a_matrix_that_is_symmetric_to_rounding_get_their_place(kind, rule):
+    rounded = correlated(kind)
+    assert (rounded != rounded.T).any()
+    exact = (rounded + rounded.T) / 2
+    for given in (rounded, exact):
+        mapped = ClassicalMDS(2, dissimilarity=kind, correction=rule).fit(given)
+        assert mapped.constant_ > 0
+        np.testing.assert_array_equal(mapped.transform(given), mapped.embedding_)
+        if kind == "similarity":
+            np.testing.assert_array_equal(mapped.embedding_[31], mapped.embedding_[4])
+        for again in (rounded, rounded.T, exact):
+            np.testing.assert_allclose(mapped.transform(again), mapped.embedding_, rtol=0, atol=1e-10)
+        if (kind, rule) != ("similarity", "cailliez"):
+            # A row that differs by more than rounding is a row of its own.
+            assert np.abs(mapped.transform(given * (1 + 1e-7)) - mapped.embedding_).max() > 1e-3
+
+
+@pytest.mark.parametrize("dissimilarity", ["euclidean", "gower"])
+def test_weights_of_a_source_are_refused(dissimilarity):
+    frame = pd.DataFrame(load_iris().data[:20], columns=list("abcd"))
+    sentence = (
+        r"^ClassicalMDS counts every row once, and the source has the weights 'd'; open it without weight, or use PCA, which "
+        r"takes weights, for rows at Euclidean distances\.$"
+    )
+    refused(sentence, open_source(frame, weight="d"), dissimilarity=dissimilarity)
+
+
+def state(mapped):
+    return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in vars(mapped).items()}
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(12.0) ** 2, "b": list("xyzzyx") * 2})
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    D = some_distances("cityblock", 12)
+    wrongly_named = pd.DataFrame(X[:, :2]).rename(columns={0: "a", 1: 0})
+    for first, then, given in [
+        (frame, frame[:2], {"dissimilarity": "gower"}),
+        (frame, wrongly_named, {}),
+        (X, X[:2], {}),
+        (D, D[:2, :2], {"dissimilarity": "precomputed", "correction": "cailliez"}),
+    ]:
+        mapped = ClassicalMDS(2, **given).fit(first) if given.get("correction") else fitted(first, **given)
+        before, places = state(mapped), mapped.transform(first)
+        with pytest.raises((ValueError, TypeError)):
+            mapped.fit(then)
+        assert state(mapped) == before
+        np.testing.assert_array_equal(mapped.transform(first), places)
+        with monkeypatch.context() as patched:
+            patched.setattr(validation, "free_memory", lambda: 100.0)
+            with pytest.raises(MemoryError):
+                mapped.fit(first[::-1] if isinstance(first, np.ndarray) and given else first[:11])
+        assert state(mapped) == before
+        unfitted = ClassicalMDS(12, **given)
+        with pytest.raises(ValueError, match="n_components must be below the number of rows = 12, got 12"):
+            unfitted.fit(first)
+        assert state(unfitted) == vars(ClassicalMDS(12, **given))
+
+
+def fitted(X, k=2, **given):
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        return ClassicalMDS(k, **given).fit(X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_warning_that_is_made_an_error_comes_after_all_is_set():
+    D = some_distances("cityblock", 40)
+    mapped = ClassicalMDS(2, dissimilarity="precomputed")
+    with pytest.raises(TamizWarning, match="not Euclidean"):
+        mapped.fit(D)
+    assert state(mapped) | {"_rows": 0, "_placement": 0} == state(of_distances(D)) | {"_rows": 0, "_placement": 0}
+    np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
+
+
+def test_many_coordinates_are_those_of_the_whole_matrix(monkeypatch):
+    n, k = 520, 131
+    D = some_distances("cityblock", n)
+    values, places = plain.classical(D, k)
+    mapped = of_distances(D, k=k)
+    np.testing.assert_allclose(mapped.eigenvalues_, values[:k], rtol=1e-10, atol=1e-12 * values[0])
+    assert apart(mapped.embedding_[:, :20], places[:, :20]) < 1e-8 * np.abs(places).max()
+    assert mapped.negative_share_ == pytest.approx(plain.negative_share(values), abs=1e-12)
+    assert mapped.negative_share_error_ == 0.0
+    monkeypatch.setattr(validation, "free_memory", lambda: 1e7)
+    sentence = r"^The decomposition of 520 x 520 inner products needs 10\.8 MB .* Ask for at most 130 coordinates\.$"
+    refused(sentence, D, k=k, error=MemoryError, dissimilarity="precomputed")
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-90, 1e70, 1e74])
+@pytest.mark.parametrize("n", [40, 505])
+def test_very_small_and_very_large_distances_have_the_same_map(factor, n):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    D = cdist(X, X)
+    mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
+    scaled = ClassicalMDS(2, dissimilarity="precomputed").fit(D * factor)
+    np.testing.assert_allclose(scaled.eigenvalues_ / factor / factor, mapped.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.embedding_ / factor, mapped.embedding_, atol=1e-6)
+    assert (scaled.residuals_ <= 1e-6 * scaled.eigenvalues_[0]).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tamiz import validation
 from tamiz.reduction.krylov import Subspace, leading, orthonormal, start
 
 
@@ -65,3 +66,49 @@ def test_a_space_knows_its_operators_after_it_was_taken_together():
         np.testing.assert_allclose(space.images_of(at), space.basis @ matrix, atol=1e-12)
         np.testing.assert_allclose(space.projected(at), space.basis @ matrix @ space.basis.T, atol=1e-12)
     assert len(space.beside(space.basis[:3] * 2.0)) == 0
+
+
+def test_no_more_vectors_are_kept_than_there_are_dimensions(monkeypatch):
+    # Twelve blocks of 64 vectors, and one more, would be 832.
+    n, k = 200, 60
+    A = operator(np.linspace(1, 0, n))
+    kept = n + 64
+    monkeypatch.setattr(validation, "free_memory", lambda: 8.0 * kept * (2 * n + kept))
+    found = leading(lambda X: X @ A, n, k)
+    np.testing.assert_allclose(found.values, np.linspace(1, 0, n)[:k], atol=1e-9)
+    monkeypatch.setattr(validation, "free_memory", lambda: 8.0 * kept * (2 * n + kept) - 1)
+    sentence = r"^A search by 264 vectors of 200 numbers needs 1\.4 MB of memory and 1\.4 MB are free\. Ask for fewer components"
+    with pytest.raises(MemoryError, match=sentence):
+        leading(lambda X: X @ A, n, k)
+
+
+@pytest.mark.parametrize("share", [None, 1e-12])
+def test_a_search_ends_where_only_the_rounding_of_its_products_is_left(share):
+    A = operator(np.concatenate([[3.0, 2.0, 1.5], np.linspace(1, -1, 597)]))
+    n_products = 0
+
+    def product(X):
+        nonlocal n_products
+        n_products += 1
+        return (X.astype(np.float32) @ A.astype(np.float32)).astype(np.float64)
+
+    found = leading(product, len(A), 3, tol=1e-12, floor=1.0 if share is None else share)
+    assert n_products < 45
+    assert found.residuals.max() < 2e-6
+    np.testing.assert_allclose(found.values, [3.0, 2.0, 1.5], atol=1e-6)
+
+
+def test_a_search_that_is_slow_and_exact_goes_on():
+    # Again and again eight products take less than half of the residual, so near do the largest values lie to each other.
+    values = np.concatenate([1 + np.arange(12) * 1e-5, np.linspace(0.999, 0, 588)])
+    n_products = 0
+
+    def product(X):
+        nonlocal n_products
+        n_products += 1
+        return X * values
+
+    found = leading(product, len(values), 3, tol=1e-10)
+    assert 100 < n_products < 200
+    assert (found.residuals <= 1e-10 * values.max()).all()
+    np.testing.assert_allclose(found.values, values[[11, 10, 9]], rtol=1e-12)

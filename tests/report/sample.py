@@ -137,6 +137,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
             "residuals": [],
             "reference": _by_chance(*x.shape) if x.shape[1] < 50 else [],
+            "reference_title": "3 of 13 components hold more than chance would give" if x.shape[1] < 50 else "",
             "reference_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
@@ -209,6 +210,7 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
             "cumulative": [],
             "residuals": [3e-15] * 10,
             "reference": [],
+            "reference_title": "",
             "reference_note": "",
         },
         "loadings": {"columns": [], "values": []},
@@ -399,6 +401,7 @@ def hostile() -> dict[str, Any]:
     result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
     result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "nearness": HOSTILE[0]}
     result["maps"][1]["spectrum"] |= {"label": HOSTILE[3], "note": HOSTILE[2]}
+    result["maps"][0]["spectrum"]["reference_title"] = HOSTILE[0]
     result["maps"][0]["spectrum"]["reference_note"] = HOSTILE[0]
     result["maps"][1]["galleries"] = [gallery(HOSTILE[0], HOSTILE) | {"note": HOSTILE[2]}]
     for reduced in result["maps"]:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamiz import open_source
-from tamiz.sources import room
+from tamiz.exceptions import DataError
+from tamiz.sources import parquet, room
 from tamiz.sources.stored import StoredColumn
 
 TABLE = pa.table(
@@ -74,6 +75,26 @@ def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_
     del source, block
     gc.collect()
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize("name", ["n", "whole", "a", "class"])
+def test_a_file_with_other_rows_than_it_was_opened_with_is_refused(tmp_path, monkeypatch, name, more):
+    path = tmp_path / "table.parquet"
+    pq.write_table(TABLE.select([name]), path)
+    whole = parquet.dataset
+
+    def counted_before(path, file_format):
+        data, n_rows = whole(path, file_format)
+        return data, n_rows - more
+
+    monkeypatch.setattr(parquet, "dataset", counted_before)
+    now = "more" if more > 0 else "4"
+    with pytest.raises(
+        DataError,
+        match=rf"^Column {name}: the file had {4 - more} rows when it was opened and has {now} now, .*; open it again\.$",
+    ):
+        open_source(path)
 
 
 def test_a_file_of_another_format_is_refused(tmp_path):

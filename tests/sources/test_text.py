@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tamiz import open_source
 from tamiz.sources import room
 from tamiz.sources.stored import StoredColumn
+from tamiz.sources.text_layout import find_layout
 from tamiz.sources.text_values import MISSING
 
 
@@ -204,6 +205,13 @@ def test_a_disk_without_room_is_told_before_work_begins(write, monkeypatch):
         OSError, match=r"is parsed into needs about [\d.]+ kB in the temporary folder .*, where 1 kB are free\."
     ):
         open_source(write("a,b\n" + PRICES))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251"])
+def test_rows_are_guessed_by_bytes_and_not_by_characters(write, encoding):
+    rows = "".join(f"{k % 10},слово номер {k % 7},{k % 3}\n" for k in range(40_000))
+    path = write(("число,слово,класс\n" + rows).encode(encoding))
+    assert find_layout(path).about_rows == pytest.approx(40_001, abs=2)
 
 
 def test_a_column_declared_text_is_not_read_for_its_values(write):

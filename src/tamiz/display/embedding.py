@@ -123,6 +123,11 @@ class EmbeddingDisplay:
                 "from_embedding draws any array of points."
             )
         check_is_fitted(estimator)
+        if "embedding_" not in vars(estimator):
+            raise DataError(
+                f"{type(estimator).__name__} was fitted on a covariance, which has no rows to draw; from_embedding draws "
+                "transform(X), the places of rows, where fit_covariance was given the mean."
+            )
         facts = estimator.facts()
         if loadings and not facts.loadings:
             raise TypeError(

@@ -72,8 +72,8 @@ class MapFacts:
         How far each is from solving its equation, none where they were not found by steps.
     reference : list of float
         What each would be by chance, in the unit of the spectrum, none where that is not known.
-    reference_note : str
-        What "by chance" means and how many axes lie above it, a sentence.
+    reference_title, reference_note : str
+        How many axes lie above it, without a stop, and what "by chance" means, a sentence.
     loading_names : list of str
     loadings : list of list of float
         One row a name, one value an axis.
@@ -91,6 +91,7 @@ class MapFacts:
     cumulative: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
     reference: list[float] = field(default_factory=list)
+    reference_title: str = ""
     reference_note: str = ""
     loading_names: list[str] = field(default_factory=list)
     loadings: list[list[float]] = field(default_factory=list)

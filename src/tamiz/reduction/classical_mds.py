@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from scipy import linalg
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.projection import project
 from tamiz.reduction.additive_constant import CORRECTIONS
 from tamiz.reduction.base import MapFacts, Reducer
-from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read
-from tamiz.reduction.inner_products import InnerProducts, Squares, along
-from tamiz.reduction.krylov import Leading, leading
-from tamiz.reduction.negative_share import ROUNDING, NegativeShare
+from tamiz.reduction.dissimilarities import NAMES, read
+from tamiz.reduction.scaling import Scaling, by_columns, by_distances
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.statistics.signs import signs
-from tamiz.validation import check_choice, check_integer, check_memory
+from tamiz.validation import check_choice, check_integer
 from tamiz.warn import tell
 
 if TYPE_CHECKING:
     from tamiz.graphs.graph import Graph
-
-# Up to so many rows the whole matrix is decomposed: all eigenvalues are known then.
-_WHOLE = 500
-# Residuals, next to the largest eigenvalue, at which the search ends: eigenvalues are then right to their squares.
-_TOL = 1e-6
 
 
 class ClassicalMDS(Reducer):
@@ -58,7 +47,7 @@ class ClassicalMDS(Reducer):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Columns of mean 0, orthogonal, their sums of squares the eigenvalues, the largest entry of each positive; 0 where there is
-        no eigenvalue above 0. Under a correction rows that are equal share the place of the first of them.
+        no eigenvalue above 0. Where a constant was added, rows that are equal share the place of the first of them.
     eigenvalues_ : ndarray of shape (n_components,)
         The largest ones of B, descending, in the square of the unit of the distances; with a correction of the corrected ones.
     residuals_ : ndarray of shape (n_components,)
@@ -71,7 +60,8 @@ class ClassicalMDS(Reducer):
     negative_share_ : float
         The sum of the negative eigenvalues over the sum of all, both without signs, in [0, 1].
     negative_share_error_ : float
-        Its standard error; 0 where all eigenvalues were computed, up to 500 rows or at Euclidean distances.
+        Its standard error; 0 where all eigenvalues are known: up to 500 rows, at more coordinates than a quarter of the rows, and
+        at the Euclidean distances of rows of p < n coordinates.
     constant_ : float
         The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
         distances are Euclidean without, and with no correction.
@@ -80,23 +70,30 @@ class ClassicalMDS(Reducer):
     ------
     DataError
         When the distances are not square, symmetric, finite, at least 0 and 0 on the diagonal, or the similarities not square,
-        symmetric, finite and at most the mean of those of their two rows to themselves.
+        symmetric, finite and at most the mean of those of their two rows to themselves, or when a Source has weights.
     ValueError
         When there are not more rows than coordinates.
     MemoryError
-        When a copy is needed and does not fit.
+        When a copy that is needed, the vectors of the search or a matrix that is decomposed do not fit.
 
     Notes
     -----
-    Cost O(n p^2) for n rows of p < n coordinates at Euclidean distances; O(n^3) for up to 500 rows of other distances, O(n^2) a
-    reading of more, of which it takes seven to twelve. Distances and similarities given as float64 or float32 are read where they
-    lie; beside them memory is O(n). Eigenvectors are sought until their residuals are below 1e-6 of the largest eigenvalue:
-    eigenvalues are then right to 1e-12 of it over the gap to the next one. Above 500 rows the share of negative eigenvalues is
-    estimated, by Gauss quadrature from the search's random start, and a constant takes one (Lingoes) or two readings a step, tens
-    of steps, until its residual is below 1e-5 of the least eigenvalue; a warning tells where it does not come to that.
+    Cost O(n p^2) for n rows of p < n coordinates at Euclidean distances. Else O(n^3) for up to 500 rows or more coordinates than a
+    quarter of the rows, which decompose the whole matrix with memory O(n^2); for others a number of readings of all distances, for
+    a few coordinates mostly seven to twelve. A reading takes O(n^2) where they are given; Euclidean distances of p >= n coordinates
+    and Gower's of p columns are measured again each time, in O(n^2 p). Distances and similarities given as float64 or float32 are
+    read where they lie; beside them a search takes memory O(n) for each coordinate.
 
-    A new row is placed by Gower's formula, from its distances to the rows of fit. Its similarity to itself is not needed, and under
-    Lingoes's correction neither; Cailliez's can place rows by similarities only where they are equal to rows of fit.
+    Eigenvectors are sought until their residuals are below 1e-6 of the largest eigenvalue: eigenvalues are then right to 1e-12 of
+    it over the gap to the next one. Where not all are known the share of negative eigenvalues is estimated, by Gauss quadrature
+    from the search's random start. Above 500 rows a constant takes one (Lingoes) or two readings a step, tens of steps, until its
+    residual is below 1e-5 of the least eigenvalue; a warning tells where it does not come to that.
+
+    A new row is placed by Gower's formula, from its distances to the rows of fit. Where a constant was added, a row that is equal
+    to one of fit gets the place of that: rows of given distances or similarities are equal where these are but for the rounding
+    that is accepted between a pair's two numbers, 1e-10 of them (1e-5 in float32), others where they are to the bit. A new row's
+    similarity to itself is not needed, and under Lingoes's correction neither; Cailliez's can place rows by similarities only where
+    they are equal to rows of fit. All rows count as much: there is no weighted form.
 
     References
     ----------
@@ -174,7 +171,7 @@ class ClassicalMDS(Reducer):
         Parameters
         ----------
         X : array, data frame or Source
-            Rows, their distances or their similarities.
+            Rows, their distances or their similarities. A fit that fails leaves the model as it was.
         y : ignored
         """
         metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
@@ -182,27 +179,33 @@ class ClassicalMDS(Reducer):
             check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.session():
-            rows, self._reading = read(X, metric)
+            rows, reading = read(X, metric)
             n = rows.points.n_samples
             if k >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
-            self._rows, self._squares = rows, Squares.of(rows)
-            self.constant_ = 0.0
             values = rows.columns()
-            if values is not None:
-                self._solve_columns(values, k)
-            else:
-                self._solve_rows(rows, k)
+            found = by_distances(rows, k, self.correction) if values is None else by_columns(values, k)
+        # All at the end: a fit that fails leaves the model as it was.
         remember(self, X)
-        self._tell()
+        self._rows, self._reading, self._placement = rows, reading, found.placement
+        self._hold(found)
+        self._tell(found)
         return self
+
+    def _hold(self, found: Scaling) -> None:
+        self.embedding_ = found.embedding
+        self.eigenvalues_: Floats = found.values
+        self.residuals_: Floats = found.residuals
+        self.total_, self.least_, self.constant_ = found.total, found.least, found.constant
+        self.negative_share_, self.negative_share_error_ = found.share.value, found.share.error
 
     def _is_beyond_rounding(self) -> bool:
         """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""
         return self.least_ < -self._rows.rounding * float(self.eigenvalues_[0])
 
-    def _tell(self) -> None:
-        """Warn of what the coordinates do not show."""
+    def _tell(self, found: Scaling) -> None:
+        """Warn of what the search did not reach, and of what the coordinates do not show."""
+        tell(found.told)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:
@@ -223,94 +226,6 @@ class ClassicalMDS(Reducer):
             exact if not self.negative_share_error_ else f"about {exact} (+- {100 * self.negative_share_error_:.1g} %)"
         )
 
-    def _solve_columns(self, values: Floats, k: int) -> None:
-        """Decompose p x p: the cross products of centred columns have the eigenvalues of B that are not 0."""
-        self._centre: Floats = values.mean(axis=0)
-        check_memory(16.0 * values.size, f"The centred copy of {len(values):,} rows", "Keep fewer columns first.")
-        centred = values - self._centre
-        found, vectors = linalg.eigh(centred.T @ centred)
-        found, vectors = found[::-1], vectors[:, ::-1]
-        m = min(k, len(found))
-        self._hold(np.concatenate([found[:m], np.zeros(k - m)]), 0.0)
-        self.total_, self.negative_share_, self.negative_share_error_ = float(found.sum()), 0.0, 0.0
-        directions = np.zeros((k, values.shape[1]))
-        directions[:m] = vectors[:, :m].T
-        images = centred @ directions.T
-        images[:, self.eigenvalues_ <= 0] = 0.0
-        self._directions: Floats = directions * signs(images)[:, None] * (self.eigenvalues_ > 0)[:, None]
-        self._offsets: Floats | None = None
-        self.residuals_ = np.linalg.norm(centred @ (centred.T @ images) - images * self.eigenvalues_, axis=0)
-        lengths = np.linalg.norm(images, axis=0)
-        self.residuals_ = np.divide(self.residuals_, lengths, out=np.zeros(k), where=lengths > 0)
-        self.embedding_ = self._placed_by_columns(values)
-
-    def _solve_rows(self, rows: Dissimilarities, k: int) -> None:
-        """Decompose n x n, by products alone where that is large."""
-        B = InnerProducts(rows, self._squares)
-        top, found = _decomposed(B, k)
-        if self.correction is not None and top.least < -rows.rounding * top.values[0]:
-            constant = CORRECTIONS[self.correction](rows, B, B.n <= _WHOLE, top.least)
-            if constant.residual > constant.wanted:
-                tell(
-                    [
-                        f"ClassicalMDS: the constant {constant.value:.6g} is not exact: an eigenvector has the residual "
-                        f"{constant.residual:.2g}, and should have {constant.wanted:.2g}."
-                    ]
-                )
-            self.constant_, self._squares = constant.value, constant.squares
-            B = InnerProducts(rows, self._squares)
-            top, found = _decomposed(B, k)
-        worst = float(top.residuals.max())
-        if worst > _TOL * max(abs(float(top.values[0])), abs(top.least)):
-            tell(
-                [
-                    f"ClassicalMDS: an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}."
-                ]
-            )
-        self._hold(top.values, top.least)
-        self.residuals_ = top.residuals
-        # y = 1/2 L^-1 Z' (r - d^2) with Z = V L^1/2 and r the means of d^2: Gower's formula, which gives every row of fit its own
-        # place. What is a number of the new row's own in d^2, such as its similarity to itself, drops out: columns of Z sum to 0.
-        roots = np.sqrt(np.maximum(self.eigenvalues_, 0.0))
-        scale = np.divide(0.5, roots, out=np.zeros(k), where=roots > 0)
-        self._directions = np.ascontiguousarray(top.vectors * (signs(top.vectors.T) * scale)[:, None])
-        # A vector of ones among the directions: the means take no reading of their own.
-        sums = along(rows, self._squares, rows.points, np.vstack([self._directions, np.ones(B.n)]))
-        means = sums[:, k] / B.n
-        self._offsets = self._directions @ means
-        same = rows.points.first_equal() if self._squares.step else None
-        self.embedding_ = self._placed_by_sums(sums[:, :k], np.arange(B.n), same)
-        self.total_ = B.total(means)
-        share = NegativeShare.of(found) if found is not None else NegativeShare.estimated(top.seen, B.n, self.total_)
-        self.negative_share_, self.negative_share_error_ = share.value, share.error
-
-    def _hold(self, values: Floats, least: float) -> None:
-        floor = ROUNDING * max(abs(float(values[0])), abs(least))
-        self.eigenvalues_: Floats = np.where(np.abs(values) > floor, values, 0.0)
-        self.least_ = least
-
-    def _placed_by_columns(self, values: Floats) -> Floats:
-        """Return the places of rows of numbers, each by itself."""
-        out = np.empty((len(values), len(self._directions)))
-        project(np.ascontiguousarray(values - self._centre), self._directions, out)
-        return out
-
-    def _placed_by_sums(self, sums: Floats, equal: Any, points: Any) -> Floats:
-        """Return the places of rows whose squared distances along the directions are known.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (n, k)
-        equal, points : ndarray of int, or None
-            Rows that are equal to rows of fit, and the lowest such row of each; read under a correction only.
-        """
-        assert self._offsets is not None
-        out = self._offsets - sums
-        if self._squares.step:
-            # The constant is not added to the distance of a row and itself: without it a row of fit would not get its place.
-            out[equal] += self._squares.step * self._directions[:, points].T
-        return out
-
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
@@ -321,7 +236,7 @@ class ClassicalMDS(Reducer):
         Parameters
         ----------
         X : array, data frame or Source
-            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples).
+            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples). Weights of a Source are not read.
         """
         check_is_fitted(self)
         compare(self, X)
@@ -330,22 +245,4 @@ class ClassicalMDS(Reducer):
             queries = rows.points.like(self._reading.rows(X))
             if queries.n_samples == 0:
                 raise DataError("X has 0 samples (rows); there is nothing to place.")
-            if self._offsets is None:
-                return self._placed_by_columns(queries.euclidean())
-            equal = points = None
-            if self._squares.step:
-                equal, points = rows.points.equal_to(queries)
-                queries = rows.known(queries, equal, points)
-            sums = along(rows, self._squares, queries, self._directions)
-            return self._placed_by_sums(sums, equal, points)
-
-
-def _decomposed(B: InnerProducts, k: int) -> tuple[Leading, Floats | None]:
-    """Return the leading pairs, and all eigenvalues where there are few rows."""
-    if B.n > _WHOLE:
-        return leading(B, B.n, k, tol=_TOL), None
-    dense = B.dense()
-    found, vectors = linalg.eigh(dense)
-    found, vectors = found[::-1], vectors[:, ::-1][:, :k]
-    residuals = np.linalg.norm(dense @ vectors - vectors * found[:k], axis=0)
-    return Leading(found[:k], vectors.T, residuals, float(found[-1])), found
+            return self._placement.places(rows, queries, self.embedding_)

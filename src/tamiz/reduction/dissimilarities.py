@@ -13,6 +13,7 @@ from tamiz.graphs.builder import read_points
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.reduction.similarities import Similarities
+from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 from tamiz.storage.stored import Stored
 
@@ -126,6 +127,11 @@ def read(X: Any, dissimilarity: str) -> tuple[Dissimilarities, Reading]:
         if similar.n_samples < 2:
             raise DataError("X has 1 sample (row); a map needs at least 2.")
         return Similar(similar), AsGiven()
+    if isinstance(X, Source) and X.schema.weight is not None and dissimilarity != "precomputed":
+        raise DataError(
+            f"ClassicalMDS counts every row once, and the source has the weights {X.schema.weight!r}; open it without weight, or "
+            "use PCA, which takes weights, for rows at Euclidean distances."
+        )
     points, reading = read_points(X, dissimilarity, fill=True)
     rows: type[Measured] = Given if dissimilarity == "precomputed" else Measured
     return rows(points), reading

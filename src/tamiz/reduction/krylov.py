@@ -10,6 +10,7 @@ from scipy import linalg
 
 from tamiz.random import generator
 from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
 
 # No seed that anyone makes data with: noise of the same numbers would not look random to the start.
 _SEED = 6_180_339_887
@@ -17,6 +18,8 @@ _SEED = 6_180_339_887
 _BESIDE, _PANEL = 4, 8
 # Products after which a search that has not come to its end is cut off.
 _MOST = 200
+# Products within which residuals are to halve.
+_PATIENCE = 8
 # Vectors of a basis, in blocks, after which it is taken together again.
 _ROOM = 12
 # A direction of which no more than this is left, next to what it was, lay in the basis already.
@@ -85,23 +88,31 @@ def leading(
     floor : float, default=1.0
         Measure a residual next to its own value, but at least next to this share of the largest absolute one.
     room : int, default=0
-        Vectors that are kept before they are taken together; at least a dozen blocks.
+        Vectors that are kept before they are taken together; at least a dozen blocks, at most n and a block.
 
     Returns
     -------
     Leading
-        Whatever was found after 200 products; the residuals tell.
+        Whatever was found after 200 products, or when all that is left is the rounding of the products: residuals that have not
+        halved in the last eight, and that lie within the space as much as elsewhere. The residuals tell.
+
+    Raises
+    ------
+    MemoryError
+        When the vectors and what A makes of them do not fit.
 
     References
     ----------
     Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate singular value decomposition, NIPS.
     """
     width = min(-(-(k + _BESIDE) // _PANEL) * _PANEL, n)
-    space = Subspace(n, max(_ROOM * width, 4 * k, room) + width, product)
+    scaled = _InUnit(product)
+    space = Subspace(n, min(max(_ROOM * width, 4 * k, room), n) + width, scaled)
     new = start(n, width)
     width = len(new)
     seen: list[Quadrature] = []
     restarted, least = False, np.inf
+    worst: list[float] = []
     for n_products in range(1, _MOST + 1):
         space.add(new)
         values, Y = space.ritz()
@@ -109,9 +120,15 @@ def leading(
         if not restarted:
             seen = [*seen[-1:], Quadrature(values, Y[:width] ** 2)]
         vectors, images = Y[:, :k].T @ space.basis, Y[:, :k].T @ space.images
-        residuals = np.linalg.norm(images - vectors * values[:k, None], axis=1)
+        left = images - vectors * values[:k, None]
+        residuals = np.linalg.norm(left, axis=1)
         sizes = np.maximum(np.abs(values[:k]), floor * np.abs(values).max())
         if (residuals <= tol * sizes).all() or n_products == _MOST:
+            break
+        relative = residuals / sizes
+        worst.append(float(relative.max()))
+        is_slow = n_products > _PATIENCE and worst[-1] > worst[-1 - _PATIENCE] / 2
+        if is_slow and _is_rounding(left[np.argmax(relative)], space.basis):
             break
         new = space.beside(space.images[-len(new) :])
         if not len(new):
@@ -119,7 +136,43 @@ def leading(
         if space.size + len(new) > space.room:
             space.keep(Y[:, : 2 * width])
             restarted = True
-    return Leading(values[:k], vectors, residuals, least, (seen[0], seen[-1]))
+    unit = scaled.unit
+    told = tuple(Quadrature(one.nodes * unit, one.weights) for one in (seen[0], seen[-1]))
+    return Leading(values[:k] * unit, vectors, residuals * unit, least * unit, told)
+
+
+def power_of_two(size: float) -> float:
+    """Return a power of two near a size, by which numbers are divided without a change of their digits; 1 for 0 and infinity."""
+    return float(np.ldexp(1.0, int(np.frexp(size)[1]))) if 0.0 < size < np.inf else 1.0
+
+
+class _InUnit:
+    """An operator in a unit of its own size, so that squares of what it gives stay finite and apart from 0.
+
+    Attributes
+    ----------
+    unit : float
+        Set by the first product.
+    """
+
+    def __init__(self, product: Callable[[Floats], Floats]) -> None:
+        self._product = product
+        self.unit = 0.0
+
+    def __call__(self, X: Floats) -> Floats:
+        """Return the product in the unit."""
+        Y = self._product(X)
+        self.unit = self.unit or power_of_two(float(np.abs(Y).max(initial=0.0)))
+        return np.asarray(Y / self.unit)
+
+
+def _is_rounding(left: Floats, basis: Floats) -> bool:
+    """Return whether what is left of a Ritz pair comes of the rounding of products.
+
+    Exact products leave nothing within the space, rounding leaves as much there as anywhere.
+    """
+    m, n = basis.shape
+    return float(np.linalg.norm(basis @ left)) > 0.3 * float(np.sqrt(m / n)) * float(np.linalg.norm(left))
 
 
 class Subspace:
@@ -134,6 +187,11 @@ class Subspace:
     """
 
     def __init__(self, n: int, room: int, *products: Callable[[Floats], Floats]) -> None:
+        check_memory(
+            8.0 * room * (n + len(products) * (n + room)),
+            f"A search by {room:,} vectors of {n:,} numbers",
+            "Ask for fewer components, or pass a smaller table.",
+        )
         self.size, self.room = 0, room
         self._products = products
         # Memory that nothing is written to costs nothing.

@@ -50,7 +50,7 @@ class NegativeShare:
         if not negative or whole <= 0:
             return cls(0.0, 0.0)
         error = np.hypot(last.std(ddof=1) / np.sqrt(len(last)), negative - before.mean())
-        return cls(negative / whole, float(abs(total) / whole**2 * error))
+        return cls(negative / whole, float(abs(total) / whole * (error / whole)))
 
 
 def _negative(quadrature: Quadrature) -> Floats:

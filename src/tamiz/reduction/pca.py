@@ -25,7 +25,7 @@ from tamiz.reduction.principal.faces import check_shape, galleries
 from tamiz.reduction.principal.given import read_covariance
 from tamiz.reduction.principal.parallel_analysis import Independent, ParallelAnalysis, compare
 from tamiz.reduction.principal.rows import CentredRows, Reading
-from tamiz.reduction.principal.sentences import on_chance, on_components, on_gaps, on_still_columns
+from tamiz.reduction.principal.sentences import ON_CHANCE, on_chance, on_components, on_gaps, on_still_columns
 from tamiz.reduction.principal.sparse import SparseTable
 from tamiz.reduction.principal.table import TableRows
 from tamiz.sources.features import compare as compare_columns
@@ -266,7 +266,8 @@ class PCA(Reducer):
             spectrum=self.explained_variance_ratio_.tolist(),
             cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
             reference=(chance.reference / total).tolist() if chance else [],
-            reference_note=on_chance(chance) if chance else "",
+            reference_title=on_chance(chance) if chance else "",
+            reference_note=ON_CHANCE if chance else "",
             loading_names=self.coordinate_names_,
             loadings=self.loadings_.tolist(),
             galleries=self._galleries(),

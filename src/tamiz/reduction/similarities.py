@@ -15,6 +15,7 @@ from tamiz.graphs.metrics.pair_matrix import (
     SYMMETRY,
     TILE,
     Fault,
+    PairPoints,
     Span,
     as_floats,
     check_new_rows,
@@ -26,7 +27,6 @@ from tamiz.graphs.metrics.pair_matrix import (
     worst_of_pairs,
     worst_of_rows,
 )
-from tamiz.graphs.points import Points
 from tamiz.kernels.pairs import look_at_similarities
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
@@ -34,7 +34,7 @@ from tamiz.statistics.base import Floats
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"
 
 
-class Similarities(Points):
+class Similarities(PairPoints):
     """Rows at the distances that a matrix of similarities stands for.
 
     .. math:: d_{ij}^2 = s_{ii} + s_{jj} - 2 s_{ij}
@@ -118,6 +118,24 @@ class Similarities(Points):
         for start, stop in parallel.spans(self.n_samples, TILE):
             nearest[start:stop] = np.argmin(self._fitted - 2.0 * self._similarities[start:stop], axis=1)
         return nearest
+
+    def _candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+        if self.n_samples != len(self._fitted):
+            return np.arange(0)
+        # The nearest: d^2 but for the query's own number, and twice what rounding may have made of it.
+        asked = queries._similarities[query].astype(np.float64)
+        squared = self._fitted - 2.0 * asked
+        tolerance = 2.0 * max(SYMMETRY[queries.dtype], SYMMETRY[self.dtype])
+        least = float((squared + tolerance * (np.abs(self._fitted) + 2.0 * np.abs(asked))).min())
+        return np.flatnonzero(squared - tolerance * np.abs(self._fitted) <= least)
+
+    def _agrees(self, queries: Self, query: int, point: int) -> bool:
+        asked = queries._similarities[query].astype(np.float64)
+        known = self._similarities[point].astype(np.float64)
+        tolerance = max(SYMMETRY[queries.dtype], SYMMETRY[self.dtype])
+        sizes = (abs(float(self._fitted[point])) + np.abs(self._fitted)) / 2
+        sizes += np.maximum(np.abs(asked), np.abs(known))
+        return bool((np.abs(asked - known) <= tolerance * sizes).all())
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points as new rows."""

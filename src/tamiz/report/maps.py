@@ -152,7 +152,7 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": _above(spectrum),
+        "title": shortened(spectrum["reference_title"], 200),
         "note": note,
         "chart": charts.parallel_analysis(dict(spectrum), names),
         "described": told,
@@ -167,16 +167,6 @@ def _four_fifths(spectrum: Mapping[str, Any]) -> str:
         return f"{known} {percent(cumulative[-1])} of {_whole(spectrum)}"
     verb = "holds" if enough == 1 else "hold"
     return f"{counted(enough, 'component')} of {total:,} {verb} {percent(cumulative[enough - 1])} of {_whole(spectrum)}"
-
-
-def _above(spectrum: Mapping[str, Any]) -> str:
-    """Return how many components come before the first that chance would give as well."""
-    pairs = list(zip(spectrum["values"], spectrum["reference"], strict=False))
-    n = next((i for i, (value, by_chance) in enumerate(pairs) if value <= by_chance), len(pairs))
-    if n == 0:
-        return "No component holds more than chance would give"
-    n_all = len(spectrum["values"])
-    return f"{n} of {counted(n_all, 'component')} {'holds' if n == 1 else 'hold'} more than chance would give"
 
 
 def _first_values(spectrum: Mapping[str, Any]) -> str:

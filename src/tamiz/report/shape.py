@@ -100,6 +100,7 @@ _SHAPE: dict[str, Any] = {
                     "cumulative": [float],
                     "residuals": [float],
                     "reference": [float],
+                    "reference_title": str,
                     "reference_note": str,
                 },
             ),

@@ -20,11 +20,12 @@ from tamiz.sources.table import TableSource
 def conform(X: Any, schema: Schema) -> Source:
     """Return new rows under a fitted schema: its kinds, its levels, its columns left out; the missing values are their own.
 
-    A level that the schema does not know is missing. Columns are taken by position.
+    A level that the schema does not know is missing. Columns are taken by position. A source whose columns have the same names,
+    kinds and levels is returned as it is; any other, such as a file with a level more or less, is read whole into memory.
     """
     numbers = None
     if isinstance(X, Source):
-        if X.schema.columns == schema.columns:
+        if _alike(X.schema, schema):
             return X
         X, numbers = X.frame(), X.row_numbers
     if sparse.issparse(X):
@@ -49,3 +50,11 @@ def conform(X: Any, schema: Schema) -> Source:
             n_missing = int(np.count_nonzero(values[j] < 0))
         columns[j] = replace(column, n_missing=n_missing)
     return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
+
+
+def _alike(new: Schema, fitted: Schema) -> bool:
+    """Whether the same columns take part under the same names, their values encoded alike."""
+    if new.n_columns != fitted.n_columns or not np.array_equal(new.used, fitted.used):
+        return False
+    pairs = ((new.columns[j], fitted.columns[j]) for j in fitted.used.tolist())
+    return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)

@@ -41,6 +41,7 @@ def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")
         if reset:
             estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
         elif X.shape[1] != estimator.n_features_in_:
             name = type(estimator).__name__
             raise DataError(

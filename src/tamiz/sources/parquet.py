@@ -80,16 +80,34 @@ def _read(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
     kind = data.schema.field(name).type
     if kind in (pa.float64(), pa.float32()):
         numbers, start = np.empty(n_rows, kind.to_pandas_dtype()), 0
-        for piece in _pieces(data, name):
+        for piece in _counted(data, name, n_rows):
             numbers[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
             start += len(piece)
         return RawColumn(name, numbers)
     if kind in (pa.string(), pa.large_string()):
-        return RawColumn(name, distinct(name, map(pa.chunked_array, ([piece] for piece in _pieces(data, name)))))
-    values = pa.chunked_array(list(_pieces(data, name)), kind)
+        return RawColumn(
+            name, distinct(name, map(pa.chunked_array, ([piece] for piece in _counted(data, name, n_rows))))
+        )
+    values = pa.chunked_array(list(_counted(data, name, n_rows)), kind)
     return from_arrow(
         name, values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(kind) else values.combine_chunks()
     )
+
+
+def _counted(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
+    """Yield a whole column, refused where the file has not as many rows as it had when it was opened."""
+    seen = 0
+    for piece in _pieces(data, name):
+        seen += len(piece)
+        if seen > n_rows:
+            break
+        yield piece
+    if seen != n_rows:
+        what = "more" if seen > n_rows else f"{seen:,}"
+        raise DataError(
+            f"Column {name}: the file had {n_rows:,} rows when it was opened and has {what} now, so that it was written to "
+            "meanwhile; open it again."
+        )
 
 
 def _pieces(data: ds.Dataset, name: str, n_rows: int = _BATCH_ROWS) -> Iterator[pa.Array]:

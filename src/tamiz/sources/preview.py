@@ -9,13 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from tamiz.exceptions import DataError
+from tamiz.sources.kinds import level_codes
 from tamiz.sources.memory import open_frame
 from tamiz.sources.parquet import ENDINGS, dataset, head
+from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import Roles
 from tamiz.sources.text import open_text
 from tamiz.sources.text_layout import find_layout
 
+# Its codes are as wide as those of any column with the same levels.
+_NO_ROWS = RawColumn("", pa.array([], pa.string()))
 _HEAD_BYTES = 2**20
 _HEAD_ROWS = 2**13
 
@@ -41,20 +45,16 @@ class Preview:
     def column_bytes(self, column: int) -> int:
         """Return what a column takes, the target among them."""
         described = self.schema.describe(column)
-        size = (
-            8
-            if described.is_number
-            else 1
-            if len(described.levels) < 2**7
-            else 2
-            if len(described.levels) < 2**15
-            else 4
-        )
+        size = 8 if described.is_number else level_codes(_NO_ROWS, described.levels).itemsize
         return size * self.schema.n_rows
 
 
 def preview(path: Path, roles: Roles) -> Preview | None:
-    """Look at a file; None for one that is small or whose beginning does not tell."""
+    """Look at a file; None for one that is small or whose beginning does not tell.
+
+    Of the target, the kind and the levels are those that the first rows show: one class where the file is sorted by class.
+    """
+    roles = replace(roles, is_head=True)
     try:
         ending = path.suffix.lstrip(".").lower()
         if path.is_dir() or ending in ENDINGS:

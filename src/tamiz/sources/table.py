@@ -86,11 +86,15 @@ class Roles:
     target, weight : str, RawColumn or None
         A column's name, or values that came beside the table.
     kinds : mapping of column name to kind, or one kind for every column but the target, or None
+    is_head : bool
+        Whether the table is the first rows of a longer one, to be described and not learned from: in a table sorted by class the
+        target is constant there, and weights may be 0.
     """
 
     target: str | RawColumn | None = None
     weight: str | RawColumn | None = None
     kinds: Mapping[str, Kind] | Kind | None = None
+    is_head: bool = False
 
 
 def build(
@@ -226,6 +230,8 @@ def _target(
         return None, None, 0
     raw = load(roles.target) if isinstance(roles.target, str) else roles.target
     encoded = encode_target(raw, kinds.get(raw.name), word_row)
+    if roles.is_head:
+        return Encoded(replace(encoded.column, n_missing=0, constant=False, left_out=None), None), None, 0
     values = encoded.values
     if values is None or encoded.column.left_out is not None:
         raise DataError(f"Target {raw.name!r} is missing in every row.")
@@ -251,7 +257,7 @@ def _target(
 def _weight(
     load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
 ) -> Floats | None:
-    if roles.weight is None:
+    if roles.weight is None or roles.is_head:
         return None
     raw = load(roles.weight) if isinstance(roles.weight, str) else roles.weight
     values, _ = to_numbers(raw if rows is None else raw.take(rows), word)

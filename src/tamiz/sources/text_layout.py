@@ -35,7 +35,7 @@ class Layout:
     is_plain : bool
         Whether DuckDB can read the file as it is: in UTF-8, the header in the first line, one sign between fields.
     row_bytes : float
-        The mean length of its first rows.
+        The mean length of its first rows in the file.
     """
 
     path: Path
@@ -119,7 +119,7 @@ def find_layout(path: Path) -> Layout:
     if has_header:
         _check_twice(names)
     is_plain = encoding in _UTF8 and delimiter != " " and len(names) > 1 and _is_sound(lines, delimiter, quote)
-    row_bytes = sum(map(len, lines)) / len(lines)
+    row_bytes = len("".join(lines).encode(encoding)) / len(lines)
     return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain, row_bytes)
 
 

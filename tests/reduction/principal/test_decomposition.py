@@ -165,3 +165,11 @@ def test_a_fit_that_fails_leaves_the_model_that_was_there():
     with pytest.raises(ValueError, match="n_components must be from 1 to 3, got 14"):
         pca.set_params(n_components=14).fit(X[:, :3])
     np.testing.assert_array_equal(pca.transform(X[:3]), before)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e80])
+def test_the_search_keeps_its_digits_at_any_unit(factor):
+    X = np.random.default_rng(0).normal(size=(60, 30))
+    exact = PCA(2).fit(X).explained_variance_
+    found = PCA(2, solver="randomized").fit(X * factor).explained_variance_
+    np.testing.assert_allclose(found / factor / factor, exact, rtol=1e-9)

@@ -76,7 +76,9 @@ def test_a_mean_with_names_is_put_in_the_order_of_the_columns():
     mean = frame.mean()[list(frame.columns[::-1])]
     pca = PCA(2).fit_covariance(frame.cov(), mean=mean)
     np.testing.assert_allclose(pca.mean_, frame.mean().to_numpy())
-    with pytest.raises(ValueError, match=r"The rows of the covariance are .* and its columns .*; put them in one order"):
+    with pytest.raises(
+        ValueError, match=r"The rows of the covariance are .* and its columns .*; put them in one order"
+    ):
         PCA(2).fit_covariance(frame.cov().iloc[::-1])
 
 

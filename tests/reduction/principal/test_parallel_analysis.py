@@ -52,7 +52,10 @@ def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
     facts = pca.facts()
     assert len(facts.reference) == 4
     np.testing.assert_allclose(facts.reference, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.reference_note.startswith("The first 3 of 4 components are above what independent columns")
+    assert facts.reference_title == "3 of 4 components hold more than chance would give"
+    assert facts.reference_note.startswith(
+        "By chance is the mean of tables of as many rows whose columns are independent"
+    )
 
 
 def test_weights_count_as_rows():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.graphs.points import Points
 from tamiz.graphs.reading import array_of
 from tamiz.kernels.pairs import CLEAN
 from tamiz.kernels.pairs import ROUNDED as _ROUNDED
@@ -162,3 +164,40 @@ def folded(matrix: NDArray[Any], choose: np.ufunc, noun: str, why: str) -> NDArr
     for _ in parallel.map_blocks(band, range(len(spans))):
         pass
     return out
+
+
+class PairPoints(Points):
+    """Rows known by one number for each row of fit.
+
+    Rows are equal where these numbers are, to the bit or as nearly as a pair's two numbers must be: of those only one is kept, and
+    a row of the user's matrix is then not to the bit what was kept of it.
+    """
+
+    def first_equal(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row that is equal to it, or to one that is."""
+        first = super().first_equal()
+        for row in np.flatnonzero(first == np.arange(self.n_samples)).tolist():
+            lower = (point for point in self._candidates(self, row).tolist() if point < row)
+            first[row] = next((point for point in lower if self._agrees(self, row, point)), row)
+        while (first != first[first]).any():
+            first = first[first]
+        return first
+
+    def equal_to(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the queries that are equal to a point, and of each the lowest point that is so to the bit, else to rounding."""
+        found = np.full(queries.n_samples, self.n_samples)
+        equal, points = super().equal_to(queries)
+        found[equal] = points
+        for query in np.flatnonzero(found == self.n_samples).tolist():
+            candidates = self._candidates(queries, query).tolist()
+            found[query] = next((point for point in candidates if self._agrees(queries, query, point)), self.n_samples)
+        equal = np.flatnonzero(found < self.n_samples)
+        return equal, found[equal]
+
+    @abstractmethod
+    def _candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+        """Return the points that a query may be equal to, ascending."""
+
+    @abstractmethod
+    def _agrees(self, queries: Self, query: int, point: int) -> bool:
+        """Return whether the numbers of a query are those of a point but for rounding."""

@@ -13,6 +13,7 @@ from tamiz.graphs.metrics.pair_matrix import (
     ROUNDED,
     SYMMETRY,
     Fault,
+    PairPoints,
     Span,
     as_floats,
     check_new_rows,
@@ -24,7 +25,6 @@ from tamiz.graphs.metrics.pair_matrix import (
     worst_of_pairs,
     worst_of_rows,
 )
-from tamiz.graphs.points import Points
 from tamiz.kernels.pairs import look_at_distances
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
@@ -32,7 +32,7 @@ from tamiz.statistics.base import Floats
 _NOUN, _METRIC = "distances", "metric='precomputed'"
 
 
-class PrecomputedDistances(Points):
+class PrecomputedDistances(PairPoints):
     """Rows at the distances of a matrix.
 
     Parameters
@@ -48,7 +48,8 @@ class PrecomputedDistances(Points):
     Notes
     -----
     Checked in one pass of O(n^2) with memory O(1) beyond the matrix. Symmetric is what differs by at most 1e-10 of the larger
-    of a pair's two distances (1e-5 in float32); where any do, the smaller one of each pair is taken, in a copy.
+    of a pair's two distances (1e-5 in float32); where any do, the smaller one of each pair is taken, in a copy. Rows whose
+    distances differ by no more than that are equal.
     """
 
     metric = "precomputed"
@@ -114,6 +115,16 @@ class PrecomputedDistances(Points):
     def hashes(self) -> Floats:
         """Return the first of the training rows that is nearest: a training row is itself, or equal to it."""
         return self._distances.argmin(axis=1)[self._rows].astype(np.float64)
+
+    def _candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+        distances = queries._distances[queries._rows[query]]
+        return np.flatnonzero((distances if self._all_columns else distances[self._columns]) == 0)
+
+    def _agrees(self, queries: Self, query: int, point: int) -> bool:
+        asked = queries._distances[queries._rows[query]].astype(np.float64)
+        known = self._distances[self._rows[point]].astype(np.float64)
+        tolerance = max(SYMMETRY[queries.dtype], SYMMETRY[self.dtype])
+        return bool((np.abs(asked - known) <= tolerance * np.maximum(asked, known)).all())
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points; the matrix is shared."""

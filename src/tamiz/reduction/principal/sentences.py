@@ -8,6 +8,10 @@ from tamiz.reduction.principal.decomposition import Components
 from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
 from tamiz.statistics.base import Floats
 
+# What chance is.
+ON_CHANCE = (
+    "By chance is the mean of tables of as many rows whose columns are independent (parallel analysis, Horn 1965)."
+)
 # Columns named in one sentence.
 _MOST_NAMED = 5
 # An eigenvalue below 0 by less than this share of the largest is 0 to rounding, and a residual above this one is told.
@@ -57,9 +61,6 @@ def on_components(found: Components, way_out: str = "") -> list[str]:
 def on_chance(chance: ParallelAnalysis) -> str:
     """Return how many components are more than chance."""
     n, k = chance.n_components, len(chance.reference)
-    beyond = (
-        f"The first {n:,} of {k:,} components are" if n > 1 else "The first component is" if n else "No component is"
-    )
-    return (
-        f"{beyond} above what independent columns of as many rows give on the average (parallel analysis, Horn 1965)."
-    )
+    if n == 0:
+        return "No component holds more than chance would give"
+    return f"{n:,} of {k:,} component{'s' * (k > 1)} {'holds' if n == 1 else 'hold'} more than chance would give"
