@@ -17,6 +17,7 @@ _SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**20, 256, 8192
 _CENTRING = 256
 # The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
 _FARTHEST = 4.0
+_NOTHING = 1e-300
 # Sums of squares in float32 between these have all their digits.
 _LEAST, _LARGEST = 1e-20, 1e30
 
@@ -92,15 +93,30 @@ class Scatter(Statistic):
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
+        if block.dtype == np.float32:
+            seen = self.empty()
+            if not seen._fill(block, np.float32):
+                seen = self.empty()
+                seen._fill(block, np.float64)
+            return self.merge(seen)
+        self._fill(block, np.float64)
+        return self
+
+    def _fill(self, block: Block, dtype: type[np.floating[Any]]) -> bool:
+        """Add the rows of a block, and return whether their products kept the digits that the dtype gives."""
         n = len(self._centre)
         size = min(max(_SLAB_VALUES // max(n, 1), _FEWEST_ROWS), _MOST_ROWS)
         # Rows about the centre, and their products: fresh memory for every slab would cost more than the sums.
-        room = np.empty((min(size, len(block.rows)), n), block.dtype), np.empty((n, n), block.dtype)
-        for part in block.pieces(size):
-            if not self._add(part, *room):
-                self._add(part, room[0].astype(np.float64), room[1].astype(np.float64))
+        room = np.empty((min(size, len(block.rows)), n), dtype), np.empty((n, n), dtype)
+        if not all(self._add(part, *room) for part in block.pieces(size)):
+            return False
         self.n_samples += len(block.rows)
-        return self
+        if dtype == np.float64:
+            return True
+        held = np.maximum(self.held, _NOTHING)
+        mean = self._sums[np.arange(n), self._presence] / held
+        square = self.matrix.diagonal() / held
+        return bool((mean**2 <= _FARTHEST * np.maximum(square - mean**2, 0.0)).all())
 
     def _find_centre(self, rows: NDArray[Any]) -> None:
         """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only."""
@@ -116,7 +132,7 @@ class Scatter(Statistic):
             self._centre[new] = centre.astype(rows.dtype)
 
     def _add(self, part: Block, room: NDArray[Any], products: NDArray[Any]) -> bool:
-        """Add rows, and return whether their products kept the digits that the room's dtype gives; nothing is added else."""
+        """Add rows, and return whether their squares stay in the range of the room's dtype."""
         rows, weight = expand(part, self.numeric, self.levels, room.dtype.type), part.weight
         single = room.dtype == np.float32
         if weight is not None:
@@ -136,16 +152,11 @@ class Scatter(Statistic):
             z *= np.sqrt(weight).astype(room.dtype)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(z.T, z, out=products)
-        weights = present.T.astype(np.float64) @ weighed
-        if single:
-            held = np.maximum(weights[self._presence, self._presence], 1e-300)
-            mean, square = sums[np.arange(len(sums)), self._presence] / held, products.diagonal() / held
-            near = mean**2 <= _FARTHEST * np.maximum(square - mean**2, 0.0)
-            if not near.all() or not _in_range(products.diagonal(), z):
-                return False
+        if single and not _in_range(products.diagonal(), z):
+            return False
         self.matrix += products
         self._sums += sums
-        self._weights += weights
+        self._weights += present.T.astype(np.float64) @ weighed
         return True
 
     def merge(self, other: Self) -> Self:
