@@ -331,17 +331,8 @@ class PCA(Reducer):
         draws = check_integer("n_draws", n_draws, low=1)
         if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
-        q = len(self._variances)
-        check_memory(
-            8.0 * q * min(self._total, q) * (parallel.n_threads() + 1),
-            f"Drawing tables of {q:,} columns",
-            "Keep fewer columns first, with RankSelector.",
-        )
-        standardized = np.full(q, bool(self.standardize))
-        for start, stop in self._reading.levels:
-            standardized[start:stop] = False
-        shares = self._reading.mean
-        null = Independent(self._variances, self._reading.levels, shares, standardized, self._total)
+        standardized = bool(self.standardize)
+        null = Independent.of(self._reading, self._variances, self._total, standardized=standardized)
         drawn = null.eigenvalues(self.n_components_, draws, generator(random_state))
         return compare(self.explained_variance_, drawn, quantile)
 

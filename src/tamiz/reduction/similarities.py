@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.pair_matrix import (
-    ROUNDED,
     SYMMETRY,
     TILE,
     Fault,
@@ -21,10 +20,9 @@ from tamiz.graphs.metrics.pair_matrix import (
     check_new_rows,
     check_square,
     difference,
-    folded,
     refuse,
+    symmetric,
     worst,
-    worst_of_pairs,
     worst_of_rows,
 )
 from tamiz.kernels.pairs import look_at_similarities
@@ -58,16 +56,13 @@ class Similarities(PairPoints):
         check_square(similarities, _NOUN)
         own = np.ascontiguousarray(similarities.diagonal(), dtype=np.float64)
         tolerance = SYMMETRY[similarities.dtype]
-        fault = worst_of_pairs(
+        similarities = symmetric(
             similarities,
             _NOUN,
             lambda *rows: look_at_similarities(similarities, own, *rows, LARGEST_NUMBER, tolerance),
             lambda part, rows, columns: _faults_of_tile(part, own, rows, columns),
+            np.maximum,
         )
-        if fault is not None and fault.kind != ROUNDED:
-            raise DataError(fault.sentence)
-        if fault is not None:
-            similarities = folded(similarities, np.maximum, _NOUN, fault.sentence)
         self._hold(similarities, own, own)
 
     def _hold(self, similarities: NDArray[Any], own: Floats, fitted: Floats) -> None:

@@ -151,8 +151,7 @@ def build(
         if target and target.values is not None
         else len(load(features[0]))
     )
-    if n < 2:
-        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
+    check_enough_rows(n)
     columns, values = _encode_all(features, encoded, n)
     notes = (*_notes(target), *_weight_notes(weight))
     schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
@@ -261,13 +260,23 @@ def _weight(
         return None
     raw = load(roles.weight) if isinstance(roles.weight, str) else roles.weight
     values, _ = to_numbers(raw if rows is None else raw.take(rows), word)
-    total, n = check_weights(values, word), len(values)
+    check_enough_weight(check_weights(values, word), len(values))
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def check_enough_rows(n: int) -> None:
+    """Refuse a table in which nothing can vary."""
+    if n < 2:
+        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
+
+
+def check_enough_weight(total: float, n: int) -> None:
+    """Refuse the weights of n rows that count as less than two."""
     if total < 2:
         raise DataError(
             f"The weights sum to {total:.6g} over {n:,} rows; a weight counts as that many rows, so at least 2 are "
             f"needed. Multiply them by {n / total:.6g}."
         )
-    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def check_weights(values: NDArray[np.floating[Any]], word: Callable[[int], str]) -> float:

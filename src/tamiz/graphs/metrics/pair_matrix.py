@@ -144,11 +144,24 @@ def difference(part: NDArray[Any], mirrored: NDArray[Any], sizes: Floats) -> tup
     return (float(gap[i, j]), int(i), int(j)) if gap[i, j] else None
 
 
-def folded(matrix: NDArray[Any], choose: np.ufunc, noun: str, why: str) -> NDArray[Any]:
-    """Return a symmetric copy: of a pair's two numbers the one that is chosen, such as by `numpy.minimum`.
+def symmetric(
+    matrix: NDArray[Any], noun: str, glance: Callable[[int, int], int], look: Look, choose: np.ufunc
+) -> NDArray[Any]:
+    """Return a matrix that is symmetric to the bit: itself, or a copy where a pair's two numbers differ by rounding.
 
-    Refused, saying why it is made, where it does not fit into memory.
+    Of these the one is kept that is chosen, such as by `numpy.minimum`. What is worse is refused. All else is as in
+    `worst_of_pairs`.
     """
+    fault = worst_of_pairs(matrix, noun, glance, look)
+    if fault is None:
+        return matrix
+    if fault.kind != ROUNDED:
+        raise DataError(fault.sentence)
+    return _folded(matrix, choose, noun, fault.sentence)
+
+
+def _folded(matrix: NDArray[Any], choose: np.ufunc, noun: str, why: str) -> NDArray[Any]:
+    """Return a symmetric copy; refused, saying why it is made, where it does not fit into memory."""
     n = len(matrix)
     check_memory(matrix.nbytes, f"A copy of {n:,} x {n:,} {noun}", why)
     out = np.empty_like(matrix)

@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.pair_matrix import (
-    ROUNDED,
     SYMMETRY,
     Fault,
     PairPoints,
@@ -19,10 +17,9 @@ from tamiz.graphs.metrics.pair_matrix import (
     check_new_rows,
     check_square,
     difference,
-    folded,
     refuse,
+    symmetric,
     worst,
-    worst_of_pairs,
     worst_of_rows,
 )
 from tamiz.kernels.pairs import look_at_distances
@@ -57,19 +54,15 @@ class PrecomputedDistances(PairPoints):
     def __init__(self, matrix: Any) -> None:
         distances = as_floats(matrix, _NOUN, _METRIC)
         check_square(distances, _NOUN)
-        n = len(distances)
         tolerance = SYMMETRY[distances.dtype]
-        fault = worst_of_pairs(
+        everything = np.arange(len(distances))
+        distances = symmetric(
             distances,
             _NOUN,
             lambda *rows: look_at_distances(distances, *rows, LARGEST_NUMBER, tolerance),
             _faults_of_tile,
+            np.minimum,
         )
-        if fault is not None and fault.kind != ROUNDED:
-            raise DataError(fault.sentence)
-        if fault is not None:
-            distances = folded(distances, np.minimum, _NOUN, fault.sentence)
-        everything = np.arange(n)
         self._hold(distances, everything, everything)
 
     def _hold(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:

@@ -81,8 +81,8 @@ class Given:
         estimator.n_features_in_ = len(self.covariance)
         if self.named:
             estimator.feature_names_in_ = np.array(self.reading.names, dtype=object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
+        else:
+            estimator.__dict__.pop("feature_names_in_", None)
 
 
 def _numbers(given: Any, what: str) -> Floats:
@@ -134,13 +134,13 @@ def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize
         raise DataError(f"A covariance must be a square matrix, got {n_rows:,} rows and {q:,} columns.")
     if frame is not None and (called := _row_names(frame)) not in (None, names):
         raise DataError(f"The rows of the covariance are {called} and its columns {names}; put them in one order.")
-    if not (np.abs(matrix) <= LARGEST_NUMBER).all() and np.isfinite(matrix).all():
-        raise DataError(
-            f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
-        )
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise DataError(f"The covariance of {names[i]} and {names[j]} is {matrix[i, j]}; it must be a finite number.")
+    if not (np.abs(matrix) <= LARGEST_NUMBER).all():
+        raise DataError(
+            f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
+        )
     gap = np.abs(matrix - matrix.T)
     if gap.max() > _ROUNDING * np.abs(matrix).max():
         i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)

@@ -8,7 +8,9 @@ import numpy as np
 from scipy import linalg
 
 from tamiz import parallel
+from tamiz.reduction.principal.rows import Reading
 from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,22 @@ class Independent:
     standardized: np.ndarray
     total: float
 
+    @classmethod
+    def of(cls, reading: Reading, variances: Floats, total: float, *, standardized: bool) -> Independent:
+        """Return columns like those of a table."""
+        divided = np.full(len(variances), standardized)
+        for start, stop in reading.levels:
+            divided[start:stop] = False
+        return cls(variances, reading.levels, reading.mean, divided, total)
+
     def eigenvalues(self, k: int, n_draws: int, rng: np.random.Generator) -> Floats:
         """Return the k largest of each of some tables, of shape (n_draws, k)."""
+        q = len(self.variances)
+        check_memory(
+            8.0 * q * min(self.total, q) * (parallel.n_threads() + 1),
+            f"Drawing tables of {q:,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
         seeds = rng.integers(0, 2**63, n_draws)
         with parallel.session():
             return np.array(list(parallel.map_blocks(lambda seed: self._drawn(k, np.random.default_rng(seed)), seeds)))

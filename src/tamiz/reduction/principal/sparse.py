@@ -16,6 +16,7 @@ from tamiz.graphs.metrics.sparse_rows import canonical
 from tamiz.kernels.sparse_products import sparse_products
 from tamiz.reduction.principal.rows import CentredRows, Reading
 from tamiz.sources.kinds import LARGEST_NUMBER
+from tamiz.sources.table import check_enough_rows, check_enough_weight
 from tamiz.sources.vectors import weight_vector
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
@@ -80,15 +81,10 @@ class SparseTable(CentredRows):
     def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
         self._rows = _checked(matrix)
         self.n_rows, self.n_coordinates = self._rows.shape
-        if self.n_rows < 2:
-            raise DataError(f"The table has {self.n_rows} sample (row); at least 2 are needed.")
+        check_enough_rows(self.n_rows)
         self._weight = weight_vector(weight, self.n_rows)
-        if (total := float(self._weight.sum())) < 2:
-            raise DataError(
-                f"The weights sum to {total:.6g} over {self.n_rows:,} rows; a weight counts as that many rows, so at least 2 are "
-                f"needed. Multiply them by {self.n_rows / total:.6g}."
-            )
-        self._total = total
+        self._total = float(self._weight.sum())
+        check_enough_weight(self._total, self.n_rows)
         self._standardize = standardize
         self.density = self._rows.nnz / max(self.n_rows * self.n_coordinates, 1)
 

@@ -138,6 +138,12 @@ class TableRows(CentredRows):
         return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.held, scatter.total)
 
     @cached_property
+    def _pairs(self) -> tuple[Floats, Floats]:
+        """The covariance of every pair over the rows that have both, and their weight; after `covariance`."""
+        assert self._scatter is not None
+        return self._scatter.pairwise()
+
+    @cached_property
     def encoding(self) -> Encoding:
         """How rows become coordinates."""
         moments, schema = self._moments, self.source.schema
@@ -158,7 +164,7 @@ class TableRows(CentredRows):
     def variances(self) -> Floats:
         """The variance of every coordinate."""
         if self._missing == "pairwise" and self._scatter is not None:
-            return np.asarray(self._scatter.pairwise()[0].diagonal()) / self.encoding.scale**2
+            return np.asarray(self._pairs[0].diagonal()) / self.encoding.scale**2
         return self._moments.squares / self.encoding.scale**2 / (self._moments.total - 1)
 
     def sentences(self) -> list[str]:
@@ -168,7 +174,7 @@ class TableRows(CentredRows):
             values = "missing value was" if self.n_missing == 1 else "missing values were"
             told.append(f"PCA: {self.n_missing:,} {values} given the mean of the column.")
         if self._missing == "pairwise" and self._scatter is not None:
-            apart = np.argwhere(self._scatter.pairwise()[1] < 2)
+            apart = np.argwhere(self._pairs[1] < 2)
             if len(apart):
                 i, j = apart[0].tolist()
                 told.append(
@@ -182,7 +188,7 @@ class TableRows(CentredRows):
         schema = self.source.schema
         (scatter,) = self.source.reduce(Scatter(schema.numeric, indicators(schema), self._gappy))
         self._scatter = scatter
-        raw = scatter.pairwise()[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total - 1)
+        raw = self._pairs[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total - 1)
         if (self.encoding.scale == 1.0).all():
             return raw
         return raw / np.outer(self.encoding.scale, self.encoding.scale)
