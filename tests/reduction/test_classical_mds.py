@@ -349,8 +349,9 @@ def test_what_has_no_map_is_refused_in_one_sentence():
         refused(sentence, wrong, dissimilarity="precomputed")
     sentence = "n_components must be below the number of rows = 30, got 30"
     refused(sentence, D, k=30, dissimilarity="precomputed", error=ValueError)
-    sentence = "dissimilarity must be one of 'euclidean', 'precomputed', 'similarity', 'gower', got 'cosine'"
-    refused(sentence, D, dissimilarity="cosine", error=ValueError)
+    sentence = "dissimilarity must be one of 'euclidean', 'seuclidean', 'cityblock', 'cosine', 'gower', 'precomputed', "
+    sentence += "'similarity', got 'chebyshev'"
+    refused(sentence, D, dissimilarity="chebyshev", error=ValueError)
     sentence = "correction, where it is not None, must be one of 'lingoes', 'cailliez', got 'add'"
     refused(sentence, D, correction="add", error=ValueError)
     mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)

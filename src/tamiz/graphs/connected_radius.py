@@ -22,7 +22,7 @@ class ConnectedRadius(GraphBuilder):
     ----------
     weight : Weight, default=None
         None is HeatKernel().
-    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+    metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         As in `KNearest`.
 
     Raises

@@ -34,7 +34,7 @@ class KNearest(GraphBuilder):
         Join two rows where either is among the other's nearest, where both are, or in the one direction only.
     within_class : bool, default=False
         Look for the neighbours of a row among the rows of its class.
-    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+    metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         Distance of two rows; "seuclidean" divides numeric columns by their standard deviation, "gower" takes mixed columns with
         missing values, "precomputed" says that X holds the distances.
     search : NeighborSearch, default=None

@@ -25,7 +25,7 @@ class Radius(GraphBuilder):
         The largest distance that is joined, in the unit of the columns.
     weight : Weight, default=None
         None is HeatKernel().
-    metric : {"euclidean", "seuclidean", "cosine", "gower", "precomputed"}, default="euclidean"
+    metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         As in `KNearest`.
 
     Raises

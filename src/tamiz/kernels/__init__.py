@@ -19,7 +19,8 @@ SUMS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel for one signature and keep it on disk, or in this process where the disk is read-only."""
-    options = {"nogil": True, "fastmath": set(SUMS) if sums else False}
+    # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
+    options = {"nogil": True, "fastmath": set(SUMS) if sums else False, "error_model": "numpy"}
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:

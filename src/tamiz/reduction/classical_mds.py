@@ -35,10 +35,11 @@ class ClassicalMDS(Reducer):
     ----------
     n_components : int, default=2
         Number of coordinates.
-    dissimilarity : {"euclidean", "precomputed", "similarity", "gower"}, default="euclidean"
+    dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed", "similarity"}, default="euclidean"
         What rows are apart by: their Euclidean distance (categories are indicators divided by the square root of their share),
-        the distances that X holds, those that the similarities in X stand for (d_ij^2 = s_ii + s_jj - 2 s_ij, so that B = C S C),
-        or Gower's distance of mixed columns with gaps.
+        that of standardised columns, their city block distance, one less the cosine of their angle, Gower's distance of mixed
+        columns with gaps, the distances that X holds, or those that the similarities in X stand for (d_ij^2 = s_ii + s_jj -
+        2 s_ij, so that B = C S C).
     correction : {None, "lingoes", "cailliez"}, default=None
         What is done to distances that are not Euclidean: nothing, or the least constant c that makes them so is added to every one
         but those of a row and itself, as d^2 + 2 c (Lingoes) or as d + c (Cailliez).
@@ -179,7 +180,7 @@ class ClassicalMDS(Reducer):
             check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.session():
-            rows, reading = read(X, metric)
+            rows, reading = read(X, metric, "ClassicalMDS")
             n = rows.points.n_samples
             if k >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
+from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.graphs.metrics.pair_matrix import as_floats
+from tamiz.graphs.metrics.partly_known import PartlyKnownDistances
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.reduction.similarities import Similarities
@@ -19,7 +22,7 @@ from tamiz.storage.stored import Stored
 
 # By the numbers that are given. Distances of a quadratic form lose more digits than those of differences.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
-NAMES = ("euclidean", "precomputed", "similarity", "gower")
+NAMES = (*(entry.name for entry in metrics), "similarity")
 
 
 class Dissimilarities(Stored, ABC):
@@ -54,6 +57,10 @@ class Dissimilarities(Stored, ABC):
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
         """Return the distances of the queries `start : stop` to all points, to be read only."""
 
+    def later(self, start: int, stop: int) -> Floats:
+        """Return the distances of the points `start : stop` to the points from `start` on, to be read only."""
+        return self.distances(self.points, start, stop)[:, start:]
+
     def columns(self) -> Floats | None:
         """Return fewer columns than rows that the distances are Euclidean ones of, where they are."""
         return None
@@ -76,9 +83,14 @@ class Measured(Dissimilarities):
         """Return distances."""
         return self.block(queries, start, stop)
 
+    def later(self, start: int, stop: int) -> Floats:
+        """Return distances, each pair's measured once."""
+        return np.asarray(self.points.take(np.arange(start, self.points.n_samples)).block(self.points, start, stop))
+
     def columns(self) -> Floats | None:
         """Return the rows where they are numbers, fewer in each than there are rows."""
-        values = self.points.euclidean()
+        # Other metrics may have rows whose Euclidean distances are only in the same order.
+        values = self.points.euclidean() if self.points.metric == "euclidean" else None
         return values if values is not None and values.shape[1] < len(values) else None
 
 
@@ -94,6 +106,10 @@ class Given(Measured):
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances."""
         return self.points.block_as_it_lies(queries, start, stop)
+
+    def later(self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.block(self.points, start, stop)[:, start:]
 
 
 class Similar(Dissimilarities):
@@ -120,8 +136,8 @@ class Similar(Dissimilarities):
         return self.points.known(queries, equal, points)
 
 
-def read(X: Any, dissimilarity: str) -> tuple[Dissimilarities, Reading]:
-    """Return the rows of a table, and what reads new ones."""
+def read(X: Any, dissimilarity: str, owner: str) -> tuple[Dissimilarities, Reading]:
+    """Return the rows of a table, and what reads new ones, for an owner who counts every row once."""
     if dissimilarity == "similarity":
         similar = Similarities(X)
         if similar.n_samples < 2:
@@ -129,9 +145,19 @@ def read(X: Any, dissimilarity: str) -> tuple[Dissimilarities, Reading]:
         return Similar(similar), AsGiven()
     if isinstance(X, Source) and X.schema.weight is not None and dissimilarity != "precomputed":
         raise DataError(
-            f"ClassicalMDS counts every row once, and the source has the weights {X.schema.weight!r}; open it without weight, or "
+            f"{owner} counts every row once, and the source has the weights {X.schema.weight!r}; open it without weight, or "
             "use PCA, which takes weights, for rows at Euclidean distances."
         )
     points, reading = read_points(X, dissimilarity, fill=True)
     rows: type[Measured] = Given if dissimilarity == "precomputed" else Measured
     return rows(points), reading
+
+
+def read_with_gaps(X: Any, dissimilarity: str, owner: str) -> tuple[Dissimilarities, Reading]:
+    """Return what `read` does; distances that are given may be NaN, which is missing."""
+    if dissimilarity == "precomputed":
+        matrix = as_floats(X, "distances", "dissimilarity='precomputed'")
+        # An infinity gives NaN too, and is refused there by name.
+        if np.isnan(matrix.sum()):
+            return Given(PartlyKnownDistances(matrix)), AsGiven()
+    return read(X, dissimilarity, owner)

@@ -9,6 +9,7 @@ registry = Registry(
     """
     euclidean    reading:euclidean     metric  Euclidean
     seuclidean   reading:standardized  metric  Euclidean, of standardised columns
+    cityblock    reading:cityblock     metric  City block
     cosine       reading:cosine        metric  Cosine
     gower        reading:gower         metric  Gower
     precomputed  reading:precomputed   metric  Distances that are given

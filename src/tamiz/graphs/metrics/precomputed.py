@@ -114,10 +114,7 @@ class PrecomputedDistances(PairPoints):
         return np.flatnonzero((distances if self._all_columns else distances[self._columns]) == 0)
 
     def _agrees(self, queries: Self, query: int, point: int) -> bool:
-        asked = queries._distances[queries._rows[query]].astype(np.float64)
-        known = self._distances[self._rows[point]].astype(np.float64)
-        tolerance = max(SYMMETRY[queries.dtype], SYMMETRY[self.dtype])
-        return bool((np.abs(asked - known) <= tolerance * np.maximum(asked, known)).all())
+        return are_near(queries._distances[queries._rows[query]], self._distances[self._rows[point]])
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points; the matrix is shared."""
@@ -141,6 +138,13 @@ class PrecomputedDistances(PairPoints):
         points = cls.__new__(cls)
         points._hold(distances, rows, columns)
         return points
+
+
+def are_near(some: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Return whether distances are equal but for what the two numbers of a pair may differ by."""
+    tolerance = max(SYMMETRY[some.dtype], SYMMETRY[others.dtype])
+    gaps = np.abs(some.astype(np.float64) - others)
+    return bool((gaps <= tolerance * np.maximum(some, others)).all())
 
 
 def _faults_of_tile(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault | None:

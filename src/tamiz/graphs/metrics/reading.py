@@ -7,6 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.city_block import CityBlockRows
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
@@ -32,6 +33,14 @@ def standardized(X: Any, *, fill: bool) -> tuple[Points, Reading]:
         raise DataError("metric='seuclidean' centres columns, and sparse rows would be no more; divide them before.")
     rows, reading = _table(X, standardize=True, fill=fill)
     return Rows(rows), reading
+
+
+def cityblock(X: Any, *, fill: bool) -> tuple[Points, Reading]:
+    """Return rows at their city block distances, numbers as they are."""
+    if sparse.issparse(X):
+        raise DataError("metric='cityblock' takes dense rows; X.toarray() makes them so.")
+    rows, reading = _table(X, standardize=False, fill=fill)
+    return CityBlockRows(rows), reading
 
 
 def cosine(X: Any, *, fill: bool) -> tuple[Points, Reading]:

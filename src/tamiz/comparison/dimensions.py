@@ -1,0 +1,166 @@
+"""How many dimensions a map needs: its stress in each number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from tamiz import parallel
+from tamiz.comparison.null import fit, null
+from tamiz.comparison.permutations import share_at_most
+from tamiz.display.stress import StressDisplay
+from tamiz.random import Seed, generator
+from tamiz.reduction.mds import MDS
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_integer
+from tamiz.warn import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Maps of more dimensions may end so much higher, as a share and at all, for where their iterations stopped.
+_ROUNDING, _NOTHING = 1e-3, 1e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StressByDimensions:
+    """The stress of maps of the same data in several numbers of dimensions.
+
+    Attributes
+    ----------
+    dimensions : tuple of int
+    stress : ndarray of shape (n_numbers,)
+        Kruskal's stress-1 of each map.
+    maps : dict
+        The fitted maps by number of dimensions.
+    permuted : ndarray of shape (n_permutations, n_numbers)
+        The stress of maps of permuted data; no rows where none were asked for.
+    """
+
+    dimensions: tuple[int, ...]
+    stress: Floats
+    maps: Mapping[int, BaseEstimator]
+    permuted: Floats
+
+    @property
+    def p_values(self) -> Floats:
+        """The share of permutations with a stress as small, for every number of dimensions; NaN where there are none."""
+        if len(self.permuted) == 0:
+            return np.full(len(self.stress), np.nan)
+        return np.array([share_at_most(self.permuted[:, k], found) for k, found in enumerate(self.stress.tolist())])
+
+    def __repr__(self) -> str:
+        pairs = zip(self.dimensions, self.stress.tolist(), strict=True)
+        return f"<StressByDimensions: {', '.join(f'{k}: {stress:.4f}' for k, stress in pairs)}>"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the stress against the number of dimensions, and what it would be by chance where that is known.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        chance = self.permuted if len(self.permuted) else None
+        return StressDisplay(self.stress, numbers=self.dimensions, chance=chance).plot(ax).ax_
+
+
+def stress_by_dimensions(
+    X: Any,
+    dimensions: Iterable[int] = range(1, 7),
+    *,
+    estimator: BaseEstimator | None = None,
+    permute: str | None = None,
+    weights: Any = None,
+    n_permutations: int = 0,
+    random_state: Seed = None,
+) -> StressByDimensions:
+    """Return the stress of maps in several numbers of dimensions.
+
+    Parameters
+    ----------
+    X : array, data frame or Source
+        What the estimator maps: rows, or numbers of their pairs.
+    dimensions : list of int, default=range(1, 7)
+    estimator : MDS, default=None
+        Not fitted, its `n_components` is not read; None is `MDS()`.
+    permute : {"columns", "pairs"}, default=None
+        What is permuted for the stress by chance, as in `stress_test`.
+    weights : array-like of shape (n_samples, n_samples), default=None
+        Of pairs, as in `MDS.fit`.
+    n_permutations : int, default=0
+        How many times the data are permuted and mapped in every number of dimensions.
+    random_state : int, Generator or None, default=None
+        Of the permutations, and of random starts of their maps.
+
+    Returns
+    -------
+    StressByDimensions
+
+    Raises
+    ------
+    ValueError
+        When the list is empty or holds a number twice.
+
+    Notes
+    -----
+    The least stress never rises with the number of dimensions; where that of the maps does, one of them is a local minimum, and a
+    warning tells of it. Look for a bend, or for the first numbers that are not below what chance gives.
+
+    References
+    ----------
+    Kruskal (1964), Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis, Psychometrika 29.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.comparison import stress_by_dimensions
+    >>> stress_by_dimensions(load_iris().data[::5], [1, 2, 3])
+    <StressByDimensions: 1: 0.0987, 2: 0.0224, 3: 0.0076>
+    """
+    numbers = _numbers(dimensions)
+    n_permutations = check_integer("n_permutations", n_permutations, low=0)
+    given = MDS() if estimator is None else estimator
+    with parallel.session():
+        maps = {k: fit(clone(given).set_params(n_components=k), X, weights) for k in numbers}
+        permuted = np.empty((0, len(numbers)))
+        if n_permutations:
+            _, model = null(X, given, weights, permute)
+            permuted = model.stress(numbers, n_permutations, generator(random_state))
+    stress = np.array([maps[k].stress_ for k in numbers])
+    _look_for_rises(numbers, stress)
+    return StressByDimensions(numbers, stress, maps, permuted)
+
+
+def _numbers(dimensions: Iterable[int]) -> tuple[int, ...]:
+    """Return the numbers of dimensions, each checked."""
+    if isinstance(dimensions, str) or not isinstance(dimensions, Iterable):
+        raise TypeError(f"dimensions must be a list, got {dimensions!r}. Put it in brackets: [{dimensions}].")
+    numbers = tuple(check_integer("dimensions", k, low=1) for k in dimensions)
+    if not numbers:
+        raise ValueError("dimensions is an empty list; give at least one number.")
+    for at, k in enumerate(numbers):
+        if k in numbers[:at]:
+            raise ValueError(f"dimensions holds {k} twice; there is one map of each.")
+    return numbers
+
+
+def _look_for_rises(numbers: tuple[int, ...], stress: Floats) -> None:
+    """Tell of maps with more stress than one in fewer dimensions."""
+    for (fewer, lower), (more, higher) in pairwise(sorted(zip(numbers, stress.tolist(), strict=True))):
+        if higher > lower * (1 + _ROUNDING) + _NOTHING:
+            tell(
+                [
+                    f"The stress in {more} dimensions, {higher:.4g}, is above that in {fewer}, {lower:.4g}: the map is a local "
+                    "minimum. Raise max_iter, or try more starts with init='random' and n_init."
+                ]
+            )

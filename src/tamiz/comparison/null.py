@@ -1,0 +1,186 @@
+"""Stress without structure: the maps of tables, or of dissimilarities, that were permuted."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, clone
+
+from tamiz import parallel, progress
+from tamiz.exceptions import TamizWarning
+from tamiz.graphs.reading import count_rows
+from tamiz.reduction.dissimilarities import read_with_gaps
+from tamiz.sources.base import Source
+from tamiz.sources.memory import check_matrix, eager_frame, is_frame
+from tamiz.sources.open import open_source
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_choice, check_memory
+from tamiz.warn import collected, tell
+
+# Rows beyond which one map after another is fitted, on all threads, and not several at a time.
+_MANY_ROWS = 2000
+# Rows whose dissimilarities are measured at a time.
+_ROWS = 512
+_GIVEN = ("precomputed", "similarity")
+
+
+class Null(ABC):
+    """What is exchanged at random, all else left as it is.
+
+    Attributes
+    ----------
+    estimator : BaseEstimator
+        What maps the permuted data.
+    weights : ndarray or None
+        Of pairs, which stay where they are.
+    n_samples : int
+    """
+
+    estimator: BaseEstimator
+    weights: Any
+    n_samples: int
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Any:
+        """Return permuted data."""
+
+    def stress(self, n_components: Sequence[int], n_permutations: int, rng: np.random.Generator) -> Floats:
+        """Return the stress of maps of permuted data in numbers of dimensions, of shape (n_permutations, n_numbers)."""
+
+        def one(seed: int) -> list[tuple[float, bool]]:
+            own = np.random.default_rng(seed)
+            with parallel.session(1 if several else None), collected():
+                X, starts = self.draw(own), int(own.integers(2**31))
+                return [self._fitted(X, k, starts) for k in n_components]
+
+        several = self.n_samples <= _MANY_ROWS
+        seeds = rng.integers(0, 2**63, n_permutations).tolist()
+        with parallel.session(), warnings.catch_warnings():
+            # What is to be said of the fits is said once, of all.
+            warnings.simplefilter("ignore", TamizWarning)
+            fits = parallel.map_blocks(one, seeds) if several else map(one, seeds)
+            done = np.array(list(progress.track("permutations", fits, total=n_permutations)))
+        missed = int((done[:, :, 1] == 0).sum())
+        if missed:
+            tell(
+                [
+                    f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within the "
+                    "iterations allowed, and their stress is a little too large; raise max_iter."
+                ]
+            )
+        return np.asarray(done[:, :, 0])
+
+    def _fitted(self, X: Any, n_components: int, seed: int) -> tuple[float, bool]:
+        """Return the stress of a map, and whether it converged."""
+        settings = {"n_components": n_components, "random_state": seed}
+        mapped = fit(clone(self.estimator).set_params(**settings), X, self.weights)
+        return float(mapped.stress_), bool(mapped.converged_)
+
+
+class Columns(Null):
+    """Each column of a table in an order of its own, so that no column has to do with another.
+
+    Parameters
+    ----------
+    X : array or data frame
+    estimator : BaseEstimator
+    weights : array-like of shape (n_samples, n_samples) or None
+    """
+
+    def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
+        self.estimator, self.weights = estimator, weights
+        if estimator.dissimilarity in _GIVEN:
+            raise ValueError(
+                f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads numbers of "
+                "pairs; permute='pairs' permutes these."
+            )
+        if sparse.issparse(X):
+            raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
+        self._kinds = {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
+        table = X.frame() if isinstance(X, Source) else X
+        self._frame = eager_frame(table) if is_frame(table) else None
+        self._array = check_matrix(table) if self._frame is None else np.empty((0, 0))
+        self.n_samples = len(self._array) if self._frame is None else len(self._frame)
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """Return the table with every column permuted: an array, a frame or a source of one, as it was given."""
+        permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._drawn(self._frame, rng)
+        return permuted if self._kinds is None else open_source(permuted, kinds=self._kinds)
+
+    def _drawn(self, frame: nw.DataFrame[Any], rng: np.random.Generator) -> Any:
+        columns = {name: frame[:, j][rng.permutation(len(frame))] for j, name in enumerate(frame.columns)}
+        return nw.from_dict(columns, backend=frame.implementation).to_native()
+
+
+class Pairs(Null):
+    """The dissimilarities that are present, given or measured, each at another pair; missing ones stay missing where they are.
+
+    Parameters
+    ----------
+    X : array, data frame or Source
+    estimator : BaseEstimator
+    weights : array-like of shape (n_samples, n_samples) or None
+    """
+
+    def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
+        self.estimator = clone(estimator).set_params(dissimilarity="precomputed")
+        self.weights = weights
+        self.n_samples = n = count_rows(X)
+        # The numbers themselves, and a permutation of them as a list and as a square for every map that is being fitted.
+        at_a_time = parallel.n_threads() if n <= _MANY_ROWS else 1
+        check_memory(
+            4.0 * n * n * (1 + 3 * at_a_time),
+            f"Permuting the dissimilarities of {n:,} rows",
+            "Take a sample of the rows.",
+        )
+        self._values = squareform(_dissimilarities(X, estimator), checks=False)
+        present = ~np.isnan(self._values)
+        if weights is not None:
+            present &= squareform(np.asarray(weights, dtype=np.float64), checks=False) > 0
+        self._present = np.flatnonzero(present)
+
+    def draw(self, rng: np.random.Generator) -> NDArray[Any]:
+        """Return the dissimilarities as a symmetric matrix."""
+        values = self._values.copy()
+        values[self._present] = rng.permutation(values[self._present])
+        return np.asarray(squareform(values))
+
+
+_NULLS = {"columns": Columns, "pairs": Pairs}
+
+
+def null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) -> tuple[str, Null]:
+    """Return what is permuted, by its name or by what the estimator reads, and the null model."""
+    chosen = permute or ("pairs" if estimator.dissimilarity in _GIVEN else "columns")
+    check_choice("permute, where it is not None,", chosen, tuple(_NULLS))
+    return chosen, _NULLS[chosen](X, estimator, weights)
+
+
+def fit(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
+    """Fit a map, with the weights of pairs where there are any."""
+    fitted = estimator.fit(X) if weights is None else estimator.fit(X, weights=weights)
+    if "stress_" not in vars(fitted):
+        raise TypeError(f"{type(fitted).__name__} has no stress_; give an MDS.")
+    return fitted
+
+
+def _dissimilarities(X: Any, estimator: BaseEstimator) -> Floats:
+    """Return the dissimilarities of all rows, NaN where none is given."""
+    with parallel.session():
+        rows, _ = read_with_gaps(X, estimator.dissimilarity, type(estimator).__name__)
+        out = np.empty((rows.points.n_samples, rows.points.n_samples))
+
+        def measure(span: tuple[int, int]) -> None:
+            out[slice(*span)] = rows.distances(rows.points, *span)
+
+        for _ in parallel.map_blocks(measure, parallel.spans(len(out), _ROWS)):
+            pass
+    return out

@@ -1,0 +1,159 @@
+"""The stress of a map as a picture: over its iterations, or against the number of dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from tamiz.display import figures, palette
+from tamiz.exceptions import DataError
+from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# More of them would be a thick line.
+_MOST_MARKED = 40
+
+
+class StressDisplay:
+    """Stress in the order of dimensions or iterations, smaller is better: a bend says how many dimensions are worth their while.
+
+    Parameters
+    ----------
+    stress : array-like of shape (n_values,)
+    numbers : array-like of shape (n_values,), default=None
+        Of dimensions, or of iterations; None counts from 1.
+    chance : array-like of shape (n_values,) or (n_draws, n_values), default=None
+        What the stress would be without structure. It is drawn dashed; of several draws the mean, in a band from the least to the
+        largest.
+    number_label : str, default="Dimensions"
+    value_label : str, default="Kruskal's stress-1"
+    note : str, default=""
+        Told over the panel.
+    from_zero : bool, default=True
+        Whether the axis begins at a stress of 0.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+    chance_ : matplotlib Line2D or None
+
+    Examples
+    --------
+    >>> from tamiz.display import StressDisplay
+    >>> display = StressDisplay([0.21, 0.08, 0.07], chance=[0.45, 0.3, 0.2]).plot()
+    >>> display.line_.get_xdata()
+    array([1., 2., 3.])
+    """
+
+    def __init__(
+        self,
+        stress: ArrayLike,
+        *,
+        numbers: ArrayLike | None = None,
+        chance: ArrayLike | None = None,
+        number_label: str = "Dimensions",
+        value_label: str = "Kruskal's stress-1",
+        note: str = "",
+        from_zero: bool = True,
+    ) -> None:
+        self.stress = stress
+        self.numbers = numbers
+        self.chance = chance
+        self.number_label = number_label
+        self.value_label = value_label
+        self.note = note
+        self.from_zero = from_zero
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the course of the stress of a fitted map, which holds it as `course_`: of its start and after each iteration.
+
+        Parameters
+        ----------
+        estimator : MDS or another that holds it
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        StressDisplay
+        """
+        check_is_fitted(estimator)
+        fitted = vars(estimator)
+        if "course_" not in fitted:
+            raise TypeError(
+                f"{type(estimator).__name__} holds no course_; it was not fitted by steps that lower a stress."
+            )
+        course, n_iter = fitted["course_"], len(fitted["course_"]) - 1
+        ending = "converged" if fitted["converged_"] else "not converged"
+        note = f"{ending} after {n_iter:,} iterations at {course[-1]:.4g}"
+        display = cls(course, numbers=range(n_iter + 1), number_label="Iteration", note=note, from_zero=False)
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+        """
+        panel = figures.one_panel(ax)
+        stress = _line("stress", self.stress)
+        numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else _line("numbers", self.numbers)
+        if len(numbers) != len(stress):
+            raise DataError(f"There are {len(numbers)} numbers for {len(stress)} values of stress; give one for each.")
+        order = np.argsort(numbers, kind="stable")
+        marker = "o" if len(stress) <= _MOST_MARKED else ""
+        (self.line_,) = panel.plot(
+            numbers[order],
+            stress[order],
+            color=palette.STRONG,
+            marker=marker,
+            markersize=5,
+            linewidth=1.5,
+            label="this map",
+        )
+        self.chance_ = None if self.chance is None else self._draw_chance(panel, numbers, order)
+        panel.set(xlabel=self.number_label, ylabel=self.value_label)
+        panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        if self.from_zero:
+            panel.set_ylim(bottom=0.0)
+        if self.note:
+            panel.set_title(self.note, loc="left", fontsize="small", color=palette.MUTED)
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+    def _draw_chance(self, panel: Axes, numbers: Floats, order: NDArray[np.intp]) -> Any:
+        draws = check_array(np.atleast_2d(np.asarray(self.chance)), dtype=np.float64, input_name="chance")
+        if draws.shape[1] != len(numbers):
+            raise DataError(
+                f"There are {draws.shape[1]} values by chance for {len(numbers)} of stress; give one for each."
+            )
+        numbers, draws = numbers[order], draws[:, order]
+        if len(draws) > 1:
+            panel.fill_between(
+                numbers, draws.min(axis=0), draws.max(axis=0), color=palette.FAINT, alpha=0.35, linewidth=0.0
+            )
+        label = "by chance" if len(draws) == 1 else f"by chance ({len(draws):,} permutations)"
+        (line,) = panel.plot(
+            numbers, draws.mean(axis=0), color=palette.MUTED, linestyle="--", linewidth=1.2, label=label
+        )
+        panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
+        return line
+
+
+def _line(name: str, values: ArrayLike) -> Floats:
+    """Return values of one line."""
+    given = check_array(np.asarray(values), dtype=np.float64, ensure_2d=False, input_name=name)
+    if given.ndim != 1:
+        raise DataError(f"{name} must be a list of numbers, got an array of shape {given.shape}.")
+    return given

@@ -1,0 +1,62 @@
+"""Rows known by distances of which some are missing."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from tamiz.graphs.metrics.pair_matrix import as_floats, check_square
+from tamiz.graphs.metrics.precomputed import PrecomputedDistances, are_near
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+_NOUN, _METRIC = "distances", "dissimilarity='precomputed'"
+
+
+class PartlyKnownDistances(PrecomputedDistances):
+    """Rows at the distances of a matrix, NaN where one is not known.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_samples, n_samples)
+        As in `PrecomputedDistances` but for NaN. Of a pair that is there once the one number is taken.
+
+    Notes
+    -----
+    The matrix is copied.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        given = as_floats(matrix, _NOUN, _METRIC)
+        check_square(given, _NOUN)
+        n = len(given)
+        check_memory(2.25 * given.nbytes, f"A copy of {n:,} x {n:,} distances", "Pass fewer rows.")
+        missing = np.isnan(given)
+        known = np.where(missing, given.T, given)
+        missing &= missing.T.copy()
+        np.fill_diagonal(missing, False)
+        known[missing] = 0.0
+        np.fill_diagonal(known, np.nan_to_num(known.diagonal(), nan=0.0, posinf=np.inf))
+        # What is checked is our own copy, so that it can be written to afterwards.
+        super().__init__(known)
+        self._distances[missing] = np.nan
+
+    def hashes(self) -> Floats:
+        """Return the first of the training rows that is nearest."""
+        known = np.where(np.isnan(self._distances), np.inf, self._distances)
+        return known.argmin(axis=1)[self._rows].astype(np.float64)
+
+    def _agrees(self, queries: Self, query: int, point: int) -> bool:
+        asked, known = queries._distances[queries._rows[query]], self._distances[self._rows[point]]
+        missing = np.isnan(asked)
+        return bool((missing == np.isnan(known)).all()) and are_near(asked[~missing], known[~missing])
+
+    def like(self, rows: Any) -> Self:
+        """Return new rows: their distances to all training rows, NaN where one is not known."""
+        given = as_floats(rows, _NOUN, _METRIC)
+        missing = np.isnan(given)
+        checked = super().like(np.where(missing, 0.0, given))
+        # One NaN in the place of all there are: rows are told apart by their bytes.
+        checked._distances[missing] = np.nan
+        return checked

@@ -1,0 +1,314 @@
+"""Sums over the pairs of points that majorisation of the stress is made of.
+
+Pairs are held once, row by row: that of row i and a later row j is `values[at(i) + j]`, with at(i) = i n - i (i + 1) / 2 - i - 1.
+Points are columns of an array (n_components, n), so that a row of pairs meets every coordinate in the order of memory. A kernel
+takes the pairs of rows start .. stop, and adds to both ends of each: blocks of rows have sums of their own.
+
+`tiny` is added to squared distances before their root is divided by: points at one place pull each other nowhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import float32, float64, int32, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+# Pairs that are worked on at a time: their numbers stay in the first-level cache.
+_CHUNK = 512
+
+
+@jit(
+    [
+        float64(ro(float64), ro(float64, 2), int64, int64, float64, float64, float64, rw(float64, 2)),
+        float64(ro(float32), ro(float32, 2), int64, int64, float32, float32, float32, rw(float32, 2)),
+    ],
+    sums=True,
+)
+def turn_plane(values, points, start, stop, offset, slope, tiny, out):
+    """Add B(X) X to out for points of a plane, and return the sum of squared differences of disparities and distances.
+
+    The disparity of a pair is offset + slope times its value; B has -disparity / distance off its diagonal, rows that sum to 0.
+    """
+    n = points.shape[1]
+    one = points.dtype.type(1)
+    total = 0.0
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2
+        x, y = points[0, i], points[1, i]
+        xs, ys, to_x, to_y = points[0, i + 1 :], points[1, i + 1 :], out[0, i + 1 :], out[1, i + 1 :]
+        given = values[at : at + n - i - 1]
+        part = points.dtype.type(0)
+        from_x = points.dtype.type(0)
+        from_y = points.dtype.type(0)
+        for j in range(n - i - 1):
+            dx, dy = xs[j] - x, ys[j] - y
+            square = dx * dx + dy * dy + tiny
+            inverse = one / np.sqrt(square)
+            disparity = offset + slope * given[j]
+            gap = disparity - square * inverse
+            part += gap * gap
+            ratio = disparity * inverse
+            tx, ty = ratio * dx, ratio * dy
+            from_x += tx
+            from_y += ty
+            to_x[j] += tx
+            to_y[j] += ty
+        total += part
+        out[0, i] -= from_x
+        out[1, i] -= from_y
+    return total
+
+
+@jit(
+    [
+        float64(ro(float64), ro(float64), ro(float64, 2), int64, int64, float64, float64, float64, rw(float64, 2)),
+        float64(ro(float32), ro(float32), ro(float32, 2), int64, int64, float32, float32, float32, rw(float32, 2)),
+    ],
+    sums=True,
+)
+def turn(values, weights, points, start, stop, offset, slope, tiny, out):
+    """Do what `turn_plane` does in any number of dimensions, each pair as often as its weight says; no weights count it once."""
+    m, n = points.shape
+    one = points.dtype.type(1)
+    squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
+    total = 0.0
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2 - i - 1
+        for first in range(i + 1, n, _CHUNK):
+            last = min(first + _CHUNK, n)
+            size = last - first
+            square, ratio = squares[:size], ratios[:size]
+            square[:] = tiny
+            for q in range(m):
+                x, xs = points[q, i], points[q, first:last]
+                for j in range(size):
+                    dx = xs[j] - x
+                    square[j] += dx * dx
+            given = values[at + first : at + last]
+            part = points.dtype.type(0)
+            if len(weights):
+                weight = weights[at + first : at + last]
+                for j in range(size):
+                    inverse = one / np.sqrt(square[j])
+                    disparity = offset + slope * given[j]
+                    gap = disparity - square[j] * inverse
+                    part += weight[j] * gap * gap
+                    ratio[j] = weight[j] * disparity * inverse
+            else:
+                for j in range(size):
+                    inverse = one / np.sqrt(square[j])
+                    disparity = offset + slope * given[j]
+                    gap = disparity - square[j] * inverse
+                    part += gap * gap
+                    ratio[j] = disparity * inverse
+            total += part
+            for q in range(m):
+                x, xs, to = points[q, i], points[q, first:last], out[q, first:last]
+                from_x = points.dtype.type(0)
+                for j in range(size):
+                    t = ratio[j] * (xs[j] - x)
+                    from_x += t
+                    to[j] += t
+                out[q, i] -= from_x
+    return total
+
+
+@jit(
+    [
+        void(ro(float64, 2), int64, int64, rw(float64)),
+        void(ro(float32, 2), int64, int64, rw(float32)),
+    ],
+    sums=True,
+)
+def measure(points, start, stop, out):
+    """Fill the pairs of rows start .. stop with their distances."""
+    m, n = points.shape
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2
+        square = out[at : at + n - i - 1]
+        square[:] = 0
+        for q in range(m):
+            x, xs = points[q, i], points[q, i + 1 :]
+            for j in range(n - i - 1):
+                dx = xs[j] - x
+                square[j] += dx * dx
+        for j in range(n - i - 1):
+            square[j] = np.sqrt(square[j])
+
+
+@jit(
+    [
+        void(ro(float64), ro(float64, 2), int64, int64, rw(float64, 2)),
+        void(ro(float32), ro(float32, 2), int64, int64, rw(float32, 2)),
+    ],
+    sums=True,
+)
+def weigh(weights, points, start, stop, out):
+    """Add V X to out: V has -weight off its diagonal, and rows that sum to 0."""
+    m, n = points.shape
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2
+        weight = weights[at : at + n - i - 1]
+        for q in range(m):
+            x, xs, to = points[q, i], points[q, i + 1 :], out[q, i + 1 :]
+            from_x = points.dtype.type(0)
+            for j in range(n - i - 1):
+                t = weight[j] * (xs[j] - x)
+                from_x += t
+                to[j] += t
+            out[q, i] -= from_x
+
+
+@jit(
+    [
+        void(ro(float64), ro(float64), ro(float64, 2), int64, int64, rw(float64, 2)),
+        void(ro(float32), ro(float32), ro(float32, 2), int64, int64, rw(float64, 2)),
+    ],
+    sums=True,
+)
+def stress_of_points(disparities, weights, points, start, stop, out):
+    """Add to each point, over its pairs, squared gaps of disparity and distance (out[0]) and squared distances (out[1])."""
+    m, n = points.shape
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2 - i - 1
+        for j in range(i + 1, n):
+            square = 0.0
+            for q in range(m):
+                dx = float64(points[q, j]) - float64(points[q, i])
+                square += dx * dx
+            weight = float64(weights[at + j]) if len(weights) else 1.0
+            gap = float64(disparities[at + j]) - np.sqrt(square)
+            gap *= weight * gap
+            square *= weight
+            out[0, i] += gap
+            out[0, j] += gap
+            out[1, i] += square
+            out[1, j] += square
+
+
+@jit(
+    [
+        void(ro(float64), ro(float64), ro(float64, 2), int64, int64, rw(float64)),
+        void(ro(float32), ro(float32), ro(float32, 2), int64, int64, rw(float64)),
+    ],
+    sums=True,
+)
+def regress(values, weights, points, start, stop, out):
+    """Add the sums over pairs of distance (out[0]) and of value times distance (out[1]), by their weights if there are any."""
+    m, n = points.shape
+    squares = np.empty(_CHUNK, dtype=points.dtype)
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2 - i - 1
+        for first in range(i + 1, n, _CHUNK):
+            last = min(first + _CHUNK, n)
+            size = last - first
+            square = squares[:size]
+            square[:] = 0
+            for q in range(m):
+                x, xs = points[q, i], points[q, first:last]
+                for j in range(size):
+                    dx = xs[j] - x
+                    square[j] += dx * dx
+            given = values[at + first : at + last]
+            plain = points.dtype.type(0)
+            times = points.dtype.type(0)
+            if len(weights):
+                weight = weights[at + first : at + last]
+                for j in range(size):
+                    d = weight[j] * np.sqrt(square[j])
+                    plain += d
+                    times += given[j] * d
+            else:
+                for j in range(size):
+                    d = np.sqrt(square[j])
+                    plain += d
+                    times += given[j] * d
+            out[0] += plain
+            out[1] += times
+
+
+@jit(
+    [
+        void(ro(float64), ro(float64), int64, int64, int64, rw(float64)),
+        void(ro(float32), ro(float32), int64, int64, int64, rw(float64)),
+    ],
+    sums=True,
+)
+def square_sum(values, weights, n, start, stop, out):
+    """Add the sum of squared values of the pairs of rows start .. stop, weighted where there are weights."""
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2
+        given = values[at : at + n - i - 1]
+        part = 0.0
+        if len(weights):
+            weight = weights[at : at + n - i - 1]
+            for j in range(n - i - 1):
+                part += float64(weight[j]) * float64(given[j]) * float64(given[j])
+        else:
+            for j in range(n - i - 1):
+                part += float64(given[j]) * float64(given[j])
+        out[0] += part
+
+
+@jit([void(ro(float64), int64, rw(int32)), void(ro(float32), int64, rw(int32))])
+def label_pieces(weights, n, labels):
+    """Turn labels 0, 1, .., one a row, into the lowest row that each hangs together with by pairs with a weight."""
+    for i in range(n):
+        at = i * n - (i * (i + 1)) // 2 - i - 1
+        for j in range(i + 1, n):
+            if weights[at + j] > 0:
+                a, b = i, j
+                while labels[a] != a:
+                    labels[a] = labels[labels[a]]
+                    a = labels[a]
+                while labels[b] != b:
+                    labels[b] = labels[labels[b]]
+                    b = labels[b]
+                labels[max(a, b)] = min(a, b)
+    for i in range(n):
+        labels[i] = labels[labels[i]]
+
+
+@jit(
+    [
+        void(ro(float64), int64, int64, int64, rw(float64, 2)),
+        void(ro(float32), int64, int64, int64, rw(float64, 2)),
+    ]
+)
+def unfold(values, n, start, stop, out):
+    """Fill out with the numbers of rows start .. stop and all rows, 0 for a row and itself."""
+    for j in range(n):
+        at = j * n - (j * (j + 1)) // 2 - j - 1
+        for i in range(max(start, j + 1), stop):
+            out[i - start, j] = values[at + i]
+    for i in range(start, stop):
+        at = i * n - (i * (i + 1)) // 2 - i - 1
+        out[i - start, i] = 0.0
+        for j in range(i + 1, n):
+            out[i - start, j] = values[at + j]
+
+
+@jit(int64(ro(float64, 2), int64, int64, int64, rw(float64, 2)))
+def bridge(distances, start, stop, step, out):
+    """Fill distances of rows start .. stop that are NaN with the middle of what the triangle inequality leaves to them.
+
+    Every `step`-th row is asked; returns how many distances none of them has a word on, which stay NaN.
+    """
+    n, left = len(distances), 0
+    for i in range(start, stop):
+        for j in range(n):
+            if np.isnan(distances[i, j]):
+                low, high = 0.0, np.inf
+                for k in range(0, n, step):
+                    a, b = distances[i, k], distances[j, k]
+                    # Comparisons with NaN are false.
+                    if a + b < high:
+                        high = a + b
+                    if abs(a - b) > low:
+                        low = abs(a - b)
+                if high < np.inf:
+                    out[i, j] = (low + high) / 2
+                else:
+                    left += 1
+    return left

@@ -1,0 +1,318 @@
+"""One row after another placed against fixed points: the sum over points of (delta - d)^2 made least over the row's place.
+
+Points come as (m, n), so that sums over points vectorise, in a unit of the row's own, so that no square overflows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba.types import boolean, float64, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+# Points that are taken at a time: what is made of them stays in the first-level cache.
+_CHUNK = 128
+# A distance below this, in the row's unit, is 0: the row lies at the point.
+_AT_POINT = 1e-100
+# Sums differ by this share of themselves without a fall or a rise.
+_ROUNDING = 1e-15
+
+
+@jit(
+    float64(ro(float64, 2), ro(float64), int64, ro(float64), rw(float64), rw(float64, 2), rw(float64, 2)),
+    sums=True,
+)
+def evaluate(points, delta, count, y, gradient, curvature, room):
+    """Return the sum at y; fill half its gradient and the lower triangle of half its matrix of second derivatives.
+
+    At a point that it should be apart from, the sum falls in every direction: the gradient there is the steepest of them.
+    """
+    m = points.shape[0]
+    total, flat, apart = 0.0, 0.0, 0.0
+    gradient[:] = 0.0
+    curvature[:] = 0.0
+    for start in range(0, count, _CHUNK):
+        size = min(_CHUNK, count - start)
+        for j in range(size):
+            room[m, j] = 0.0
+        for k in range(m):
+            for j in range(size):
+                gap = y[k] - points[k, start + j]
+                room[k, j] = gap
+                room[m, j] += gap * gap
+        for j in range(size):
+            d = math.sqrt(room[m, j])
+            wanted = delta[start + j]
+            total += (d - wanted) * (d - wanted)
+            is_apart = d > _AT_POINT
+            inverse = 1.0 / d if is_apart else 0.0
+            apart += 0.0 if is_apart else wanted
+            flat += 1.0 - wanted * inverse
+            room[m, j] = 1.0 - wanted * inverse
+            room[m + 1, j] = wanted * inverse * inverse * inverse
+        for k in range(m):
+            along = 0.0
+            for j in range(size):
+                along += room[m, j] * room[k, j]
+            gradient[k] += along
+            for l in range(k + 1):  # noqa: E741
+                across = 0.0
+                for j in range(size):
+                    across += room[m + 1, j] * room[k, j] * room[l, j]
+                curvature[k, l] += across
+    for k in range(m):
+        curvature[k, k] += flat
+    if apart > 0.0:
+        length = math.sqrt((gradient * gradient).sum())
+        if length > 0.0:
+            gradient *= 1.0 + apart / length
+        else:
+            gradient[0] = -apart
+    return total
+
+
+@jit(boolean(ro(float64, 2), ro(float64), float64, float64, rw(float64, 2), rw(float64)))
+def solve(matrix, right, shift, least, factor, out):
+    """Fill out with the solution of (matrix + shift I) out = right; return whether all pivots are above `least`."""
+    m = matrix.shape[0]
+    for k in range(m):
+        for l in range(k + 1):  # noqa: E741
+            rest = matrix[k, l]
+            if k == l:
+                rest += shift
+            for i in range(l):
+                rest -= factor[k, i] * factor[l, i]
+            if k > l:
+                factor[k, l] = rest / factor[l, l]
+            elif rest > least:
+                factor[k, k] = math.sqrt(rest)
+            else:
+                return False
+    for k in range(m):
+        rest = right[k]
+        for i in range(k):
+            rest -= factor[k, i] * out[i]
+        out[k] = rest / factor[k, k]
+    for k in range(m - 1, -1, -1):
+        rest = out[k]
+        for i in range(k + 1, m):
+            rest -= factor[i, k] * out[i]
+        out[k] = rest / factor[k, k]
+    return True
+
+
+@jit(float64(ro(float64, 2), int64, rw(float64), rw(float64)))
+def bends_down(curvature, count, direction, image):
+    """Fill a direction in which the curvature is near its least, and return it. It is nowhere above `count`."""
+    m = curvature.shape[0]
+    for k in range(m):
+        # Some vector without a symmetry.
+        direction[k] = 1.0 / (1.0 + k * math.sqrt(2.0))
+    least = 0.0
+    for _ in range(40):
+        direction /= math.sqrt((direction * direction).sum())
+        least = 0.0
+        for k in range(m):
+            image[k] = 0.0
+            for l in range(m):  # noqa: E741
+                image[k] += (curvature[k, l] if l <= k else curvature[l, k]) * direction[l]
+            least += image[k] * direction[k]
+        for k in range(m):
+            image[k] = count * direction[k] - image[k]
+        if not (image * image).sum() > 0.0:
+            return least
+        direction[:] = image
+    direction /= math.sqrt((direction * direction).sum())
+    return least
+
+
+@jit(
+    boolean(
+        ro(float64, 2), ro(float64), int64, float64, float64, rw(float64), rw(float64), rw(float64, 2), rw(float64, 2)
+    )
+)
+def leave_saddle(points, delta, count, total, rounding, y, gradient, curvature, room):
+    """Move y down where no gradient leads, but some direction bends down; return whether there was such a place."""
+    m = points.shape[0]
+    direction, trial = np.empty(m), np.empty(m)
+    if not bends_down(curvature, count, direction, trial) < -1e-9 * count:
+        return False
+    length = 0.5
+    for _ in range(12):
+        for sign in (1.0, -1.0):
+            for k in range(m):
+                trial[k] = y[k] + sign * length * direction[k]
+            if evaluate(points, delta, count, trial, gradient, curvature, room) < total - rounding:
+                y[:] = trial
+                return True
+        length *= 0.25
+    return False
+
+
+@jit(float64(ro(float64, 2), ro(float64), int64, int64, float64, rw(float64), rw(float64, 2), rw(int64)))
+def descend(points, delta, count, max_iter, tol, y, room, told):
+    """Move y to a minimum and return the sum there; fill told with the evaluations and whether a step came below tol.
+
+    Newton's steps, shortened until the sum falls: at worst they are those of majorisation, the gradient over `count`.
+    """
+    m = points.shape[0]
+    gradient, other = np.empty(m), np.empty(m)
+    curvature, further = np.empty((m, m)), np.empty((m, m))
+    factor, step, trial = np.empty((m, m)), np.empty(m), np.empty(m)
+    total = evaluate(points, delta, count, y, gradient, curvature, room)
+    rounding = _ROUNDING * max(total, (delta[:count] * delta[:count]).sum())
+    shift = 0.0
+    told[1] = 0
+    for n_iter in range(1, max_iter + 1):
+        told[0] = n_iter
+        while shift < count and not solve(curvature, gradient, shift, 1e-9 * count, factor, step):
+            shift = max(4.0 * shift, count / 64.0)
+        if shift >= count:
+            step[:] = gradient / count
+        length = math.sqrt((step * step).sum())
+        for k in range(m):
+            trial[k] = y[k] - step[k]
+        reached = evaluate(points, delta, count, trial, other, further, room)
+        if reached <= total + rounding:
+            y[:] = trial
+            total = reached
+            gradient, other = other, gradient
+            curvature, further = further, curvature
+            shift = shift / 4.0 if shift > count / 64.0 else 0.0
+        elif shift < count:
+            shift = max(4.0 * shift, count / 64.0)
+            continue
+        if length <= tol or reached > total + rounding:
+            if solve(curvature, gradient, 0.0, 1e-9 * count, factor, step) or not leave_saddle(
+                points, delta, count, total, rounding, y, other, further, room
+            ):
+                told[1] = 1
+                break
+            total = evaluate(points, delta, count, y, gradient, curvature, room)
+    return total
+
+
+@jit(float64(ro(float64, 2), ro(float64), rw(float64, 2), rw(float64), rw(int64)))
+def gather(points, dissimilarities, kept, delta, told):
+    """Fill the points that a row has dissimilarities to, and these, in a power of two that is returned; told[0] counts."""
+    count, largest = 0, 0.0
+    m = points.shape[0]
+    for j in range(points.shape[1]):
+        if dissimilarities[j] == dissimilarities[j]:
+            delta[count] = dissimilarities[j]
+            largest = max(largest, dissimilarities[j])
+            for k in range(m):
+                kept[k, count] = points[k, j]
+                largest = max(largest, abs(points[k, j]))
+            count += 1
+    told[0] = count
+    exponent = math.frexp(largest)[1] if largest > 0.0 else 0
+    # In two steps, each of which is a number.
+    half = exponent // 2
+    first, second = math.ldexp(1.0, -half), math.ldexp(1.0, half - exponent)
+    for j in range(count):
+        delta[j] = delta[j] * first * second
+    for k in range(m):
+        for j in range(count):
+            kept[k, j] = kept[k, j] * first * second
+    return float(exponent)
+
+
+@jit(void(ro(float64, 2), ro(float64, 2), ro(float64, 3), int64, float64, rw(float64, 2), rw(float64), rw(int64, 2)))
+def place_rows(points, dissimilarities, starts, max_iter, tol, places, stress, told):
+    """Place rows from each of their starts and keep the best end, the first of equal ones.
+
+    told[i] is filled with the evaluations of that descent and whether it converged. Points of shape (m, n); NaN is missing, and
+    every row has a dissimilarity that is not.
+    """
+    m, n = points.shape
+    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 2, _CHUNK))
+    y, counts = np.empty(m), np.zeros(2, np.int64)
+    for i in range(places.shape[0]):
+        exponent = int(gather(points, dissimilarities[i], kept, delta, counts))
+        count = counts[0]
+        best = np.inf
+        for s in range(starts.shape[1]):
+            for k in range(m):
+                y[k] = math.ldexp(starts[i, s, k], -exponent)
+            total = descend(kept, delta, count, max_iter, tol, y, room, counts)
+            # The same minimum reached from two starts differs by rounding, which is to choose no start.
+            if s == 0 or total < best - 1e-12 * best:
+                best = total
+                told[i] = counts
+                for k in range(m):
+                    places[i, k] = math.ldexp(y[k], exponent)
+        squares = (delta[:count] * delta[:count]).sum()
+        if best > 0.0:
+            stress[i] = math.sqrt(best / squares) if squares > 0.0 else np.inf
+        else:
+            stress[i] = 0.0
+
+
+@jit(void(ro(float64, 2), ro(float64), int64, rw(float64), rw(float64, 2)), sums=True)
+def by_squares(points, delta, count, out, room):
+    """Fill out with the place whose squared distances are nearest to those wanted, by least squares but for a number of the row's.
+
+    |y - x|^2 = |x|^2 - 2 x'y + |y|^2, and |y|^2 drops out against points that are centred.
+    """
+    m = points.shape[0]
+    centre, right, mean = np.zeros(m), np.zeros(m), 0.0
+    products, factor = np.zeros((m, m)), np.empty((m, m))
+    for k in range(m):
+        centre[k] = points[k, :count].sum() / count
+    for start in range(0, count, _CHUNK):
+        size = min(_CHUNK, count - start)
+        for j in range(size):
+            room[m, j] = -delta[start + j] * delta[start + j]
+        for k in range(m):
+            for j in range(size):
+                gap = points[k, start + j] - centre[k]
+                room[k, j] = gap
+                room[m, j] += gap * gap
+        for k in range(m):
+            along = 0.0
+            for j in range(size):
+                along += room[m, j] * room[k, j]
+            right[k] += 0.5 * along
+            for l in range(k + 1):  # noqa: E741
+                across = 0.0
+                for j in range(size):
+                    across += room[k, j] * room[l, j]
+                products[k, l] += across
+    for k in range(m):
+        mean += products[k, k]
+    # Points of fewer dimensions leave directions in which the row stays at their centre.
+    shift = 1e-10 * mean
+    if not solve(products, right, shift, 0.0, factor, out):
+        out[:] = 0.0
+    out += centre
+
+
+@jit(void(ro(float64, 2), ro(float64, 2), rw(float64, 3)))
+def start_rows(points, dissimilarities, out):
+    """Fill out[i] with the place by squared distances and then the places of the nearest points, nearest first."""
+    m, n = points.shape
+    n_nearest = out.shape[1] - 1
+    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 1, _CHUNK))
+    y, counts, order = np.empty(m), np.zeros(1, np.int64), np.empty(n_nearest, np.int64)
+    for i in range(out.shape[0]):
+        exponent = int(gather(points, dissimilarities[i], kept, delta, counts))
+        by_squares(kept, delta, counts[0], y, room)
+        for k in range(m):
+            out[i, 0, k] = math.ldexp(y[k], exponent)
+        filled = 0
+        for j in range(counts[0]):
+            p = filled
+            while p > 0 and delta[order[p - 1]] > delta[j]:
+                p -= 1
+            if p < n_nearest:
+                filled = min(filled + 1, n_nearest)
+                for q in range(filled - 1, p, -1):
+                    order[q] = order[q - 1]
+                order[p] = j
+        for s in range(n_nearest):
+            for k in range(m):
+                # Where there are fewer points, the first start comes again.
+                out[i, s + 1, k] = math.ldexp(kept[k, order[s]], exponent) if s < filled else out[i, 0, k]

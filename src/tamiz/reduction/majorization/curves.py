@@ -1,0 +1,62 @@
+"""What turns a dissimilarity that was not there in a fit into what distances are held to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamiz.statistics.base import Floats
+from tamiz.storage.stored import Stored
+
+
+class Curve(Stored, ABC):
+    """A function of dissimilarities that does not fall."""
+
+    @abstractmethod
+    def __call__(self, values: Floats) -> Floats:
+        """Return what distances are held to, NaN where a value is."""
+
+
+@dataclass(frozen=True)
+class Line(Curve):
+    """A line, at least 0.
+
+    Attributes
+    ----------
+    offset, slope : float
+    """
+
+    offset: float = 0.0
+    slope: float = 1.0
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the line at the values."""
+        return np.maximum(self.offset + self.slope * values, 0.0)
+
+
+@dataclass(frozen=True)
+class Steps(Curve):
+    """Straight lines between knots, level before the first and after the last.
+
+    Attributes
+    ----------
+    knots, heights : ndarray of shape (n_knots,)
+        The knots ascending, no two equal.
+    """
+
+    knots: Floats
+    heights: Floats
+
+    @classmethod
+    def through(cls, lows: Floats, highs: Floats, heights: Floats) -> Steps:
+        """Return the curve through blocks that are level from low to high; where several share a value it is in their middle."""
+        values, inverse = np.unique(np.column_stack([lows, highs]), return_inverse=True)
+        inverse = inverse.ravel()
+        counts = np.bincount(inverse)
+        return cls(values, np.bincount(inverse, np.repeat(heights, 2)) / counts)
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the curve at the values."""
+        return np.interp(values, self.knots, self.heights)

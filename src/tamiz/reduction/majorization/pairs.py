@@ -1,0 +1,110 @@
+"""Numbers of all pairs of rows, each held once, with their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.kernels.majorization import square_sum, weigh
+from tamiz.statistics.base import Floats
+
+# Pairs of one piece of work, a fifth of a millisecond, and the most pieces: each has sums of its own.
+_PIECE, _MOST_PIECES = 2**18, 16
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Numbers of all pairs of n rows, in the order of `scipy.spatial.distance.pdist`.
+
+    Attributes
+    ----------
+    n : int
+    values : ndarray of shape (n (n - 1) / 2,), float64 or float32
+        Dissimilarities over `unit`, the largest near 1; 0 where none is known.
+    weights : ndarray of the same shape and type, or of shape (0,)
+        The largest near 1; 0 where no dissimilarity is known. Empty where every pair counts as much.
+    unit : float
+        A power of two.
+    """
+
+    n: int
+    values: NDArray[Any]
+    weights: NDArray[Any]
+    unit: float
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows, as points tell it."""
+        return self.n
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What numbers of pairs are held as."""
+        return self.values.dtype
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some pairs count more than others."""
+        return len(self.weights) > 0
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Ranges of rows with about as many pairs each."""
+        n_pieces = max(1, min(_MOST_PIECES, len(self.values) // _PIECE))
+        # The rows before i have the share 1 - (1 - i / n)^2 of the pairs.
+        cuts = np.rint(self.n * (1 - np.sqrt(1 - np.arange(n_pieces + 1) / n_pieces))).astype(int).tolist()
+        return list(pairwise(cuts))
+
+    def added(self, add: Callable[[int, int, NDArray[Any]], Any], shape: tuple[int, ...], dtype: Any) -> Floats:
+        """Return what `add(start, stop, sums)` adds to sums over the pairs of rows start .. stop, for all rows."""
+
+        def piece(span: tuple[int, int]) -> NDArray[Any]:
+            sums = np.zeros(shape, dtype=dtype)
+            add(*span, sums)
+            return sums
+
+        whole = np.zeros(shape)
+        for part in parallel.map_blocks(piece, self.spans):
+            whole += part
+        return whole
+
+    def square_sum(self, values: NDArray[Any]) -> float:
+        """Return the weighted sum of squares of a number of each pair."""
+        return float(self.added(lambda *span: square_sum(values, self.weights, self.n, *span), (1,), np.float64)[0])
+
+    def weighed(self, points: Floats) -> Floats:
+        """Return V X for points that are columns: V has -weight off its diagonal, and rows that sum to 0."""
+        if not self.is_weighted:
+            return self.n * (points - points.mean(axis=1, keepdims=True))
+        given = np.ascontiguousarray(points, dtype=self.dtype)
+        return self.added(lambda *span: weigh(self.weights, given, *span), points.shape, self.dtype)
+
+    def masses(self) -> Floats:
+        """Return the sum of the weights of each row's pairs: the diagonal of V."""
+        if not self.is_weighted:
+            return np.full(self.n, self.n - 1.0)
+        sums = np.zeros(self.n)
+        for i in range(self.n - 1):
+            weights = self.of_row(i, self.weights)
+            sums[i] += weights.sum(dtype=np.float64)
+            sums[i + 1 :] += weights
+        return sums
+
+    def of_row(self, i: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of a row with all later ones, where they lie."""
+        at = i * self.n - i * (i + 1) // 2
+        return values[at : at + self.n - i - 1]
+
+    def square(self, values: NDArray[Any]) -> Floats:
+        """Return the numbers as a symmetric matrix, 0 on the diagonal."""
+        out = np.zeros((self.n, self.n))
+        for i in range(self.n - 1):
+            out[i, i + 1 :] = out[i + 1 :, i] = self.of_row(i, values)
+        return out

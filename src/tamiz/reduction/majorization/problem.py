@@ -1,0 +1,91 @@
+"""The stress of a configuration, and where its majorising function is least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamiz.kernels.majorization import turn, turn_plane
+from tamiz.reduction.majorization.guttman import Division
+from tamiz.reduction.majorization.transformations import Disparities, Transformation
+from tamiz.statistics.base import Floats
+
+# What is added to squared distances before they are divided by, next to dissimilarities near 1.
+_TINY = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
+
+
+@dataclass(frozen=True)
+class State:
+    """A configuration at its best scale.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_components, n)
+        Centred.
+    stress : float
+        The squares left over, next to the squares of the disparities: the square of Kruskal's stress-1.
+    guttman : ndarray of shape (n_components, n)
+        The Guttman transform of the points.
+    slope : ndarray of shape (n_components, n)
+        Half the derivative of the squares left over by the points.
+    """
+
+    points: Floats
+    stress: float
+    guttman: Floats
+    slope: Floats
+
+
+class Problem:
+    """Distances that are to be near disparities.
+
+    Parameters
+    ----------
+    transformation : Transformation
+    """
+
+    def __init__(self, transformation: Transformation) -> None:
+        self.transformation = transformation
+        self.pairs = transformation.pairs
+        self._divide = Division.of(self.pairs)
+
+    def at(self, points: Floats) -> State:
+        """Return the state of points: their stress at the best scale, which is found without another reading of the pairs.
+
+        With rho the weighted sum of disparities times distances and eta that of squared distances, the squares left over at the
+        scale b are total - 2 b rho + b^2 eta, least at b = rho / eta; the Guttman transform does not depend on the scale.
+        """
+        pairs = self.pairs
+        centred = points - points.mean(axis=1, keepdims=True)
+        given = np.ascontiguousarray(centred, dtype=pairs.dtype)
+        disparities = self.transformation.of(given)
+        turned, left = self._turned(disparities, given)
+        weighed = pairs.weighed(centred)
+        rho, eta = float(centred.ravel() @ turned.ravel()), float(centred.ravel() @ weighed.ravel())
+        b = rho / eta
+        left += 2 * rho * (1 - b) - eta * (1 - b * b)
+        scaled = b * centred
+        return State(
+            scaled,
+            max(left, 0.0) / self.transformation.total,
+            self._divide(turned, scaled),
+            b * weighed - turned,
+        )
+
+    def _turned(self, disparities: Disparities, given: Floats) -> tuple[Floats, float]:
+        """Return B(X) X, and the squares that are left over at the scale of the points."""
+        pairs, (m, n) = self.pairs, given.shape
+        line = (disparities.offset, disparities.slope, _TINY[pairs.dtype])
+        left: list[tuple[int, float]] = []
+
+        def add(start: int, stop: int, sums: Floats) -> None:
+            if m == 2 and not pairs.is_weighted:
+                found = turn_plane(disparities.values, given, start, stop, *line, sums)
+            else:
+                found = turn(disparities.values, pairs.weights, given, start, stop, *line, sums)
+            left.append((start, found))
+
+        turned = pairs.added(add, (m, n), pairs.dtype)
+        # Added in the order of the rows, whichever thread was first.
+        return turned, sum(value for _, value in sorted(left))

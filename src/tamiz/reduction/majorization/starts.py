@@ -1,0 +1,107 @@
+"""Configurations that a descent starts from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.kernels.majorization import bridge, unfold
+from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.majorization.pairs import Pairs
+from tamiz.reduction.scaling import by_columns, by_distances
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+# Rows that are asked for what the triangle inequality says of a missing distance.
+_ASKED = 500
+# What coordinates without an eigenvalue are filled with, next to the first: nothing moves points out of a line or plane that holds
+# them all.
+_NOISE = 1e-2
+# No seed that anyone makes data with.
+_SEED = 2_718_281_829
+
+
+class Unfolded(Dissimilarities):
+    """Rows known by the numbers of their pairs."""
+
+    square, linear = 1.0, 0.0
+
+    def __init__(self, pairs: Pairs, values: Floats) -> None:
+        super().__init__(pairs)
+        self._values = values
+
+    def block(self, queries: Any, start: int, stop: int) -> Floats:  # noqa: ARG002 - all rows are their own queries
+        """Return distances."""
+        out = np.empty((stop - start, self.points.n))
+        unfold(self._values, self.points.n, start, stop, out)
+        return out
+
+    def distances(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.block(queries, start, stop)
+
+
+def classical(rows: Dissimilarities, pairs: Pairs, n_components: int) -> Floats:
+    """Return the map by classical scaling, in the unit of the pairs; missing dissimilarities are filled from those there are.
+
+    Parameters
+    ----------
+    rows : Dissimilarities
+    pairs : Pairs
+    n_components : int
+
+    Returns
+    -------
+    ndarray of shape (n_components, n)
+    """
+    values = rows.columns()
+    if values is not None:
+        points = by_columns(values / pairs.unit, n_components).embedding
+    else:
+        held = _filled(pairs) if pairs.is_weighted and not pairs.weights.all() else pairs.values
+        points = by_distances(Unfolded(pairs, held), n_components, None).embedding
+    flat = ~points.any(axis=0)
+    if flat.any():
+        noise = np.random.default_rng(_SEED).standard_normal((len(points), int(flat.sum())))
+        points[:, flat] = _NOISE * max(float(points.std()), _NOISE) * noise
+    return np.ascontiguousarray(points.T)
+
+
+def drawn(pairs: Pairs, n_components: int, rng: np.random.Generator) -> Floats:
+    """Return points drawn from a normal distribution."""
+    return rng.standard_normal((n_components, pairs.n))
+
+
+def given(init: Any, pairs: Pairs, n_components: int) -> Floats:
+    """Return the configuration that a user starts from, in the unit of the pairs."""
+    points = np.asarray(init, dtype=np.float64)
+    if points.shape != (pairs.n, n_components):
+        raise DataError(
+            f"init must be 'classical', 'random' or an array of {pairs.n:,} rows and {n_components} columns, got the shape "
+            f"{points.shape}."
+        )
+    if not np.isfinite(points).all():
+        raise DataError(
+            f"init holds a NaN or an infinite value in row {int(np.argmin(np.isfinite(points).all(axis=1)))}."
+        )
+    if (points == points[0]).all():
+        raise DataError("init has all its points at one place, from where nothing moves them apart.")
+    return np.ascontiguousarray(points.T) / pairs.unit
+
+
+def _filled(pairs: Pairs) -> Floats:
+    """Return the numbers of all pairs, of those not known what the triangle inequality leaves in the middle, else the mean."""
+    n = pairs.n
+    check_memory(
+        16.0 * n * n, f"A start for {n:,} rows with missing dissimilarities", "Pass init='random' or an array."
+    )
+    known = pairs.square(np.where(pairs.weights > 0, pairs.values, np.nan))
+    out = known.copy()
+    step = -(-n // _ASKED)
+    for _ in parallel.map_blocks(lambda span: bridge(known, *span, step, out), parallel.spans(n, 64)):
+        pass
+    out[np.isnan(out)] = np.nanmean(known)
+    return np.concatenate([out[i, i + 1 :] for i in range(n)]).astype(pairs.dtype)

@@ -1,0 +1,149 @@
+"""New rows placed against fixed points by the stress of their dissimilarities to these, each row by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.kernels.single_point import place_rows, start_rows
+from tamiz.statistics.base import Floats
+
+# Points that a row's descent starts from, beside the place by squared distances.
+_NEAREST = 4
+# Dissimilarities of one piece of work.
+_PIECE = 2**15
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Places of rows among fixed points.
+
+    Attributes
+    ----------
+    places : ndarray of shape (q, m)
+    stress : ndarray of shape (q,)
+        For each row sqrt(sum (delta - d)^2 / sum delta^2) over its dissimilarities that are present: 0 where all are met,
+        infinite where all are 0 and the points are apart.
+    n_iter : ndarray of shape (q,)
+        Evaluations of the stress on the way from the start that led there.
+    converged : ndarray of shape (q,)
+        Whether its last step was short enough.
+    """
+
+    places: Floats
+    stress: Floats
+    n_iter: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+def place(points: Floats, dissimilarities: Floats, starts: Floats, *, max_iter: int = 300, tol: float = 1e-9) -> Placed:
+    """Place each row at a local minimum of its stress, down from its start.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, m)
+    dissimilarities : ndarray of shape (q, n)
+        From each row to all points, NaN where missing, at least 0.
+    starts : ndarray of shape (q, m)
+    max_iter : int, default=300
+        Evaluations of the stress after which a row is left where it is.
+    tol : float, default=1e-9
+        Length of a step, next to the largest of the row's dissimilarities and of the points' coordinates, below which it is placed.
+
+    Returns
+    -------
+    Placed
+
+    Raises
+    ------
+    DataError
+        When a row has no dissimilarity that is present; the message names the row.
+
+    Notes
+    -----
+    The stress never rises. A step is Newton's where the stress is convex and it falls, else a shorter one, at worst that of
+    majorisation, y <- mean over j of x_j + delta_j (y - x_j) / |y - x_j|; at a saddle the row leaves downwards. Cost O(n m^2) an
+    evaluation, mostly 5 to 15 of them. The same bits for a row whatever rows come with it.
+
+    References
+    ----------
+    de Leeuw (1977), Applications of convex analysis to multidimensional scaling, in Recent Developments in Statistics.
+    """
+    return _placed(points, dissimilarities, lambda start, stop: starts[start:stop, None, :], max_iter, tol)
+
+
+def place_best(points: Floats, dissimilarities: Floats, *, max_iter: int = 300, tol: float = 1e-9) -> Placed:
+    """Place each row at the best of the minima that its several `starts` lead down to, the first of equal ones.
+
+    Parameters
+    ----------
+    points, dissimilarities, max_iter, tol
+        As for `place`.
+
+    Returns
+    -------
+    Placed
+
+    Raises
+    ------
+    DataError
+        When a row has no dissimilarity that is present; the message names the row.
+    """
+
+    def some(start: int, stop: int) -> Floats:
+        return starts(points, dissimilarities[start:stop])
+
+    return _placed(points, dissimilarities, some, max_iter, tol)
+
+
+def starts(points: Floats, dissimilarities: Floats) -> Floats:
+    """Return places to start each row from: the one by squared distances, then those of the nearest points, nearest first.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, m)
+    dissimilarities : ndarray of shape (q, n)
+
+    Returns
+    -------
+    ndarray of shape (q, s, m)
+        s is 5, or fewer where there are fewer points. The place by squared distances is exact where all dissimilarities are
+        distances of one place from points that span the space.
+    """
+    out = np.empty((len(dissimilarities), 1 + min(_NEAREST, len(points)), points.shape[1]))
+    start_rows(_turned(points), np.ascontiguousarray(dissimilarities), out)
+    return out
+
+
+def _placed(
+    points: Floats, dissimilarities: Floats, starts_of: Callable[[int, int], Floats], max_iter: int, tol: float
+) -> Placed:
+    """Place rows in pieces, from the starts of each piece."""
+    is_empty = np.isnan(dissimilarities).all(axis=1)
+    if is_empty.any():
+        raise DataError(
+            f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; a place needs at least "
+            "one. Measure one or leave the row out."
+        )
+    turned = _turned(points)
+    q, m = len(dissimilarities), points.shape[1]
+    places, stress, told = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
+
+    def piece(span: tuple[int, int]) -> None:
+        here = slice(*span)
+        some = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
+        from_here = np.ascontiguousarray(starts_of(*span), dtype=np.float64)
+        place_rows(turned, some, from_here, max_iter, tol, places[here], stress[here], told[here])
+
+    for _ in parallel.map_blocks(piece, parallel.spans(q, max(1, _PIECE // len(points)))):
+        pass
+    return Placed(places, stress, told[:, 0].copy(), told[:, 1] == 1)
+
+
+def _turned(points: Floats) -> Floats:
+    return np.ascontiguousarray(points.T, dtype=np.float64)

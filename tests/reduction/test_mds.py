@@ -1,0 +1,465 @@
+"""Scaling by majorisation: R's numbers, the plain iteration, descent, recovery, new rows, and what has no map."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.datasets import load_iris
+from tests.reference import stress as plain
+from tests.reference.tables import HERE, shared
+
+from tamiz import load, parallel, progress, save
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.reduction import MDS, ClassicalMDS
+from tamiz.reduction.majorization.guttman import Division, Stepwise
+from tamiz.reduction.majorization.pairs import Pairs
+from tamiz.reduction.majorization.problem import Problem
+from tamiz.reduction.majorization.scaling import transformation_of
+
+R = json.loads((HERE / "r_smacof.json").read_text())
+RULES = {
+    "metric": ("metric", "primary"),
+    "interval": ("interval", "primary"),
+    "primary": ("ordinal", "primary"),
+    "secondary": ("ordinal", "secondary"),
+}
+
+
+def scaled(D, k=2, *, weights=None, **given):
+    return MDS(k, dissimilarity="precomputed", **given).fit(D, weights=weights)
+
+
+def problem(seed, n=None, missing=0.2):
+    """Dissimilarities with ties, weights, some pairs missing, and a start."""
+    rng = np.random.default_rng(seed)
+    n = n or int(rng.integers(6, 25))
+    delta = rng.integers(1, 9, n * (n - 1) // 2) * 1.0
+    weights = rng.uniform(0.2, 3.0, len(delta))
+    weights[rng.uniform(size=len(delta)) < missing] = 0.0
+    weights[np.flatnonzero(np.triu_indices(n, 1)[0] == 0)] = 1.0  # row 0 keeps all in one piece
+    return delta, weights, rng.normal(size=(n, 2))
+
+
+def pairs_of(delta, weights, dtype=np.float64):
+    n = round((1 + np.sqrt(1 + 8 * len(delta))) / 2)
+    return Pairs(n, delta.astype(dtype), weights.astype(dtype), 1.0)
+
+
+def up_to_turns(A, B):
+    """The distance of two centred configurations after the best rotation."""
+    u, _, vt = np.linalg.svd(B.T @ A)
+    return np.abs(B @ (u @ vt) - A).max()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ties"),
+    [
+        *((f"{table}_{rule}", *RULES[rule]) for table in ("ekm", "kin", "wis") for rule in ("primary", "secondary")),
+        *((f"{table}_ratio", *RULES["metric"]) for table in ("ekm", "kin", "wis")),
+        ("wis_interval", *RULES["interval"]),
+        ("ekm_three", *RULES["primary"]),
+    ],
+)  # fmt: skip
+def test_the_stress_is_that_of_smacof_in_r(name, kind, ties):
+    D = squareform(R["data"][name.partition("_")[0]]["pairs"])
+    mds = scaled(D, 3 if "three" in name else 2, kind=kind, ties=ties, tol=1e-12, max_iter=5000)
+    assert mds.stress_ == pytest.approx(R["cases"][name]["stress"], abs=1e-9)
+    assert mds.n_iter_ < R["cases"][name]["n_iter"]
+
+
+def test_an_interval_map_is_no_worse_than_that_of_smacof_in_r():
+    D = squareform(R["data"]["kin"]["pairs"])
+    assert scaled(D, kind="interval", tol=1e-12).stress_ <= R["cases"]["kin_interval"]["stress"] + 1e-9
+
+
+@pytest.mark.parametrize(("how", "rule"), [("weighted", "primary"), ("weighted", "secondary"), ("missing", "primary")])
+def test_weights_and_missing_pairs_reach_what_r_reaches(how, rule):
+    D = squareform(R["data"]["kin"]["pairs"]).astype(float)
+    i = np.arange(1, 16)
+    weights = 1.0 + np.outer(i, i) % 3 if how == "weighted" else None
+    if how == "missing":
+        D[(i[:, None] + i) % 4 == 0] = np.nan
+    kind, ties = RULES[rule]
+    mds = scaled(D, kind=kind, ties=ties, weights=weights, n_init=10, random_state=0, tol=1e-9)
+    assert mds.stress_ < R["cases"][f"kin_{how}_{rule}"]["stress"] + (0.007 if how == "missing" else 1e-9)
+
+
+def test_eurodist_has_the_stress_that_is_known():
+    D = squareform(np.loadtxt(shared("data/eurodist.csv"), delimiter=",", skiprows=1)[:, 1])
+    assert scaled(D).stress_ <= 0.0721613
+    ordinal = scaled(D, kind="ordinal")
+    assert ordinal.stress_ <= 0.0580070
+    share = ordinal.stress_per_point_**2 * _squares(ordinal.embedding_)
+    expected = np.array(R["cases"]["eurodist_primary"]["stress_per_point"])
+    np.testing.assert_allclose(share / share.sum(), expected, atol=2e-5)
+
+
+def _squares(embedding):
+    return squareform(pdist(embedding) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_is_that_of_the_plain_iteration(rule, seed):
+    delta, weights, X = problem(seed)
+    now = Problem(transformation_of(*RULES[rule], pairs_of(delta, weights))).at(X.T)
+    X = now.points.T
+    d = plain.distances(X)
+    dhat = plain.disparities(delta, d, weights, rule)
+    np.testing.assert_allclose(now.guttman.T, plain.guttman(X, dhat, weights), atol=1e-10)
+    assert np.sqrt(now.stress) == pytest.approx(plain.kruskal(dhat, d, weights), rel=1e-12)
+    assert np.sqrt(now.stress) == pytest.approx(plain.normalized(dhat, d, weights), rel=1e-12)
+    # The slope is V (X - G), half the derivative.
+    pull = plain.laplacian(plain.of_points(weights, len(X))) @ (X - now.guttman.T)
+    np.testing.assert_allclose(now.slope.T, pull, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pairs_that_all_count_once_take_the_same_step(rule):
+    delta, weights, X = problem(5, missing=0.0)
+    once = np.ones_like(weights)
+    kind, ties = RULES[rule]
+    short = Problem(transformation_of(kind, ties, pairs_of(delta, np.empty(0)))).at(X.T)
+    long = Problem(transformation_of(kind, ties, pairs_of(delta, once))).at(X.T)
+    assert short.stress == pytest.approx(long.stress, rel=1e-12)
+    np.testing.assert_allclose(short.guttman, long.guttman, atol=1e-12)
+    np.testing.assert_allclose(short.slope, long.slope, atol=1e-10)
+
+
+@pytest.mark.parametrize("m", [1, 3, 5])
+def test_a_step_in_other_dimensions_is_that_of_the_plain_iteration(m):
+    delta, weights, _ = problem(2)
+    X = np.random.default_rng(1).normal(size=(round((1 + np.sqrt(1 + 8 * len(delta))) / 2), m))
+    now = Problem(transformation_of("metric", "primary", pairs_of(delta, weights))).at(X.T)
+    np.testing.assert_allclose(now.guttman.T, plain.guttman(now.points.T, delta, weights), atol=1e-10)
+
+
+def test_conjugate_gradients_divide_as_the_factored_matrix_does(monkeypatch):
+    delta, weights, X = problem(3, n=60)
+    pairs = pairs_of(delta, weights)
+    sums = np.random.default_rng(0).normal(size=(2, 60))
+    sums -= sums.mean(axis=1, keepdims=True)
+    exact = Division.of(pairs)(sums, X.T)
+    monkeypatch.setattr("tamiz.reduction.majorization.guttman._LEFT", 1e-12)
+    np.testing.assert_allclose(Stepwise(pairs)(sums, X.T), exact, atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_stress_never_rises_and_is_the_one_that_is_told(rule):
+    kind, ties = RULES[rule]
+    for seed in range(50):
+        delta, weights, start = problem(seed)
+        n = len(start)
+        D, W = plain.of_points(delta, n), plain.of_points(weights, n)
+        D[(W == 0) & ~np.eye(n, dtype=bool)] = np.nan
+        with warnings.catch_warnings(action="ignore", category=TamizWarning):
+            mds = scaled(D, kind=kind, ties=ties, init=start, weights=W, max_iter=60)
+        assert (np.diff(mds.course_) < 0).all()
+        d, dhat = plain.distances(mds.embedding_), np.nan_to_num(mds.disparities_)
+        expected = plain.disparities(delta, d, weights, rule)
+        np.testing.assert_allclose(dhat, expected, atol=1e-9)
+        assert mds.stress_ == pytest.approx(plain.kruskal(expected, d, weights), abs=1e-12)
+        assert mds.stress_ <= plain.smacof(delta, start, rule, weights, n_steps=3).stress[-1] + 1e-12
+
+
+def test_the_disparities_of_a_metric_map_are_the_dissimilarities():
+    X = load_iris().data[::5]
+    mds = MDS().fit(X)
+    np.testing.assert_allclose(mds.disparities_, pdist(X), rtol=1e-15)
+    per_point = ((squareform(mds.disparities_) - cdist(mds.embedding_, mds.embedding_)) ** 2).sum(axis=1)
+    distinct = np.sqrt(per_point / _squares(mds.embedding_))
+    np.testing.assert_allclose(mds.stress_per_point_, distinct, rtol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_known_configuration_is_recovered(missing, m):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, m))
+    D = cdist(X, X)
+    gone = np.triu(rng.uniform(size=D.shape) < missing, 1)
+    D[gone | gone.T] = np.nan
+    mds = scaled(D, m)
+    assert mds.stress_ < 1e-7
+    assert up_to_turns(X - X.mean(axis=0), mds.embedding_) < 1e-6
+
+
+def test_a_missing_pair_is_a_pair_of_weight_zero():
+    delta, _, start = problem(1, n=12)
+    D = plain.of_points(delta, 12)
+    gaps, weights = D.copy(), np.ones_like(D)
+    for i, j in ((0, 3), (2, 7), (4, 5)):
+        gaps[i, j] = gaps[j, i] = np.nan
+        weights[i, j] = weights[j, i] = 0.0
+    expected = scaled(D, init=start, weights=weights).embedding_
+    np.testing.assert_allclose(scaled(gaps, init=start).embedding_, expected, atol=1e-10)
+
+
+def test_of_a_pair_that_is_there_once_the_one_number_is_taken():
+    D = cdist(load_iris().data[::10], load_iris().data[::10])
+    half = D.copy()
+    half[3, 5] = np.nan
+    np.testing.assert_array_equal(scaled(half).embedding_, scaled(D).embedding_)
+
+
+def test_weights_that_are_all_equal_weigh_nothing():
+    D = cdist(load_iris().data[::10], load_iris().data[::10])
+    np.testing.assert_array_equal(scaled(D, weights=np.full_like(D, 7.0)).embedding_, scaled(D).embedding_)
+
+
+def test_zero_means_zero():
+    D = np.array([[0, 0, 3, 4.0], [0, 0, 3, 4], [3, 3, 0, 5], [4, 4, 5, 0]])
+    mds = scaled(D)
+    np.testing.assert_array_equal(mds.embedding_[0], mds.embedding_[1])
+    assert mds.stress_ == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
+def test_the_unit_of_the_distances_is_that_of_the_map(kind):
+    D = cdist(load_iris().data[::6], load_iris().data[::6])
+    mds = scaled(D, kind=kind)
+    for unit in (2.0**400, 2.0**-400):
+        other = scaled(D * unit, kind=kind)
+        np.testing.assert_array_equal(other.embedding_, mds.embedding_ * unit)
+        assert other.stress_ == mds.stress_
+
+
+@pytest.mark.parametrize("kind", ["metric", "ordinal"])
+def test_more_rows_are_held_as_float32_and_the_stress_hardly_tells(kind, monkeypatch):
+    X = np.random.default_rng(2).normal(size=(600, 5))
+    short = MDS(kind=kind, tol=1e-8).fit(X)
+    monkeypatch.setattr("tamiz.reduction.majorization.reading.FINE_ROWS", 1000)
+    assert short.stress_ == pytest.approx(MDS(kind=kind, tol=1e-8).fit(X).stress_, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
+def test_threads_change_no_bit(kind, monkeypatch):
+    for part in ("pairs", "transformations"):
+        monkeypatch.setattr(f"tamiz.reduction.majorization.{part}._PIECE", 2**12)
+    X = np.random.default_rng(3).normal(size=(300, 4)).round(1)
+    maps = []
+    for n_jobs in (1, 2):
+        with parallel.session(n_jobs), warnings.catch_warnings(action="ignore", category=TamizWarning):
+            maps.append(MDS(kind=kind, max_iter=5).fit(X))
+    np.testing.assert_array_equal(maps[0].embedding_, maps[1].embedding_)
+    np.testing.assert_array_equal(maps[0].stress_per_point_, maps[1].stress_per_point_)
+
+
+def test_the_best_of_several_starts_is_kept():
+    D = squareform(R["data"]["kin"]["pairs"])
+    given = {"kind": "ordinal", "ties": "secondary"}
+    one, many = scaled(D, **given), scaled(D, n_init=20, random_state=0, **given)
+    assert many.stress_ < one.stress_ - 0.001
+    np.testing.assert_array_equal(many.embedding_, scaled(D, n_init=20, random_state=0, **given).embedding_)
+    assert scaled(D, init="random", random_state=3).stress_ != one.stress_
+
+
+def test_a_start_that_is_given_keeps_its_orientation():
+    X = np.random.default_rng(6).normal(size=(30, 2))
+    mds = MDS(init=X).fit(X)
+    np.testing.assert_allclose(mds.embedding_, X - X.mean(axis=0), atol=1e-9)
+
+
+def test_a_flat_start_is_left_for_all_dimensions():
+    # All but two rows are at 1 from each other: classical scaling has one coordinate and little beside it.
+    D = cdist(*[np.arange(6.0)[:, None]] * 2)
+    D[0, 5] = D[5, 0] = 3.0
+    assert scaled(D).stress_ < scaled(D, 1).stress_
+
+
+@pytest.mark.parametrize("dissimilarity", ["euclidean", "seuclidean", "cityblock", "cosine"])
+def test_rows_are_scaled_by_their_distances(dissimilarity):
+    X = load_iris().data[::4]
+    distances = {
+        "euclidean": lambda: pdist(X),
+        "seuclidean": lambda: pdist((X - X.mean(axis=0)) / X.std(axis=0, ddof=1)),
+        "cityblock": lambda: pdist(X, "cityblock"),
+        "cosine": lambda: pdist(X, "cosine"),
+    }[dissimilarity]()
+    rows = MDS(dissimilarity=dissimilarity).fit(X)
+    np.testing.assert_allclose(rows.disparities_, distances, rtol=1e-9, atol=1e-14)
+    assert rows.stress_ == pytest.approx(scaled(squareform(distances)).stress_, rel=1e-3)
+
+
+def test_mixed_columns_with_gaps_are_scaled_by_gowers_distance():
+    import pandas as pd
+
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"size": rng.normal(size=40), "colour": rng.choice(["red", "blue"], 40)})
+    table.loc[::7, "size"] = np.nan
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        mds = MDS(kind="ordinal", dissimilarity="gower").fit(table)
+        np.testing.assert_array_equal(mds.transform(table), mds.embedding_)
+
+
+def test_similarities_are_turned_into_distances():
+    X = load_iris().data[::6]
+    rows, similar = MDS().fit(X), MDS(dissimilarity="similarity").fit(X @ X.T)
+    assert similar.stress_ == pytest.approx(rows.stress_, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
+def test_rows_are_placed_one_by_one_and_rows_of_fit_where_they_are(kind):
+    X = load_iris().data
+    mds = MDS(kind=kind).fit(X[::2])
+    np.testing.assert_array_equal(mds.transform(X[::2]), mds.embedding_)
+    together = mds.transform(X[1::2])
+    for row in (0, 7, 40):
+        np.testing.assert_array_equal(mds.transform(X[1::2][[row]])[0], together[row])
+    placed = mds.place(X[1::2])
+    np.testing.assert_array_equal(placed.embedding, together)
+    # Rows of the same flowers are placed about as well as those of fit.
+    assert np.median(placed.stress) < 1.3 * np.median(mds.stress_per_point_)
+    assert 0.3 < np.median(placed.reliability) < 0.7
+
+
+def test_a_row_from_elsewhere_is_told_by_its_reliability():
+    rng = np.random.default_rng(9)
+    plane = np.column_stack([rng.normal(size=(100, 2)), 0.01 * rng.normal(size=(100, 2))])
+    mds = MDS().fit(plane)
+    placed = mds.place(np.array([[0.1, 0.2, 0.0, 0.0], [0.1, 0.2, 5.0, 5.0]]))
+    assert placed.reliability[0] > 0.05
+    assert placed.reliability[1] == 0.0
+
+
+def test_new_rows_are_placed_by_distances_some_of_them_missing():
+    X = np.random.default_rng(10).normal(size=(60, 2))
+    D = cdist(X, X)
+    gaps = D.copy()
+    gaps[2, 9] = gaps[9, 2] = np.nan
+    mds = scaled(gaps[:50, :50])
+    new = D[50:, :50].copy()
+    new[0, ::3] = np.nan
+    places = mds.transform(new)
+    np.testing.assert_allclose(cdist(places, mds.embedding_), D[50:, :50], atol=1e-6)
+    np.testing.assert_array_equal(mds.transform(gaps[:50, :50]), mds.embedding_)
+
+
+def test_equal_rows_share_a_place_whatever_the_start():
+    X = np.random.default_rng(11).normal(size=(30, 4))
+    X[20:] = X[:10]
+    for start in ("classical", "random"):
+        mds = MDS(init=start, random_state=0).fit(X)
+        np.testing.assert_array_equal(mds.embedding_[20:], mds.embedding_[:10])
+        np.testing.assert_array_equal(mds.transform(X), mds.embedding_)
+
+
+@pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
+def test_a_stored_map_places_rows_as_before(kind, tmp_path):
+    X = load_iris().data
+    mds = MDS(kind=kind).fit(X[::3])
+    save(mds, tmp_path / "map.tamiz")
+    again = load(tmp_path / "map.tamiz")
+    np.testing.assert_array_equal(again.transform(X), mds.transform(X))
+    np.testing.assert_array_equal(again.disparities_, mds.disparities_)
+
+
+def test_a_search_that_is_cut_off_says_so():
+    with pytest.warns(
+        TamizWarning, match=r"MDS: the stress was still falling, by .* when max_iter=2 steps were made\. Raise"
+    ):
+        mds = MDS(max_iter=2, init="random", random_state=0).fit(load_iris().data)
+    assert not mds.converged_
+
+
+def test_a_map_by_order_alone_that_shows_nothing_says_so():
+    # Two clusters, every distance between them above every one within: two places keep that order.
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(10, 3)), 100 + rng.normal(size=(10, 3))])
+    with pytest.warns(TamizWarning, match="MDS: the map is degenerate: its 20 points lie at 2 places"):
+        scaled(cdist(X, X), kind="ordinal", max_iter=5000, tol=1e-15)
+
+
+def test_an_interrupted_fit_keeps_its_map():
+    X = np.random.default_rng(12).normal(size=(200, 5))
+
+    def interrupt(label, done, total):
+        if label == "SMACOF" and done == 4:
+            raise KeyboardInterrupt
+
+    mds = MDS(init="random", random_state=0)
+    with pytest.raises(KeyboardInterrupt), progress.listening(interrupt):
+        mds.fit(X)
+    assert mds.n_iter_ == 4
+    assert not mds.converged_
+    assert mds.stress_ == pytest.approx(mds.course_[-1], rel=1e-9)
+
+
+def refused(sentence, X, error=DataError, weights=None, **given):
+    with pytest.raises(error) as raised:
+        MDS(**{"dissimilarity": "precomputed", **given}).fit(X, weights=weights)
+    assert str(raised.value) == sentence
+
+
+def test_what_has_no_map_is_refused_in_one_sentence():
+    X = load_iris().data[::15]
+    D = cdist(X, X)
+    n = len(D)
+    refused(
+        "All dissimilarities are 0: the rows are all at one place. Check that X holds what rows differ by.",
+        np.zeros((4, 4)),
+    )
+    equal = 3.0 * (1 - np.eye(4))
+    for kind in ("interval", "ordinal"):
+        sentence = "All dissimilarities are equal, 3: there is no line and no order to find in them. Use kind='metric', or other "
+        refused(sentence + "dissimilarities.", equal, kind=kind)
+    with pytest.warns(
+        TamizWarning, match="MDS: All dissimilarities are equal, 3: nothing tells rows apart, and where they lie"
+    ):
+        scaled(equal)
+    gone = D.copy()
+    gone[4] = gone[:, 4] = np.nan
+    refused("Row 4 has no dissimilarity to any other, and so no place. Leave it out, or give it one.", gone)
+    weights = np.ones_like(D)
+    weights[6] = weights[:, 6] = 0.0
+    sentence = "Row 6 has the weight 0 with every other, and so no place. Leave it out, or give it one."
+    refused(sentence, D, weights=weights)
+    apart = D.copy()
+    apart[:3, 3:] = apart[3:, :3] = np.nan
+    refused(
+        "The pairs that are known fall into 2 components of 7 and 3 rows, with nothing between them: rows 0, 1, 2 have no place "
+        "next to the others. Give a dissimilarity between them, or scale each by itself.",
+        apart,
+    )
+    refused("n_components must be below the number of rows = 10, got 10.", D, ValueError, n_components=10)
+    two = "Two rows have one dissimilarity, and kind='ordinal' needs several to compare. Pass more rows."
+    refused(two, D[:2, :2], kind="ordinal", n_components=1)
+    refused("weights must hold one number for every pair of the 10 rows, got 4 x 4.", D, weights=np.ones((4, 4)))
+    bad = np.ones_like(D)
+    bad[2, 5] = -1.0
+    refused("The weight of rows 2 and 5 is -1; a weight must be at least 0.", D, weights=bad)
+    bad[2, 5] = 2.0
+    refused("The weight of rows 2 and 5 is 2 and that of rows 5 and 2 is 1; weights must be symmetric.", D, weights=bad)
+    bad[2, 5] = np.nan
+    refused("The weight of rows 2 and 5 is nan; a weight must be a number up to 1e+150.", D, weights=bad)
+    refused(
+        "init must be 'classical', 'random' or an array of 10 rows and 2 columns, got the shape (3, 2).",
+        D,
+        init=X[:3, :2],
+    )
+    refused("init has all its points at one place, from where nothing moves them apart.", D, init=np.ones((n, 2)))
+    missing = np.ones((n, 2))
+    missing[3, 1] = np.inf
+    refused("init holds a NaN or an infinite value in row 3.", D, init=missing)
+    sentence = "kind must be one of 'metric', 'interval', 'ordinal', got 'euclid'."
+    refused(sentence, D, ValueError, kind="euclid")
+
+
+def test_the_classical_start_is_the_map_of_classical_scaling():
+    D = cdist(load_iris().data[::6], load_iris().data[::6])
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        classical = ClassicalMDS(dissimilarity="precomputed").fit(D).embedding_
+        assert MDS(dissimilarity="precomputed", max_iter=1).fit(D).course_[0] == pytest.approx(
+            plain.kruskal(plain.of_pairs(D), plain.distances(classical), 1.0), rel=1e-9
+        )
+
+
+def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
+    sentence = (
+        r"The scaling of 499,500 pairs of 1,000 rows needs 4 MB of memory and 1 MB are free\. Fit on a sample of rows"
+    )
+    with pytest.raises(MemoryError, match=sentence):
+        MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))
