@@ -1,73 +1,127 @@
-"""Monotone regression on pairs whose order is known: pool adjacent violators, in pieces.
+"""Monotone regression of distances on the order of their dissimilarities: pool adjacent violators, in pieces.
 
-`order` lists pairs by rising dissimilarity. A piece of it is pooled by itself into blocks, each with a sum, a mass
-and the entry where it begins; the blocks of all pieces, one piece after the other, are then pooled again.
+Pairs come by rising dissimilarity, each as its two points, so that all but the points themselves is read from front to back. Points
+are columns. A piece of the order is pooled by itself into blocks, each with a sum, a mass and the entry where it begins; the blocks
+of all pieces, one piece after the other, are then pooled again.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba.types import boolean, float32, float64, int64, uint32, void
+from numba.types import boolean, float32, float64, int64, uint16, void
 
 from tamiz.kernels import jit, ro, rw
 
+# Entries that are worked on at a time: their numbers stay in the first-level cache.
+_CHUNK = 512
+# Entries that are pooled at a time: the work on a run grows with the sides of its hull, a handful, and their later points.
+_RUN = 128
 # Entries that are put in order by insertion: few of them move once the points move little.
 _SHORT = 16
-# Entries that are read ahead.
-_GATHERED = 512
 
 
 @jit(
     [
-        int64(ro(float64), ro(float64), ro(uint32), ro(boolean), int64, int64, rw(float64), rw(float64), rw(int64)),
-        int64(ro(float32), ro(float32), ro(uint32), ro(boolean), int64, int64, rw(float64), rw(float64), rw(int64)),
-    ]
+        void(ro(float64, 2), ro(uint16), ro(uint16), int64, rw(float64)),
+        void(ro(float32, 2), ro(uint16), ro(uint16), int64, rw(float32)),
+    ],
+    sums=True,
 )
-def pool(distances, weights, order, joined, start, stop, sums, masses, begins):
-    """Pool the entries start .. stop of an order into blocks whose means rise, and return how many there are.
+def _squares(points, rows, columns, start, out):
+    """Fill out with the squared distances of the entries from start on."""
+    size = len(out)
+    some, others = rows[start : start + size], columns[start : start + size]
+    out[:] = 0
+    for q in range(points.shape[0]):
+        xs = points[q]
+        for s in range(size):
+            dx = xs[some[s]] - xs[others[s]]
+            out[s] += dx * dx
+
+
+@jit(int64(int64, float64, float64, int64, rw(float64), rw(float64), rw(int64)))
+def _push(top, total, mass, begin, sums, masses, begins):
+    """Put a block on a pile of rising means, with all below it whose means are not less, and return the new top."""
+    # Means are compared by products: a division would take longer than all the rest.
+    while top > 0 and sums[top - 1] * mass >= total * masses[top - 1]:
+        top -= 1
+        total += sums[top]
+        mass += masses[top]
+        begin = begins[top]
+    sums[top], masses[top], begins[top] = total, mass, begin
+    return top + 1
+
+
+@jit(
+    int64(int64, rw(float64), rw(float64), rw(int64), rw(float64), int64, rw(float64), rw(float64), rw(int64)), sums=True
+)
+def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
+    """Pool a run of entries and put its blocks on the pile; return the new top.
+
+    sum_to[s] and mass_to[s] are of the entries before s. Blocks are the sides of the greatest convex function below these points,
+    and each is found as the least slope to any later point: without a branch that hangs on the numbers, which would be foreseen
+    wrongly at every second entry.
+    """
+    i = 0
+    while i < size:
+        slopes, later, heavier = room[: size - i], sum_to[i + 1 : size + 1], mass_to[i + 1 : size + 1]
+        low, light = sum_to[i], mass_to[i]
+        for s in range(size - i):
+            slopes[s] = (later[s] - low) / (heavier[s] - light)
+        # Numbers that are not negative are in the order of their bits, and the least of integers is found side by side.
+        bits = slopes.view(np.int64)
+        least = bits[0]
+        for s in range(size - i):
+            least = min(least, bits[s])
+        at = 0
+        for s in range(size - i):
+            at = max(at, s if bits[s] == least else 0)
+        j = i + at + 1
+        top = _push(top, sum_to[j] - low, mass_to[j] - light, begin_of[i], sums, masses, begins)
+        i = j
+    return top
+
+
+@jit(
+    [
+        int64(
+            ro(float64, 2), ro(uint16), ro(uint16), ro(float64), ro(boolean), int64, int64, rw(float64), rw(float64), rw(int64)
+        ),
+        int64(
+            ro(float32, 2), ro(uint16), ro(uint16), ro(float32), ro(boolean), int64, int64, rw(float64), rw(float64), rw(int64)
+        ),
+    ]
+)  # fmt: skip
+def pool(points, rows, columns, weights, joined, start, stop, sums, masses, begins):
+    """Pool the distances of the entries start .. stop into blocks whose means rise, and return how many there are.
 
     Weights may be none. joined[r] says that entry r has the value of the one before it, whatever that is; none are where it is
     empty. Blocks fill the arrays from 0: the sum of each, its mass and its first entry.
     """
+    distances = np.empty(_CHUNK, dtype=points.dtype)
+    sum_to, mass_to, room = np.zeros(_RUN + 1), np.zeros(_RUN + 1), np.empty(_RUN)
+    begin_of = np.empty(_RUN, dtype=np.int64)
     has_weights, has_joined = len(weights) > 0, len(joined) > 0
-    values, counts = np.empty(_GATHERED), np.ones(_GATHERED)
-    top, r, read = 0, start, start
-    # The last block is held apart from the pile of those before it.
-    total, mass, begin = -np.inf, 1.0, start
-    value, weight, first = 0.0, 0.0, start
-    while r < stop:
-        if r == read:
-            # Read ahead: a pooling step hangs on what it compares, and would wait for each entry from far memory.
-            for s in range(min(_GATHERED, stop - read)):
-                values[s] = float64(distances[order[read + s]])
-            if has_weights:
-                for s in range(min(_GATHERED, stop - read)):
-                    counts[s] = float64(weights[order[read + s]])
-                    values[s] *= counts[s]
-            read = min(read + _GATHERED, stop)
-        s = (r - start) % _GATHERED
-        value += values[s]
-        weight += counts[s]
-        r += 1
-        if has_joined and r < stop and joined[r]:
-            continue
-        # Means are compared by products: a division would take longer than all the rest.
-        if total * weight < value * mass:
-            if first > start:
-                sums[top], masses[top], begins[top] = total, mass, begin
-                top += 1
-            total, mass, begin = value, weight, first
-        else:
-            total += value
-            mass += weight
-            while top > 0 and sums[top - 1] * mass >= total * masses[top - 1]:
-                top -= 1
-                total += sums[top]
-                mass += masses[top]
-                begin = begins[top]
-        value, weight, first = 0.0, 0.0, r
-    sums[top], masses[top], begins[top] = total, mass, begin
-    return top + 1
+    top, size = 0, 0
+    for first in range(start, stop, _CHUNK):
+        last = min(first + _CHUNK, stop)
+        _squares(points, rows, columns, first, distances[: last - first])
+        for s in range(last - first):
+            distances[s] = np.sqrt(distances[s])
+        for r in range(first, last):
+            weight = float64(weights[r]) if has_weights else 1.0
+            value = weight * float64(distances[r - first])
+            if has_joined and joined[r] and r > start:
+                sum_to[size] += value
+                mass_to[size] += weight
+                continue
+            if size == _RUN:
+                top = _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins)
+                size = 0
+            begin_of[size] = r
+            size += 1
+            sum_to[size], mass_to[size] = sum_to[size - 1] + value, mass_to[size - 1] + weight
+    return _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins)
 
 
 @jit(int64(ro(int64), ro(int64), rw(float64), rw(float64), rw(int64)))
@@ -76,57 +130,124 @@ def merge(starts, sizes, sums, masses, begins):
     top = 0
     for p in range(len(starts)):
         for b in range(starts[p], starts[p] + sizes[p]):
-            total, mass, begin = sums[b], masses[b], begins[b]
-            while top > 0 and sums[top - 1] * mass >= total * masses[top - 1]:
-                top -= 1
-                total += sums[top]
-                mass += masses[top]
-                begin = begins[top]
-            sums[top], masses[top], begins[top] = total, mass, begin
-            top += 1
+            top = _push(top, sums[b], masses[b], begins[b], sums, masses, begins)
     return top
 
 
 @jit(
     [
-        void(ro(uint32), ro(float64), ro(int64), int64, int64, rw(float64)),
-        void(ro(uint32), ro(float64), ro(int64), int64, int64, rw(float32)),
-    ]
-)
-def spread(order, heights, begins, start, stop, out):
-    """Fill out[order[r]] for the entries start .. stop with the height of the block of each."""
+        float64(
+            ro(float64, 2), ro(uint16), ro(uint16), ro(float64), ro(float64), ro(int64), int64, int64, float64, rw(float64, 2)
+        ),
+        float64(
+            ro(float32, 2), ro(uint16), ro(uint16), ro(float32), ro(float64), ro(int64), int64, int64, float32, rw(float32, 2)
+        ),
+    ],
+    sums=True,
+)  # fmt: skip
+def turn_ordered(points, rows, columns, weights, heights, begins, start, stop, tiny, out):
+    """Add B(X) X to out and return the weighted sum of squared differences of disparities and distances.
+
+    The disparity of entry r is the height of the block that it lies in; B has -weight disparity / distance off its diagonal, rows
+    that sum to 0. `tiny` is added to squared distances before their root is divided by.
+    """
+    m, one = points.shape[0], points.dtype.type(1)
+    squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
     b = np.searchsorted(begins, start, side="right") - 1
-    for r in range(start, stop):
-        if b + 1 < len(begins) and begins[b + 1] <= r:
-            b += 1
-        out[order[r]] = heights[b]
+    total = 0.0
+    for first in range(start, stop, _CHUNK):
+        size = min(_CHUNK, stop - first)
+        square, ratio = squares[:size], ratios[:size]
+        some, others = rows[first : first + size], columns[first : first + size]
+        _squares(points, rows, columns, first, square)
+        for s in range(size):
+            while b + 1 < len(begins) and begins[b + 1] <= first + s:
+                b += 1
+            ratio[s] = heights[b]
+        part = points.dtype.type(0)
+        if len(weights):
+            weight = weights[first : first + size]
+            for s in range(size):
+                with_tiny = square[s] + tiny
+                inverse = one / np.sqrt(with_tiny)
+                gap = ratio[s] - with_tiny * inverse
+                part += weight[s] * gap * gap
+                ratio[s] *= weight[s] * inverse
+        else:
+            for s in range(size):
+                with_tiny = square[s] + tiny
+                inverse = one / np.sqrt(with_tiny)
+                gap = ratio[s] - with_tiny * inverse
+                part += gap * gap
+                ratio[s] *= inverse
+        total += part
+        for q in range(m):
+            xs, to = points[q], out[q]
+            for s in range(size):
+                i, j = some[s], others[s]
+                t = ratio[s] * (xs[j] - xs[i])
+                to[i] -= t
+                to[j] += t
+    return total
 
 
 @jit(
     [
-        void(ro(float64), ro(int64), int64, int64, rw(uint32)),
-        void(ro(float32), ro(int64), int64, int64, rw(uint32)),
+        void(ro(float64, 2), ro(int64), int64, int64, rw(uint16), rw(uint16), rw(float64)),
+        void(ro(float32, 2), ro(int64), int64, int64, rw(uint16), rw(uint16), rw(float32)),
     ]
 )
-def sort_ties(distances, ends, start, stop, order):
-    """Put the entries of ties in the order of their distances: tie t is order[ends[2 t] : ends[2 t + 1]], those from start to stop.
+def sort_ties(points, ends, start, stop, rows, columns, weights):
+    """Put the entries of ties in the order of their distances: tie t is the entries ends[2 t] .. ends[2 t + 1], from start to stop.
 
-    Equal distances are put in the order of their pairs.
+    Equal distances stay as they are.
     """
+    m, has_weights = points.shape[0], len(weights) > 0
+    short = np.empty(_SHORT, dtype=points.dtype)
     for t in range(start, stop):
         first, last = ends[2 * t], ends[2 * t + 1]
-        part = order[first:last]
-        if last - first <= _SHORT:
-            for r in range(1, len(part)):
-                pair = part[r]
-                d, s = distances[pair], r
-                while s > 0 and (distances[part[s - 1]] > d or (distances[part[s - 1]] == d and part[s - 1] > pair)):
-                    part[s] = part[s - 1]
+        size = last - first
+        if size <= _SHORT:
+            for r in range(size):
+                i, j = rows[first + r], columns[first + r]
+                d = points.dtype.type(0)
+                for q in range(m):
+                    dx = points[q, i] - points[q, j]
+                    d += dx * dx
+                weight = weights[first + r] if has_weights else d
+                s = r
+                while s > 0 and short[s - 1] > d:
+                    short[s] = short[s - 1]
+                    rows[first + s], columns[first + s] = rows[first + s - 1], columns[first + s - 1]
+                    if has_weights:
+                        weights[first + s] = weights[first + s - 1]
                     s -= 1
-                part[s] = pair
+                short[s], rows[first + s], columns[first + s] = d, i, j
+                if has_weights:
+                    weights[first + s] = weight
         else:
-            part.sort()
-            gathered = np.empty(len(part), dtype=distances.dtype)
-            for r in range(len(part)):
-                gathered[r] = distances[part[r]]
-            part[:] = part[np.argsort(gathered, kind="mergesort")]
+            square = np.empty(size, dtype=points.dtype)
+            _squares(points, rows, columns, first, square)
+            order = np.argsort(square, kind="mergesort")
+            some, others = rows[first:last], columns[first:last]
+            some[:] = some[order]
+            others[:] = others[order]
+            if has_weights:
+                weight_of = weights[first:last]
+                weight_of[:] = weight_of[order]
+
+
+@jit(
+    [
+        void(ro(uint16), ro(uint16), ro(float64), ro(int64), int64, int64, int64, rw(float64)),
+        void(ro(uint16), ro(uint16), ro(float64), ro(int64), int64, int64, int64, rw(float32)),
+    ]
+)
+def spread(rows, columns, heights, begins, n, start, stop, out):
+    """Fill the numbers of pairs, row by row as they are held, with the heights of the entries start .. stop."""
+    b = np.searchsorted(begins, start, side="right") - 1
+    for r in range(start, stop):
+        while b + 1 < len(begins) and begins[b + 1] <= r:
+            b += 1
+        i, j = int64(rows[r]), int64(columns[r])
+        out[i * n - (i * (i + 1)) // 2 - i - 1 + j] = heights[b]

@@ -18,7 +18,7 @@ from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
 from tamiz.reduction.dissimilarities import NAMES, read_with_gaps
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.reading import read_pairs
-from tamiz.reduction.majorization.scaling import ARRAYS, KINDS, TIES, Scaled, Scaling, configurations, transformation_of
+from tamiz.reduction.majorization.scaling import BYTES, KINDS, TIES, Scaled, Scaling, configurations, transformation_of
 from tamiz.reduction.single_point import place_best
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
@@ -117,7 +117,7 @@ class MDS(Reducer):
     Notes
     -----
     Cost O(n^2) a step, and O(n^2) memory: the dissimilarity of each pair is held once, as float32 above 512 rows (which changes
-    the stress by less than 1e-6 of it), and distances never are. "ordinal" holds 44 bytes a pair and sorts them once.
+    the stress by less than 1e-6 of it), and distances never are. "ordinal" takes 40 bytes a pair more, and sorts them once.
 
     Majorisation (the Guttman transform) never raises the stress. Steps that are longer come of the slopes of the five steps before
     (limited-memory BFGS in the metric of the weights), and are taken only where they lower it. Disparities are always the best ones
@@ -244,7 +244,7 @@ class MDS(Reducer):
                 raise DataError(
                     f"Two rows have one dissimilarity, and kind={kind!r} needs several to compare. Pass more rows."
                 )
-            pairs = read_pairs(rows, weights, ARRAYS[kind], row_numbers(X))
+            pairs = read_pairs(rows, weights, BYTES[kind], row_numbers(X))
             _look_for_equal(pairs, kind)
             # Equal rows are at 0 from each other.
             first = np.arange(n) if pairs.values.all() else rows.points.first_equal()

@@ -62,29 +62,22 @@ class Pairs:
         cuts = np.rint(self.n * (1 - np.sqrt(1 - np.arange(n_pieces + 1) / n_pieces))).astype(int).tolist()
         return list(pairwise(cuts))
 
-    def added(self, add: Callable[[int, int, NDArray[Any]], Any], shape: tuple[int, ...], dtype: Any) -> Floats:
-        """Return what `add(start, stop, sums)` adds to sums over the pairs of rows start .. stop, for all rows."""
-
-        def piece(span: tuple[int, int]) -> NDArray[Any]:
-            sums = np.zeros(shape, dtype=dtype)
-            add(*span, sums)
-            return sums
-
-        whole = np.zeros(shape)
-        for part in parallel.map_blocks(piece, self.spans):
-            whole += part
-        return whole
+    def added(
+        self, add: Callable[[int, int, NDArray[Any]], float | None], shape: tuple[int, ...], dtype: Any
+    ) -> tuple[Floats, float]:
+        """Return what `add(start, stop, sums)` adds to sums over the pairs of rows start .. stop, and gives back, for all rows."""
+        return add_up(add, self.spans, shape, dtype)
 
     def square_sum(self, values: NDArray[Any]) -> float:
         """Return the weighted sum of squares of a number of each pair."""
-        return float(self.added(lambda *span: square_sum(values, self.weights, self.n, *span), (1,), np.float64)[0])
+        return float(self.added(lambda *span: square_sum(values, self.weights, self.n, *span), (1,), np.float64)[0][0])
 
     def weighed(self, points: Floats) -> Floats:
         """Return V X for points that are columns: V has -weight off its diagonal, and rows that sum to 0."""
         if not self.is_weighted:
             return self.n * (points - points.mean(axis=1, keepdims=True))
         given = np.ascontiguousarray(points, dtype=self.dtype)
-        return self.added(lambda *span: weigh(self.weights, given, *span), points.shape, self.dtype)
+        return self.added(lambda *span: weigh(self.weights, given, *span), points.shape, self.dtype)[0]
 
     def masses(self) -> Floats:
         """Return the sum of the weights of each row's pairs: the diagonal of V."""
@@ -108,3 +101,22 @@ class Pairs:
         for i in range(self.n - 1):
             out[i, i + 1 :] = out[i + 1 :, i] = self.of_row(i, values)
         return out
+
+
+def add_up(
+    add: Callable[[int, int, NDArray[Any]], float | None],
+    spans: list[tuple[int, int]],
+    shape: tuple[int, ...],
+    dtype: Any,
+) -> tuple[Floats, float]:
+    """Return the sums that `add(start, stop, sums)` adds to, and of what it gives back, over all spans in their order."""
+
+    def piece(span: tuple[int, int]) -> tuple[NDArray[Any], float]:
+        sums = np.zeros(shape, dtype=dtype)
+        return sums, add(*span, sums) or 0.0
+
+    whole, total = np.zeros(shape), 0.0
+    for part, number in parallel.map_blocks(piece, spans):
+        whole += part
+        total += number
+    return whole, total

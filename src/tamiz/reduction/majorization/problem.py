@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamiz.kernels.majorization import turn, turn_plane
 from tamiz.reduction.majorization.guttman import Division
-from tamiz.reduction.majorization.transformations import Disparities, Transformation
+from tamiz.reduction.majorization.transformations import Transformation
 from tamiz.statistics.base import Floats
-
-# What is added to squared distances before they are divided by, next to dissimilarities near 1.
-_TINY = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,7 @@ class Problem:
         pairs = self.pairs
         centred = points - points.mean(axis=1, keepdims=True)
         given = np.ascontiguousarray(centred, dtype=pairs.dtype)
-        disparities = self.transformation.of(given)
-        turned, left = self._turned(disparities, given)
+        turned, left = self.transformation.turned(given)
         weighed = pairs.weighed(centred)
         rho, eta = float(centred.ravel() @ turned.ravel()), float(centred.ravel() @ weighed.ravel())
         b = rho / eta
@@ -72,20 +67,3 @@ class Problem:
             self._divide(turned, scaled),
             b * weighed - turned,
         )
-
-    def _turned(self, disparities: Disparities, given: Floats) -> tuple[Floats, float]:
-        """Return B(X) X, and the squares that are left over at the scale of the points."""
-        pairs, (m, n) = self.pairs, given.shape
-        line = (disparities.offset, disparities.slope, _TINY[pairs.dtype])
-        left: list[tuple[int, float]] = []
-
-        def add(start: int, stop: int, sums: Floats) -> None:
-            if m == 2 and not pairs.is_weighted:
-                found = turn_plane(disparities.values, given, start, stop, *line, sums)
-            else:
-                found = turn(disparities.values, pairs.weights, given, start, stop, *line, sums)
-            left.append((start, found))
-
-        turned = pairs.added(add, (m, n), pairs.dtype)
-        # Added in the order of the rows, whichever thread was first.
-        return turned, sum(value for _, value in sorted(left))

@@ -26,7 +26,7 @@ _PIECE = 2**20
 _ROUNDING = 1e-10
 
 
-def read_pairs(rows: Dissimilarities, weights: Any, n_arrays: int, row_numbers: NDArray[np.intp] | None) -> Pairs:
+def read_pairs(rows: Dissimilarities, weights: Any, n_bytes: int, row_numbers: NDArray[np.intp] | None) -> Pairs:
     """Return the dissimilarities of all pairs of rows, and their weights.
 
     Parameters
@@ -34,8 +34,8 @@ def read_pairs(rows: Dissimilarities, weights: Any, n_arrays: int, row_numbers: 
     rows : Dissimilarities
         NaN where one is missing.
     weights : array-like of shape (n, n) or None
-    n_arrays : int
-        Numbers that the work to come keeps for each pair.
+    n_bytes : int
+        What the work to come keeps for each pair.
     row_numbers : ndarray of shape (n,) or None
         The rows' numbers in the user's table, for messages; None counts from 0.
     """
@@ -43,7 +43,7 @@ def read_pairs(rows: Dissimilarities, weights: Any, n_arrays: int, row_numbers: 
     n_pairs = n * (n - 1) // 2
     dtype = np.dtype(np.float64 if n <= FINE_ROWS else np.float32)
     check_memory(
-        float(dtype.itemsize) * n_pairs * (n_arrays + (weights is not None)),
+        (dtype.itemsize * (1.0 + (weights is not None)) + n_bytes) * n_pairs,
         f"The scaling of {n_pairs:,} pairs of {n:,} rows",
         "Fit on a sample of rows and transform the others, or use LandmarkMDS or StochasticMDS, which hold no pairs.",
     )

@@ -14,17 +14,18 @@ from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization import starts
 from tamiz.reduction.majorization.curves import Curve
 from tamiz.reduction.majorization.descent import Descent
+from tamiz.reduction.majorization.ordinal import Ordinal
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
-from tamiz.reduction.majorization.transformations import Interval, Ordinal, Ratio, Transformation
+from tamiz.reduction.majorization.transformations import Interval, Ratio, Transformation
 from tamiz.statistics.base import Floats
 from tamiz.statistics.signs import signs
 
 KINDS = ("metric", "interval", "ordinal")
 TIES = ("primary", "secondary")
-# Numbers that are kept for each pair: dissimilarities and weights, and in ordinal scaling the order, the distances, the disparities
-# and the blocks (24 bytes).
-ARRAYS = {"metric": 2, "interval": 2, "ordinal": 11}
+# Bytes that are kept for each pair beside its number and weight: the disparities, and in ordinal scaling its ends, its weight, the
+# blocks and at first the order.
+BYTES = {"metric": 0, "interval": 8, "ordinal": 44}
 
 
 def transformation_of(kind: str, ties: str, pairs: Pairs) -> Transformation:
@@ -104,8 +105,8 @@ class Scaling:
         final, pairs = self.problem.at(points), self.problem.pairs
         given = np.ascontiguousarray(final.points, dtype=pairs.dtype)
         transformation = self.problem.transformation
-        disparities = transformation.of(given).written()
-        sums = pairs.added(
+        disparities = transformation.disparities()
+        sums, _ = pairs.added(
             lambda *span: stress_of_points(disparities, pairs.weights, given, *span), (2, pairs.n), np.float64
         )
         per_point = np.sqrt(np.divide(sums[0], sums[1], out=np.zeros(pairs.n), where=sums[1] > 0))
