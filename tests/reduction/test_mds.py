@@ -173,6 +173,18 @@ def test_the_disparities_of_a_metric_map_are_the_dissimilarities():
     np.testing.assert_allclose(mds.stress_per_point_, distinct, rtol=1e-9)
 
 
+def test_the_pairs_of_a_shepard_diagram_are_those_of_the_rows():
+    X = load_iris().data[::5]
+    mds = MDS(kind="ordinal").fit(X)
+    found = mds.shepard()
+    np.testing.assert_allclose(found.dissimilarities, pdist(X), rtol=1e-12)
+    np.testing.assert_allclose(found.distances, pdist(mds.embedding_), rtol=1e-12)
+    np.testing.assert_array_equal(found.disparities, mds.disparities_)
+    some = mds.shepard(10, random_state=1)
+    assert len(some.distances) == 45
+    np.testing.assert_array_equal(np.isin(some.disparities, mds.disparities_), True)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("m", [2, 3])
 def test_a_known_configuration_is_recovered(missing, m):

@@ -42,6 +42,25 @@ _TOLD = {
 
 
 @dataclass(frozen=True)
+class ShepardPairs:
+    """Pairs of rows in a map.
+
+    Attributes
+    ----------
+    dissimilarities : ndarray of shape (n_pairs,)
+        As they were given or measured, NaN where one is missing.
+    distances : ndarray of shape (n_pairs,)
+        On the map.
+    disparities : ndarray of shape (n_pairs,)
+        What the distances are held to.
+    """
+
+    dissimilarities: Floats
+    distances: Floats
+    disparities: Floats
+
+
+@dataclass(frozen=True)
 class PlacedRows:
     """New rows in a map.
 
@@ -295,6 +314,28 @@ class MDS(Reducer):
         """What the distances of pairs are held to, in the order of `scipy.spatial.distance.pdist`, NaN where nothing is known."""
         check_is_fitted(self)
         return self._disparities * np.float64(self._unit)
+
+    def shepard(self, n_rows: int = 100, random_state: Seed = 0) -> ShepardPairs:
+        """Return the dissimilarities, distances and disparities of the pairs among some rows, drawn where there are more.
+
+        Parameters
+        ----------
+        n_rows : int, default=100
+        random_state : int, Generator or None, default=0
+
+        Returns
+        -------
+        ShepardPairs
+        """
+        check_is_fitted(self)
+        n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
+        drawn = np.arange(n) if n <= n_rows else np.sort(generator(random_state).choice(n, n_rows, replace=False))
+        i, j = (drawn[ends] for ends in np.triu_indices(len(drawn), 1))
+        known = {row: self._rows.distances(self._rows.points, row, row + 1)[0, drawn] for row in drawn.tolist()}
+        dissimilarities = np.concatenate([known[row][at + 1 :] for at, row in enumerate(drawn.tolist())])
+        distances = np.sqrt(((self.embedding_[i] - self.embedding_[j]) ** 2).sum(axis=1))
+        held = i * n - i * (i + 1) // 2 - i - 1 + j
+        return ShepardPairs(dissimilarities, distances, self._disparities[held] * np.float64(self._unit))
 
     def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> Floats:
         """Fit and return the coordinates of the rows."""

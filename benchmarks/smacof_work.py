@@ -1,0 +1,69 @@
+"""One map by majorisation by one system in a process of its own: ``python smacof_work.py SYSTEM INPUT.npz OUTPUT.npz``.
+
+The input holds rows, the kind of scaling and a start; their distances are made before time counts. Both systems are given the same
+number as the change of the stress at which they end: scikit-learn's is one of the squared distances, ours one of the squared stress
+itself, which is less. Prints the seconds of every repeat, the steps and Kruskal's stress-1, as JSON.
+"""
+
+import json
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+TOL = 1e-6
+MOST_STEPS = 1000
+
+
+def main(system: str, source: str, out: str) -> None:
+    given = dict(np.load(source))
+    D, kind, start = squareform(pdist(given["X"])), str(given["kind"]), given["start"]
+    work = {"tamiz": tamiz, "scikit-learn": scikit_learn}[system]()
+    seconds, found = [], {}
+    for _ in range(int(given["repeats"])):
+        begun = time.perf_counter()
+        with warnings.catch_warnings(action="ignore"):
+            found = work(D, kind, start)
+        seconds.append(time.perf_counter() - begun)
+    np.savez(out, **found)
+    print(json.dumps({"seconds": seconds, "steps": int(found["steps"]), "stress": float(found["stress"])}))
+
+
+def tamiz() -> Any:
+    from tamiz.reduction import MDS
+
+    def work(D: np.ndarray, kind: str, start: np.ndarray) -> dict[str, Any]:
+        mds = MDS(kind=kind, dissimilarity="precomputed", init=start, tol=TOL, max_iter=MOST_STEPS).fit(D)
+        return {"stress": mds.stress_, "steps": mds.n_iter_, "embedding": mds.embedding_}
+
+    return work
+
+
+def scikit_learn() -> Any:
+    from sklearn.manifold import smacof
+
+    def work(D: np.ndarray, kind: str, start: np.ndarray) -> dict[str, Any]:
+        embedding, stress, steps = smacof(
+            D, metric=kind == "metric", init=start, n_init=1, eps=TOL, max_iter=MOST_STEPS, normalized_stress=True,
+            return_n_iter=True,
+        )  # fmt: skip
+        return {
+            "stress": stress if kind == "ordinal" else at_best_scale(D, embedding),
+            "steps": steps,
+            "embedding": embedding,
+        }
+
+    return work
+
+
+def at_best_scale(D: np.ndarray, embedding: np.ndarray) -> float:
+    """Kruskal's stress-1 of a metric map."""
+    delta, d = squareform(D, checks=False), pdist(embedding)
+    return float(np.sqrt(max(1 - (delta @ d) ** 2 / ((delta @ delta) * (d @ d)), 0.0)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
