@@ -53,6 +53,8 @@ def label(run: dict[str, Any]) -> str:
         notes.append(f"residual {info['residual']:.0e}")
     if "eigenvalue_error" in info:
         notes.append(f"eigenvalues off by {info['eigenvalue_error']:.0e}")
+    if "beside_bytes" in info:
+        notes.append(f"{info['beside_bytes'] / 1e6:.0f} MB beside the rows")
     if "beside_matrix" in info:
         notes.append(f"memory {info['beside_matrix']:.2f} of the matrix beside it")
     if "n_selected" in info:

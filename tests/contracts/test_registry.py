@@ -18,6 +18,7 @@ from tamiz import (
     criteria,
     display,
     graphs,
+    metrics,
     reduction,
     report,
     search,
@@ -36,7 +37,7 @@ from tamiz.search.base import Search
 from tamiz.search.stopping import Stopping
 from tamiz.statistics.cuts import Discretization
 
-PACKAGES = [tamiz, criteria, graphs, search, reduction, cluster, comparison, display, sources, report]
+PACKAGES = [tamiz, criteria, graphs, search, reduction, metrics, cluster, comparison, display, sources, report]
 ENTRIES = [entry for package in PACKAGES for entry in package.registry]
 BASES = {
     "relevance": Relevance,
@@ -54,7 +55,9 @@ PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "search", "map", "clustering")]
 SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
 FUNCTIONS = [
-    entry for package in (tamiz, criteria, reduction, comparison) for entry in package.registry.of_kind("function")
+    entry
+    for package in (tamiz, criteria, reduction, metrics, comparison)
+    for entry in package.registry.of_kind("function")
 ]
 ARGUMENTS = {
     "evaluations": (10,),
@@ -95,7 +98,7 @@ def test_every_line_has_a_name_for_the_command_line_and_a_label_for_people(entry
 
 
 def test_no_two_parts_of_a_package_share_a_name_or_an_attribute():
-    for package in (tamiz, criteria, graphs, search, reduction, cluster, comparison, display):
+    for package in (tamiz, criteria, graphs, search, reduction, metrics, cluster, comparison, display):
         attributes = [entry.attribute for entry in package.registry]
         assert len(set(attributes)) == len(attributes)
 

@@ -7,6 +7,7 @@ from tests.reference import single_point as plain
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.kernels.single_point import evaluate
 from tamiz.reduction.single_point import place, place_best, starts
 
 
@@ -131,6 +132,29 @@ def test_threads_change_no_bit():
             found.append(place_best(points, delta))
     for name in ("places", "stress", "n_iter", "converged"):
         assert getattr(found[0], name).tobytes() == getattr(found[1], name).tobytes()
+
+
+def test_where_arrays_lie_changes_no_bit():
+    # Loops that write are compiled twice, for arrays that may overlap and for others, with the sums in another order.
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.normal(size=(3, 300)),
+        rng.random(300),
+        rng.normal(size=3),
+        np.zeros(3),
+        np.zeros((3, 3)),
+        np.zeros((6, 128)),
+    ]
+    found = set()
+    for _ in range(500):
+        whole, laid, at = np.empty(sum(array.size for array in arrays)), {}, 0
+        for k in rng.permutation(len(arrays)).tolist():
+            laid[k] = whole[at : at + arrays[k].size].reshape(arrays[k].shape)
+            laid[k][:] = arrays[k]
+            at += arrays[k].size
+        total = evaluate(laid[0], laid[1], 290, *(laid[k] for k in range(2, 6)))
+        found.add((total, laid[3].tobytes(), np.tril(laid[4]).tobytes()))
+    assert len(found) == 1
 
 
 def test_starts_are_the_place_by_squares_and_the_nearest_points_by_order():

@@ -8,6 +8,10 @@ registry = Registry(
     embedding    embedding:EmbeddingDisplay      display  Embedding
     eigenvalues  eigenvalues:EigenvalueDisplay   display  Eigenvalues
     images       images:ImageDisplay             display  Images
+    stress       stress:StressDisplay            display  Stress
+    point_stress point_stress:PointStressDisplay display  Stress of points
+    shepard      shepard:ShepardDisplay          display  Shepard diagram
+    quality      quality:QualityDisplay          display  Curves of kept neighbours
     """,
 )
 

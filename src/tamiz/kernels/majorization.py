@@ -116,29 +116,6 @@ def turn(values, weights, points, start, stop, offset, slope, tiny, out):
 
 @jit(
     [
-        void(ro(float64, 2), int64, int64, rw(float64)),
-        void(ro(float32, 2), int64, int64, rw(float32)),
-    ],
-    sums=True,
-)
-def measure(points, start, stop, out):
-    """Fill the pairs of rows start .. stop with their distances."""
-    m, n = points.shape
-    for i in range(start, stop):
-        at = i * n - (i * (i + 1)) // 2
-        square = out[at : at + n - i - 1]
-        square[:] = 0
-        for q in range(m):
-            x, xs = points[q, i], points[q, i + 1 :]
-            for j in range(n - i - 1):
-                dx = xs[j] - x
-                square[j] += dx * dx
-        for j in range(n - i - 1):
-            square[j] = np.sqrt(square[j])
-
-
-@jit(
-    [
         void(ro(float64), ro(float64, 2), int64, int64, rw(float64, 2)),
         void(ro(float32), ro(float32, 2), int64, int64, rw(float32, 2)),
     ],

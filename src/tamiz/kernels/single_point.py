@@ -44,23 +44,26 @@ def evaluate(points, delta, count, y, gradient, curvature, room):
                 room[m, j] += gap * gap
         for j in range(size):
             d = math.sqrt(room[m, j])
-            wanted = delta[start + j]
-            total += (d - wanted) * (d - wanted)
-            is_apart = d > _AT_POINT
-            inverse = 1.0 / d if is_apart else 0.0
-            apart += 0.0 if is_apart else wanted
-            flat += 1.0 - wanted * inverse
-            room[m, j] = 1.0 - wanted * inverse
-            room[m + 1, j] = wanted * inverse * inverse * inverse
+            inverse = 1.0 / d if d > _AT_POINT else 0.0
+            ratio = delta[start + j] * inverse
+            room[m, j] = d
+            room[m + 1, j] = 1.0 - ratio
+            room[m + 2, j] = ratio * inverse * inverse
+        # Apart from what is written: a loop that writes is vectorised or not by where its arrays lie, and sums would differ.
+        for j in range(size):
+            left = room[m, j] - delta[start + j]
+            total += left * left
+            flat += room[m + 1, j]
+            apart += 0.0 if room[m, j] > _AT_POINT else delta[start + j]
         for k in range(m):
             along = 0.0
             for j in range(size):
-                along += room[m, j] * room[k, j]
+                along += room[m + 1, j] * room[k, j]
             gradient[k] += along
             for l in range(k + 1):  # noqa: E741
                 across = 0.0
                 for j in range(size):
-                    across += room[m + 1, j] * room[k, j] * room[l, j]
+                    across += room[m + 2, j] * room[k, j] * room[l, j]
                 curvature[k, l] += across
     for k in range(m):
         curvature[k, k] += flat
@@ -228,7 +231,7 @@ def place_rows(points, dissimilarities, starts, max_iter, tol, places, stress, t
     every row has a dissimilarity that is not.
     """
     m, n = points.shape
-    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 2, _CHUNK))
+    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 3, _CHUNK))
     y, counts = np.empty(m), np.zeros(2, np.int64)
     for i in range(places.shape[0]):
         exponent = int(gather(points, dissimilarities[i], kept, delta, counts))

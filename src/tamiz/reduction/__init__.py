@@ -7,6 +7,9 @@ registry = Registry(
     """
     pca                  pca:PCA                                  map  PCA
     classical_mds        classical_mds:ClassicalMDS               map  Classical MDS
+    mds                  mds:MDS                                  map  MDS
+    landmark_mds         landmark_mds:LandmarkMDS                 map  Landmark MDS
+    stochastic_mds       stochastic_mds:StochasticMDS             map  Stochastic MDS
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map  Laplacian eigenmaps
     axis_correlations    axes:axis_correlations               function  Rank correlations of columns and axes
     """,

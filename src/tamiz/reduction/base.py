@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -13,8 +13,8 @@ from tamiz.sources.features import mixed_table_tags
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
-if TYPE_CHECKING:
-    from tamiz.graphs.graph import Graph
+# Rows that a study fits a map of n x n cost on, where nobody said how many.
+STUDY_ROWS = 2_000
 
 
 @dataclass(frozen=True)
@@ -98,30 +98,62 @@ class MapFacts:
     galleries: list[Gallery] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Variant:
+    """One of the maps that a method can draw of a table.
+
+    Attributes
+    ----------
+    name : str
+        What tells it from the method's others, in the words of its parameters; empty where the method has one.
+    label : str
+        What a reader is told it is; empty where that is the method's own.
+    usual : bool
+        Whether a study draws it where nobody asked for maps by name.
+    """
+
+    name: str = ""
+    label: str = ""
+    usual: bool = True
+
+
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """A map of rows to few coordinates.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
+    variants : tuple of Variant
+        The maps that a study can draw by this method, the one by its name alone first.
     """
 
     embedding_: Floats
+    variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
 
     def __sklearn_tags__(self) -> Tags:
         return mixed_table_tags(super().__sklearn_tags__())
 
     @classmethod
     @abstractmethod
-    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self | None:
-        """Return the map as a study of the table draws it, None where it lives on a graph and there is none.
+    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:
+        """Return the map as a study of a table draws it; one that lives on a graph takes the study's.
 
         Parameters
         ----------
         schema : Schema
-        graph : Graph, default=None
-            The one graph of the study, in one piece.
+        variant : str
+            A name in `variants`.
+        dissimilarity : str
+            What the study takes for the distances of rows.
         """
+
+    @property
+    def study_rows(self) -> int | None:
+        """Rows that a study fits the map on at most, a sample of more; None is all.
+
+        Where the cost grows with the square of the number of rows this is a number.
+        """
+        return None
 
     @abstractmethod
     def facts(self) -> MapFacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.reduction.additive_constant import CORRECTIONS
-from tamiz.reduction.base import MapFacts, Reducer
+from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
 from tamiz.reduction.dissimilarities import NAMES, read
 from tamiz.reduction.scaling import Scaling, by_columns, by_distances
 from tamiz.sources.features import compare, remember
@@ -18,9 +18,6 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import tell
-
-if TYPE_CHECKING:
-    from tamiz.graphs.graph import Graph
 
 
 class ClassicalMDS(Reducer):
@@ -124,6 +121,9 @@ class ClassicalMDS(Reducer):
     (1.0, array([ 2.,  0., -2.]))
     """
 
+    # At the Euclidean distances of a table's rows this is PCA.
+    variants: ClassVar = (Variant(usual=False),)
+
     def __init__(
         self, n_components: int = 2, *, dissimilarity: str = "euclidean", correction: str | None = None
     ) -> None:
@@ -139,9 +139,14 @@ class ClassicalMDS(Reducer):
         return tags
 
     @classmethod
-    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self | None:  # noqa: ARG003
-        """Return None: at the Euclidean distances of a table's rows this is PCA."""
-        return None
+    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
+        """Return the map of the study's distances."""
+        return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity)
+
+    @property
+    def study_rows(self) -> int | None:
+        """Rows that a study fits the map on at most; all at Euclidean distances, which are not measured."""
+        return None if self.dissimilarity == "euclidean" else STUDY_ROWS
 
     def facts(self) -> MapFacts:
         """Return the eigenvalues and what they leave out."""
@@ -206,7 +211,7 @@ class ClassicalMDS(Reducer):
 
     def _tell(self, found: Scaling) -> None:
         """Warn of what the search did not reach, and of what the coordinates do not show."""
-        tell(found.told)
+        tell(f"ClassicalMDS: {sentence}" for sentence in found.told)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:

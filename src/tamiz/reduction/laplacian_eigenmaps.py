@@ -198,9 +198,9 @@ class LaplacianEigenmaps(Reducer):
         return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
 
     @classmethod
-    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self | None:
+    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - the graph has distances
         """Return the ten smoothest coordinates on the study's graph."""
-        return None if graph is None else cls(min(10, schema.n_rows - 1), graph=graph, disconnected="connect")
+        return cls(max(1, min(10, schema.n_rows - 1)), disconnected="connect")
 
     def facts(self) -> MapFacts:
         """Return the eigenvalues and their residuals; of maps in parts, those of the largest one."""

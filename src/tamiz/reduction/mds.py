@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,18 +15,19 @@ from tamiz.graphs.reading import row_numbers
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
 from tamiz.reduction.dissimilarities import NAMES, read_with_gaps
+from tamiz.reduction.majorization.placing import Fitted, PlacedRows
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.reading import read_pairs
 from tamiz.reduction.majorization.scaling import BYTES, KINDS, TIES, Scaled, Scaling, configurations, transformation_of
-from tamiz.reduction.single_point import place_best
+from tamiz.reduction.majorization.shepard import ShepardPairs
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer, check_real
 from tamiz.warn import tell
 
-# Dissimilarities of new rows that are there at a time.
-_PIECE = 2**20
+# Rows whose numbers fit in two bytes, as the ends of ordered pairs are kept.
+_MOST_ORDERED = 2**16
 # A stress that is none, beside a map whose points lie at next to no places: what order alone may come to.
 _NO_STRESS = 1e-3
 _FEW_PLACES = 1e-3
@@ -39,43 +39,6 @@ _TOLD = {
     "interval": ("those of the rows on the best line", ""),
     "ordinal": ("numbers in the order of those of the rows", "; of larger ones the map keeps the order alone"),
 }
-
-
-@dataclass(frozen=True)
-class ShepardPairs:
-    """Pairs of rows in a map.
-
-    Attributes
-    ----------
-    dissimilarities : ndarray of shape (n_pairs,)
-        As they were given or measured, NaN where one is missing.
-    distances : ndarray of shape (n_pairs,)
-        On the map.
-    disparities : ndarray of shape (n_pairs,)
-        What the distances are held to.
-    """
-
-    dissimilarities: Floats
-    distances: Floats
-    disparities: Floats
-
-
-@dataclass(frozen=True)
-class PlacedRows:
-    """New rows in a map.
-
-    Attributes
-    ----------
-    embedding : ndarray of shape (n_new, n_components)
-    stress : ndarray of shape (n_new,)
-        Kruskal's stress-1 of each row against all rows of fit.
-    reliability : ndarray of shape (n_new,)
-        The share of the rows of fit that are placed no better, in [0, 1]: near 0 a row has no place in this map.
-    """
-
-    embedding: Floats
-    stress: Floats
-    reliability: Floats
 
 
 class MDS(Reducer):
@@ -259,6 +222,11 @@ class MDS(Reducer):
             n = rows.points.n_samples
             if m >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {m:,}.")
+            if kind == "ordinal" and n > _MOST_ORDERED:
+                raise ValueError(
+                    f"kind='ordinal' keeps the order of the pairs of at most {_MOST_ORDERED:,} rows, got {n:,}. Fit on a sample of "
+                    "rows and transform the others."
+                )
             if n == 2 and kind != "metric":
                 raise DataError(
                     f"Two rows have one dissimilarity, and kind={kind!r} needs several to compare. Pass more rows."
@@ -330,12 +298,7 @@ class MDS(Reducer):
         check_is_fitted(self)
         n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
         drawn = np.arange(n) if n <= n_rows else np.sort(generator(random_state).choice(n, n_rows, replace=False))
-        i, j = (drawn[ends] for ends in np.triu_indices(len(drawn), 1))
-        known = {row: self._rows.distances(self._rows.points, row, row + 1)[0, drawn] for row in drawn.tolist()}
-        dissimilarities = np.concatenate([known[row][at + 1 :] for at, row in enumerate(drawn.tolist())])
-        distances = np.sqrt(((self.embedding_[i] - self.embedding_[j]) ** 2).sum(axis=1))
-        held = i * n - i * (i + 1) // 2 - i - 1 + j
-        return ShepardPairs(dissimilarities, distances, self._disparities[held] * np.float64(self._unit))
+        return ShepardPairs.among(drawn, self._rows, self.embedding_, self._disparities, self._unit)
 
     def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> Floats:
         """Fit and return the coordinates of the rows."""
@@ -368,34 +331,10 @@ class MDS(Reducer):
         with parallel.session():
             rows = self._rows
             queries = rows.points.like(self._reading.rows(X))
-            n_new, n = queries.n_samples, rows.points.n_samples
-            if n_new == 0:
+            if queries.n_samples == 0:
                 raise DataError("X has 0 samples (rows); there is nothing to place.")
-            equal, points = rows.points.equal_to(queries)
-            queries = rows.known(queries, equal, points)
-            embedding, stress = np.empty((n_new, self.embedding_.shape[1])), np.empty(n_new)
-            embedding[equal], stress[equal] = self.embedding_[points], self.stress_per_point_[points]
-            others = np.setdiff1d(np.arange(n_new), equal)
-            for start, stop in parallel.spans(len(others), max(1, _PIECE // n)):
-                some = others[start:stop]
-                embedding[some], stress[some] = self._placed(queries.take(some))
-        ordered = np.sort(self.stress_per_point_)
-        better = np.searchsorted(ordered, stress, side="left")
-        return PlacedRows(embedding, stress, 1.0 - better / n)
-
-    def _placed(self, queries: Any) -> tuple[Floats, Floats]:
-        """Return the places of rows that are equal to none of fit, and their stress."""
-        wanted = self._curve(self._rows.distances(queries, 0, queries.n_samples) / self._unit)
-        places = self.embedding_ / self._unit
-        found = place_best(places, wanted).places
-        stress = np.empty(len(found))
-        for q, place in enumerate(found):
-            distances = np.sqrt(((places - place) ** 2).sum(axis=1))
-            known = ~np.isnan(wanted[q])
-            squares = float(distances[known] @ distances[known])
-            left = float(((wanted[q, known] - distances[known]) ** 2).sum())
-            stress[q] = np.sqrt(left / squares) if squares else 0.0
-        return found * self._unit, stress
+            fitted = Fitted(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
+            return fitted.place(queries)
 
 
 def _look_for_equal(pairs: Any, kind: str) -> None:

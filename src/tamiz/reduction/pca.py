@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,6 @@ from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.warn import tell
-
-if TYPE_CHECKING:
-    from tamiz.graphs.graph import Graph
 
 MISSING = ("mean", "pairwise", "iterative")
 
@@ -148,7 +145,7 @@ class PCA(Reducer):
         return tags
 
     @classmethod
-    def for_study(cls, schema: Schema, graph: Graph | None = None) -> Self:  # noqa: ARG003 - lines need no graph
+    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - lines need no distances
         """Return the ten leading directions of the standardised columns."""
         return cls(min(10, len(schema.used), schema.n_rows), standardize=True)
 

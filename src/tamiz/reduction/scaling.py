@@ -91,7 +91,7 @@ def by_distances(rows: Dissimilarities, k: int, correction: str | None) -> Scali
         added = CORRECTIONS[correction](rows, B, B.n <= _WHOLE, top.least)
         if added.residual > added.wanted:
             told.append(
-                f"ClassicalMDS: the constant {added.value:.6g} is not exact: an eigenvector has the residual "
+                f"the constant {added.value:.6g} is not exact: an eigenvector has the residual "
                 f"{added.residual:.2g}, and should have {added.wanted:.2g}."
             )
         constant, squares = added.value, added.squares
@@ -99,9 +99,7 @@ def by_distances(rows: Dissimilarities, k: int, correction: str | None) -> Scali
         top, found = _decomposed(B, k)
     worst = float(top.residuals.max())
     if worst > _TOL * max(abs(float(top.values[0])), abs(top.least)):
-        told.append(
-            f"ClassicalMDS: an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}."
-        )
+        told.append(f"an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}.")
     values = _without_rounding(top.values, top.least)
     # y = 1/2 L^-1 Z' (r - d^2) with Z = V L^1/2 and r the means of d^2: Gower's formula, which gives every row of fit its own
     # place. What is a number of the new row's own in d^2, such as its similarity to itself, drops out: columns of Z sum to 0.

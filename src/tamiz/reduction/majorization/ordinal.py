@@ -17,8 +17,6 @@ from tamiz.statistics.base import Floats
 
 # Entries of the order that are worked on at a time, and the most pieces whose sums over points are kept apart.
 _PIECE, _MOST_PIECES = 2**17, 16
-# Rows are counted in two bytes.
-MOST_ROWS = 2**16
 
 
 class Ordinal(Transformation):

@@ -58,7 +58,8 @@ class Problem:
         turned, left = self.transformation.turned(given)
         weighed = pairs.weighed(centred)
         rho, eta = float(centred.ravel() @ turned.ravel()), float(centred.ravel() @ weighed.ravel())
-        b = rho / eta
+        # Where no pair that is apart is wanted apart there is no best scale above 0.
+        b = rho / eta if rho > 0 else 1.0
         left += 2 * rho * (1 - b) - eta * (1 - b * b)
         scaled = b * centred
         return State(

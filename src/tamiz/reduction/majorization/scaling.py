@@ -135,7 +135,8 @@ def configurations(
             points = starts.classical(rows, pairs, n_components)
         else:
             points = starts.given(init, pairs, n_components)
-        yield np.ascontiguousarray(points[:, first])
+        # In a unit of its own, so that squares are near 1 whatever a user starts from; the best scale is found anyway.
+        yield points[:, first] / float(np.abs(points).max())
 
 
 def _turned(points: Floats) -> Floats:

@@ -76,7 +76,7 @@ def drawn(pairs: Pairs, n_components: int, rng: np.random.Generator) -> Floats:
 
 
 def given(init: Any, pairs: Pairs, n_components: int) -> Floats:
-    """Return the configuration that a user starts from, in the unit of the pairs."""
+    """Return the configuration that a user starts from, centred."""
     points = np.asarray(init, dtype=np.float64)
     if points.shape != (pairs.n, n_components):
         raise DataError(
@@ -89,7 +89,7 @@ def given(init: Any, pairs: Pairs, n_components: int) -> Floats:
         )
     if (points == points[0]).all():
         raise DataError("init has all its points at one place, from where nothing moves them apart.")
-    return np.ascontiguousarray(points.T) / pairs.unit
+    return np.ascontiguousarray((points - points.mean(axis=0)).T)
 
 
 def _filled(pairs: Pairs) -> Floats:

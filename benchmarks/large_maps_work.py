@@ -1,0 +1,67 @@
+"""One map of many rows by one system in a process of its own: ``python large_maps_work.py SYSTEM INPUT.npz OUTPUT.npz``.
+
+Prints the seconds of every repeat, and the most memory that the process came to, as JSON.
+"""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def main(system: str, source: str, out: str) -> None:
+    given = dict(np.load(source))
+    X = np.ascontiguousarray(given["X"]) if "X" in given else made(int(given["n_rows"]), int(given["n_columns"]))
+    work = WORKS[system]
+    seconds, found = [], {}
+    for _ in range(int(given["repeats"])):
+        begun = time.perf_counter()
+        with warnings.catch_warnings(action="ignore"):
+            found = work(X)
+        seconds.append(time.perf_counter() - begun)
+    np.savez(out, **found)
+    print(json.dumps({"seconds": seconds, "peak_gb": peak() / 1e9}))
+
+
+def made(n_rows: int, n_columns: int) -> np.ndarray:
+    """Rows whose columns vary by ever less, made in place."""
+    X = np.random.default_rng(0).standard_normal((n_rows, n_columns))
+    X *= np.linspace(3.0, 0.5, n_columns)
+    return X
+
+
+def peak() -> float:
+    """Bytes of this process alone."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def stochastic(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import StochasticMDS
+
+    mapped = StochasticMDS(2, random_state=0).fit(X)
+    return {"embedding": mapped.embedding_, "stress": mapped.sampled_stress_, "converged": mapped.converged_}
+
+
+def landmark(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import LandmarkMDS
+
+    mapped = LandmarkMDS(2, random_state=0).fit(X)
+    return {"embedding": mapped.embedding_, "stress": mapped.sampled_stress_}
+
+
+def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import MDS
+
+    mapped = MDS(2).fit(X)
+    return {"embedding": mapped.embedding_, "stress": mapped.stress_}
+
+
+WORKS = {"tamiz StochasticMDS": stochastic, "tamiz LandmarkMDS": landmark, "tamiz MDS": by_all_pairs}
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

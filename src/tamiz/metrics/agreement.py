@@ -1,0 +1,184 @@
+"""How far the order of all rows about each row is the same in the data and on a map: co-ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.metrics.estimates import Estimate, mean
+from tamiz.metrics.judged import Judged, check_three, read
+from tamiz.metrics.passes import Found
+from tamiz.random import Seed, generator
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_memory
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """How many of the K nearest are the same in the data and on the map, for every K.
+
+    Attributes
+    ----------
+    n_neighbors : ndarray of shape (n_samples - 2,)
+        K, from 1.
+    q_nx : ndarray of the same shape
+        Mean share of the K nearest in the data that are among the K nearest on the map.
+    lcmc : ndarray of the same shape
+        What that is above chance, `q_nx` - K / (n_samples - 1).
+    r_nx : ndarray of the same shape
+        The same as a share of what it could be: 1 for a map that keeps all, 0 for one by chance.
+    area : float
+        The mean of `r_nx` with weights 1 / K, so that small neighbourhoods count as much as large ones; at most 1.
+    area_error : float
+        Its standard error, 0 where every row was counted.
+    """
+
+    n_neighbors: NDArray[np.int64]
+    q_nx: Floats
+    lcmc: Floats
+    r_nx: Floats
+    area: float
+    area_error: float = 0.0
+
+
+def rank_agreement(
+    X: Any, embedding: Any, *, metric: str = "euclidean", sample: int | None = None, random_state: Seed = 0
+) -> RankAgreement:
+    r"""Curves Q_NX, LCMC and R_NX of a map over all sizes of neighbourhoods, and the area under R_NX.
+
+    .. math:: R_{NX}(K) = \frac{(n - 1) Q_{NX}(K) - K}{n - 1 - K}, \quad
+              \mathrm{area} = \sum_{K=1}^{n-2} \frac{R_{NX}(K)}{K} \Big/ \sum_{K=1}^{n-2} \frac{1}{K}
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+    sample : int, default=None
+        So many rows, drawn, are compared with all, and the area has a standard error. None is every row.
+    random_state : int, Generator or None, default=0
+        For the rows drawn.
+
+    Returns
+    -------
+    RankAgreement
+        `n_neighbors`, `q_nx`, `lcmc`, `r_nx` and `area`.
+
+    Raises
+    ------
+    DataError
+        When there is not one row of coordinates for every row of X, or fewer than 3 rows.
+
+    Notes
+    -----
+    Cost O(n^2 p), for all rows about each are put in order; memory O(n p). Equally near rows are in the order of their numbers:
+    ranks are a permutation.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72; Lee, Renard,
+    Bernard, Dupont and Verleysen (2013), Type 1 and 2 mixtures of Kullback-Leibler divergences as cost functions in
+    dimensionality reduction based on similarity preservation, Neurocomputing 112.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import rank_agreement
+    >>> found = rank_agreement([[0.0], [1.0], [2.1], [3.3], [4.6]], [[0.0], [1.0], [2.1], [3.3], [0.1]])
+    >>> found.q_nx.round(3), found.r_nx.round(3), round(found.area, 3)
+    (array([0.4  , 0.5  , 0.733]), array([ 0.2  ,  0.   , -0.067]), 0.097)
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        gains = area_gains(judged.n)
+        judged = judged.sampled(sample, generator(random_state))
+        return agreement_of(judged, judged.survey(gains=gains))
+
+
+def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[np.int64]:
+    """Co-ranking matrix of a map: how many pairs of rows have rank r in the data and rank s on the map.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+
+    Returns
+    -------
+    ndarray of shape (n_samples - 1, n_samples - 1)
+        Entry (r - 1, s - 1) counts the ordered pairs; rows and columns sum to n_samples. Pairs right of the diagonal lie too far
+        apart on the map (extrusions), those left of it too near (intrusions).
+
+    Raises
+    ------
+    MemoryError
+        When there is no memory for the matrix.
+    DataError
+        When there is not one row of coordinates for every row of X, or fewer than 3 rows.
+
+    Notes
+    -----
+    Cost O(n^2 p), memory O(n^2) for the answer alone. Ranks as in `rank_agreement`, whose curves need no matrix.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import co_ranking
+    >>> co_ranking([[0.0], [1.0], [3.0]], [[0.0], [3.0], [1.0]])
+    array([[0, 3],
+           [3, 0]])
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        check_three(judged.n)
+        check_memory(
+            8.0 * judged.n**2,
+            f"The co-ranking matrix of {judged.n:,} rows",
+            "Use rank_agreement, which needs no matrix.",
+        )
+        return judged.survey(rank_pairs=True).rank_pairs
+
+
+def area_gains(n: int) -> Floats:
+    """Return what a pair adds to its row's area under R_NX, by the larger of its two ranks.
+
+    A pair of larger rank r counts in Q_NX(K) for every K >= r.
+    """
+    check_three(n)
+    sizes = np.arange(1, n - 1)
+    parts = (n - 1) / (sizes * sizes * (n - 1.0 - sizes))
+    gains = np.zeros(n)
+    gains[1 : n - 1] = np.cumsum(parts[::-1])[::-1]
+    return gains / (1.0 / sizes).sum()
+
+
+def areas(found: Found) -> Floats:
+    """Return each row's own area under R_NX, whose mean is that of all."""
+    return found.gains - 1.0
+
+
+def area_of(found: Found, n: int) -> Estimate:
+    """Return the area under R_NX."""
+    return mean(areas(found), n)
+
+
+def agreement_of(judged: Judged, found: Found) -> RankAgreement:
+    """Return the curves for what a pass found."""
+    n = judged.n
+    k = np.arange(1, n - 1)
+    q = np.cumsum(found.larger_ranks[1 : n - 1]) / (k * float(len(judged.rows)))
+    area = area_of(found, n)
+    return RankAgreement(k, q, q - k / (n - 1.0), ((n - 1.0) * q - k) / (n - 1.0 - k), area.value, area.error)

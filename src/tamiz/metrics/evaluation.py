@@ -1,0 +1,169 @@
+"""All numbers of a map, from one pass over the pairs of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from tamiz import parallel
+from tamiz.metrics.agreement import agreement_of, area_gains, areas
+from tamiz.metrics.card import Measure, PointQuality, Quality
+from tamiz.metrics.estimates import Estimate, mean
+from tamiz.metrics.fits import Fit, first_scales, fit_of
+from tamiz.metrics.judged import check_below_half, read
+from tamiz.metrics.neighborhoods import Neighborhoods, read_labels, votes_won
+from tamiz.metrics.pairs import Drawn, rank_correlation_of
+from tamiz.random import Seed, generator
+from tamiz.statistics.base import Floats
+
+# Up to so many rows every one is compared with all, which takes seconds; of more, so many are drawn.
+EXACT_ROWS, DRAWN_ROWS = 10_000, 1_000
+# Pairs that the rank correlation of distances is taken of.
+_N_PAIRS = 200_000
+
+# Whether larger is better, and what it means.
+_MEANINGS = {
+    "normalized_stress": (False, "differences of distances, map as it is, over the distances of the data"),
+    "kruskal_stress": (False, "differences of distances at the map's best scale, over the distances of the map"),
+    "correlation": (True, "of the distances on the map with those of the data (Pearson)"),
+    "rank_correlation": (True, "of the order of the distances (Spearman)"),
+    "trustworthiness": (True, "neighbours on the map are near in the data too"),
+    "continuity": (True, "neighbours in the data are near on the map too"),
+    "neighborhood_recall": (True, "share of the neighbours in the data that are neighbours on the map"),
+    "map_rank_error": (False, "relative error of the ranks of neighbours on the map"),
+    "data_rank_error": (False, "relative error of the ranks of neighbours in the data"),
+    "rank_agreement": (True, "area under R_NX: neighbours kept beyond chance, all sizes of neighbourhoods"),
+    "label_accuracy": (True, "share of rows whose neighbours on the map vote for their label"),
+}
+
+
+def quality(
+    X: Any,
+    embedding: Any,
+    *,
+    metric: str = "euclidean",
+    n_neighbors: int = 15,
+    labels: ArrayLike | None = None,
+    sample: int | None = None,
+    random_state: Seed = 0,
+) -> Quality:
+    """All numbers that judge a map, each with its meaning and its standard error.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+    n_neighbors : int, default=15
+        Below n_samples / 2.
+    labels : array-like of shape (n_samples,), default=None
+        The class of every row, none missing: how often neighbours on the map have the same is told as well.
+    sample : int, default=None
+        So many rows, drawn, are compared with all; n_samples is every row. None is every row up to 10,000 of them, and 1,000 rows
+        beyond.
+    random_state : int, Generator or None, default=0
+        For the rows drawn, and for the pairs that the rank correlation is taken of.
+
+    Returns
+    -------
+    Quality
+        Prints as a table. `quality["trustworthiness"].value` is a number, `points` has those of the single rows, `agreement` the
+        curves over all sizes of neighbourhoods.
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples / 2.
+    DataError
+        When there is not one row of coordinates for every row of X, or all distances are 0.
+
+    Notes
+    -----
+    Cost O(m n p) for m rows compared with n, memory O(n (p + k)): one pass over the pairs serves all numbers. A standard error is
+    that of a mean over rows drawn without replacement, of a ratio of such means, or, for the rank correlation of more than
+    200,000 pairs, of which so many are drawn, from its spread over twenty parts of them.
+
+    References
+    ----------
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods, ICANN; Lee and Verleysen (2009), Quality
+    assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.metrics import quality
+    >>> from tamiz.reduction import PCA
+    >>> X, species = load_iris(return_X_y=True)
+    >>> card = quality(X, PCA(2).fit_transform(X), labels=species)
+    >>> for measure in card.measures:
+    ...     print(f"{measure.name:20} {measure.value:.3f}")
+    normalized_stress    0.042
+    kruskal_stress       0.040
+    correlation          0.998
+    rank_correlation     0.996
+    trustworthiness      0.986
+    continuity           0.993
+    neighborhood_recall  0.799
+    map_rank_error       0.033
+    data_rank_error      0.021
+    rank_agreement       0.692
+    label_accuracy       0.960
+    """
+    rng = generator(random_state)
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        k = check_below_half(n_neighbors, judged.n)
+        codes = None if labels is None else read_labels(labels, judged.n)
+        if sample is None and judged.n > EXACT_ROWS:
+            sample = DRAWN_ROWS
+        judged = judged.sampled(sample, rng)
+        drawn = Drawn.of(judged.rows, judged.n, _N_PAIRS, rng)
+        scales = first_scales(judged)
+        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
+        found = judged.survey(
+            data_neighbors=data.points,
+            map_neighbors=mapped.points,
+            scales=scales,
+            gains=area_gains(judged.n),
+            drawn=drawn.points,
+        )
+        fit = fit_of(judged, scales, found)
+    near = Neighborhoods(judged.n, data, mapped, found)
+    points = PointQuality(
+        judged.rows, fit.of_rows(), near.trustworthiness(), near.continuity(), near.recall(), areas(found)
+    )
+    votes = None if codes is None else votes_won(codes, mapped.points, judged.rows)
+    estimates = _of_fit(fit) | {"rank_correlation": rank_correlation_of(drawn, found, judged.rows)}
+    estimates |= {name: mean(values, judged.n) for name, values in _of_rows(near, points, votes).items()}
+    measures = tuple(_measure(name, estimates[name]) for name in _MEANINGS if name in estimates)
+    return Quality(measures, points, agreement_of(judged, found), judged.n, k, metric)
+
+
+def _of_fit(fit: Fit) -> dict[str, Estimate]:
+    return {
+        "normalized_stress": fit.normalized_stress(best=False),
+        "kruskal_stress": fit.kruskal_stress(best=True),
+        "correlation": fit.correlation(),
+    }
+
+
+def _of_rows(near: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
+    """Return the numbers that are means over rows."""
+    values = {
+        "trustworthiness": points.trustworthiness,
+        "continuity": points.continuity,
+        "neighborhood_recall": points.recall,
+        "map_rank_error": near.map_rank_errors(),
+        "data_rank_error": near.data_rank_errors(),
+        "rank_agreement": points.rank_agreement,
+    }
+    return values if votes is None else values | {"label_accuracy": votes}
+
+
+def _measure(name: str, estimate: Estimate) -> Measure:
+    larger_is_better, meaning = _MEANINGS[name]
+    return Measure(name, estimate.value, estimate.error, larger_is_better, meaning)

@@ -1,0 +1,163 @@
+"""How the distances of a map fit those of the data: stress and correlation, from sums over pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.search.directions import spread_out
+from tamiz.metrics.estimates import Estimate, mean, ratio, root
+from tamiz.metrics.judged import Judged
+from tamiz.metrics.passes import Found
+from tamiz.metrics.slabs import Space
+from tamiz.statistics.base import Floats
+
+# Rows whose distances tell the unit, the scale and the centres that sums are taken in.
+_TRIED = 16
+# A scale that is off by this share of the squares, and by this share of the residual, loses digits of the residual.
+_NOTICED, _POOR = 1e-25, 0.5
+# The smallest unit takes the largest number that is read as a distance, 1e150, to 1.
+_LEAST_UNIT = 2.0**-500
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Sums over the pairs of some rows and all, a row each.
+
+    Distances d of the data and e of the map are in units of their own; `scale` brings e nearest to d in these.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the data; the sums may be of fewer.
+    scales : ndarray of shape (7,)
+        As `kernels.pair_sums` takes them.
+    sums : ndarray of shape (n_rows, 10)
+    """
+
+    n: int
+    scales: Floats
+    sums: Floats
+
+    @property
+    def _step(self) -> float:
+        """What the best scale is above the one that residuals were taken at."""
+        return _step(self.sums.sum(axis=0))
+
+    @property
+    def squares(self) -> Floats:
+        """The squared distances of the data, summed for each row."""
+        return self.sums[:, 0]
+
+    @property
+    def residuals(self) -> Floats:
+        """The squared differences at the best scale of the map, summed for each row."""
+        step = self._step
+        parts = self.sums[:, 2] - 2.0 * step * self.sums[:, 3] + step * step * self.sums[:, 1]
+        return np.maximum(parts, 0.0)
+
+    @property
+    def scale(self) -> float:
+        """What brings distances of the map nearest to those of the data."""
+        return float((self.scales[2] + self._step) * self.scales[1] / self.scales[0])
+
+    def normalized_stress(self, *, best: bool) -> Estimate:
+        """Return the root of the squared differences over the squared distances of the data."""
+        if best:
+            return root(ratio(self.residuals, self.squares, self.n))
+        return _times(root(ratio(self.sums[:, 4], self.squares, self.n)), 1.0 / float(self.scales[3]))
+
+    def kruskal_stress(self, *, best: bool) -> Estimate:
+        """Return the root of the squared differences over the squared distances of the map."""
+        if best:
+            # Over the squares of the map at any scale, the least is over those of the data as well.
+            return self.normalized_stress(best=True)
+        return _times(root(ratio(self.sums[:, 4], self.sums[:, 1], self.n)), 1.0 / float(self.scales[4]))
+
+    def of_rows(self) -> Floats:
+        """Return the normalised stress of each row's own pairs, at the one best scale of the map; 0 where all its distances are."""
+        squares = self.squares
+        return np.sqrt(np.divide(self.residuals, squares, out=np.zeros_like(squares), where=squares > 0.0))
+
+    def correlation(self) -> Estimate:
+        """Return Pearson's correlation of the distances; 0 where one side's are all equal."""
+        n_pairs = len(self.sums) * (self.n - 1)
+        a, b, aa, bb, ab = (self.sums[:, 5:] / (self.n - 1)).T
+        mean_a, mean_b = float(self.sums[:, 5].sum()) / n_pairs, float(self.sums[:, 6].sum()) / n_pairs
+        # About the means of all, a row each.
+        aa = aa - 2.0 * mean_a * a + mean_a**2
+        bb = bb - 2.0 * mean_b * b + mean_b**2
+        ab = ab - mean_a * b - mean_b * a + mean_a * mean_b
+        spreads = float(aa.mean()), float(bb.mean())
+        if min(spreads[0] / self._largest(0), spreads[1] / self._largest(1)) < 1e-28:
+            return Estimate(0.0, 0.0)
+        size = float(np.sqrt(spreads[0]) * np.sqrt(spreads[1]))
+        value = float(ab.mean()) / size
+        influence = ab / size - value / 2.0 * (aa / spreads[0] + bb / spreads[1])
+        return Estimate(float(np.clip(value, -1.0, 1.0)), mean(influence, self.n).error)
+
+    def _largest(self, side: int) -> float:
+        """Return the mean squared distance of a side."""
+        return float(self.sums[:, side].mean()) / (self.n - 1)
+
+
+def _times(estimate: Estimate, factor: float) -> Estimate:
+    return Estimate(estimate.value * factor, estimate.error * factor)
+
+
+def _step(totals: Floats) -> float:
+    return float(totals[3] / totals[1]) if totals[1] else 0.0
+
+
+def first_scales(judged: Judged) -> Floats:
+    """Return units, a scale and centres for the sums over pairs, from the distances of a few rows."""
+    tried = spread_out(judged.n, _TRIED)
+    d, e = (np.array([_distances(space, int(row)) for row in tried]) for space in judged.spaces)
+    units = [_unit(float(distances.max())) for distances in (d, e)]
+    return _scales(d * units[0], e * units[1], units)
+
+
+def _distances(space: Space, row: int) -> Floats:
+    with space.slab(np.array([row])) as slab:
+        others = np.delete(np.arange(space.points.n_samples, dtype=np.int32), row)
+        return slab.between(others[None, :])[0]
+
+
+def _unit(largest: float) -> float:
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest > 0.0 else 1.0
+
+
+def _scales(d: Floats, e: Floats, units: list[float]) -> Floats:
+    squares = float((e * e).sum())
+    scale = float((d * e).sum()) / squares if squares else 0.0
+    least = min(units)
+    return np.array([*units, scale, least / units[0], least / units[1], d.mean(), e.mean()])
+
+
+def fit_of(judged: Judged, scales: Floats, found: Found) -> Fit:
+    """Return the sums that a pass found, or those of further passes where the scales of that one were poor."""
+    sums = found.sums
+    if not np.isfinite(sums).all():
+        # Distances that keep no triangle inequality: those of the few rows were nothing beside the largest.
+        units = [_LEAST_UNIT, float(scales[1])]
+        scales = np.array([*units, 0.0, min(units) / units[0], min(units) / units[1], 0.0, 0.0])
+        sums = judged.survey(scales=scales).sums
+    totals = sums.sum(axis=0)
+    gain = _step(totals) * float(totals[3])
+    if gain > _NOTICED * totals[0] and gain > _POOR * totals[2]:
+        scales = scales.copy()
+        scales[2] += _step(totals)
+        sums = judged.survey(scales=scales).sums
+    if not sums[:, 0].any():
+        raise DataError("All distances of X are 0: there is nothing that a map could show.")
+    if not sums[:, 1].any():
+        raise DataError("All rows of the embedding are at one place: there is no distance to compare.")
+    return Fit(judged.n, scales, sums)
+
+
+def fit(judged: Judged) -> Fit:
+    """Return the sums over pairs by a pass of their own."""
+    scales = first_scales(judged)
+    return fit_of(judged, scales, judged.survey(scales=scales))

@@ -1,0 +1,367 @@
+"""How far a map keeps who is near whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamiz import parallel
+from tamiz.exceptions import DataError
+from tamiz.metrics.judged import Judged, check_below_all, check_below_half, check_three, read
+from tamiz.metrics.neighbors import Indices, Nearest
+from tamiz.metrics.passes import Found
+from tamiz.sources.vectors import code_vector
+from tamiz.statistics.base import Codes, Floats
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """The neighbours of some rows in the data and on the map, and their ranks on the other side.
+
+    Attributes
+    ----------
+    n : int
+        All rows.
+    data, mapped : Nearest
+    found : Found
+        `ranks_in_map` of the neighbours in the data, `ranks_in_data` of those on the map.
+    """
+
+    n: int
+    data: Nearest
+    mapped: Nearest
+    found: Found
+
+    @classmethod
+    def of(cls, judged: Judged, k: int) -> Neighborhoods:
+        """Count the ranks by a pass of their own."""
+        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
+        found = judged.survey(data_neighbors=data.points, map_neighbors=mapped.points)
+        return cls(judged.n, data, mapped, found)
+
+    def trustworthiness(self) -> Floats:
+        """Return for each row how little its neighbours on the map are strangers."""
+        return _penalised(self.found.ranks_in_data, self.n)
+
+    def continuity(self) -> Floats:
+        """Return for each row how little its neighbours in the data are lost."""
+        return _penalised(self.found.ranks_in_map, self.n)
+
+    def recall(self) -> Floats:
+        """Return for each row the share of its neighbours in the data that are so on the map."""
+        return shares_found(self.data.points, self.mapped.points)
+
+    def map_rank_errors(self) -> Floats:
+        """Return for each row the rank errors of its neighbours on the map."""
+        return _relative(self.mapped, self.found.ranks_in_data, self.n)
+
+    def data_rank_errors(self) -> Floats:
+        """Return for each row the rank errors of its neighbours in the data."""
+        return _relative(self.data, self.found.ranks_in_map, self.n)
+
+
+def _penalised(ranks: Any, n: int) -> Floats:
+    k = ranks.shape[1]
+    beyond = np.maximum(ranks - k, 0).sum(axis=1)
+    return 1.0 - beyond * (2.0 / (k * (2.0 * n - 3.0 * k - 1.0)))
+
+
+def _relative(nearest: Nearest, ranks: Any, n: int) -> Floats:
+    order = np.arange(1, ranks.shape[1] + 1)
+    largest = (np.abs(n - 2 * order) / order).sum()
+    return (np.abs(nearest.ranks - ranks) / nearest.ranks).sum(axis=1) / largest
+
+
+def shares_found(data: Indices, mapped: Indices) -> Floats:
+    """Return the share of each row of one array that is in the row of another."""
+    both = np.sort(np.concatenate([data, mapped], axis=1), axis=1)
+    return (both[:, 1:] == both[:, :-1]).sum(axis=1) / data.shape[1]
+
+
+def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
+    r"""How little the neighbours on a map are strangers in the data, in [0, 1].
+
+    .. math:: T(k) = 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in M_k(i)} \max(0, r(i, j) - k)
+
+    with :math:`M_k(i)` the k nearest of row i on the map and r(i, j) the rank of j about i in the data.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    n_neighbors : int, default=5
+        Below n_samples / 2.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+
+    Returns
+    -------
+    float
+        Larger is better; 1 where all neighbours on the map are neighbours in the data.
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples / 2.
+    DataError
+        When there is not one row of coordinates for every row of X.
+
+    Notes
+    -----
+    Cost O(n^2 (p + k)), memory O(n (p + k)). A rank is one more than the number of other rows strictly nearer, measured exactly
+    where products leave a doubt; of equally near rows on the map the lower ones are the neighbours.
+
+    References
+    ----------
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods, ICANN.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import trustworthiness
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> trustworthiness(X, X, n_neighbors=2), trustworthiness(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
+    (1.0, 0.4666666666666667)
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        k = check_below_half(n_neighbors, judged.n)
+        mapped = judged.map_neighbors(k)
+        return float(_penalised(judged.survey(map_neighbors=mapped.points).ranks_in_data, judged.n).mean())
+
+
+def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
+    r"""How little of the neighbours in the data a map tears away, in [0, 1].
+
+    Trustworthiness with the sides changed: the ranks on the map of the neighbours in the data.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    n_neighbors : int, default=5
+        Below n_samples / 2.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+
+    Returns
+    -------
+    float
+        Larger is better; 1 where all neighbours in the data are neighbours on the map.
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples / 2.
+    DataError
+        When there is not one row of coordinates for every row of X.
+
+    Notes
+    -----
+    Cost, memory and ranks as of `trustworthiness`.
+
+    References
+    ----------
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods, ICANN.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import continuity
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> continuity(X, X, n_neighbors=2), continuity(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
+    (1.0, 0.6666666666666667)
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        k = check_below_half(n_neighbors, judged.n)
+        data = judged.data_neighbors(k)
+        return float(_penalised(judged.survey(data_neighbors=data.points).ranks_in_map, judged.n).mean())
+
+
+def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
+    """Mean share of the k nearest in the data that are among the k nearest on the map, in [0, 1].
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    n_neighbors : int, default=5
+        Below n_samples.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+
+    Returns
+    -------
+    float
+        Larger is better; a map by chance has k / (n_samples - 1).
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples.
+    DataError
+        When there is not one row of coordinates for every row of X.
+
+    Notes
+    -----
+    Two searches of exactly k neighbours each, equal distances by the lower row. The number is Q_NX(k) of `rank_agreement`, which
+    has it for all k.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import neighborhood_recall
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> neighborhood_recall(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
+    0.5
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        k = check_below_all(n_neighbors, judged.n)
+        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
+        return float(shares_found(data.points, mapped.points).mean())
+
+
+@dataclass(frozen=True)
+class RankErrors:
+    """Mean relative rank errors, both 0 for a map that keeps the order about every row.
+
+    Attributes
+    ----------
+    of_map_neighbors : float
+        Of neighbours on the map, by their ranks there: large where strangers intrude.
+    of_data_neighbors : float
+        Of neighbours in the data, by their ranks there: large where neighbours are torn apart.
+    """
+
+    of_map_neighbors: float
+    of_data_neighbors: float
+
+
+def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> RankErrors:
+    r"""How far the ranks of neighbours differ between data and map, relative to the ranks.
+
+    .. math:: \frac{1}{n C_k} \sum_i \sum_{j \in M_k(i)} \frac{|r(i, j) - \hat r(i, j)|}{\hat r(i, j)},
+              \quad C_k = \sum_{l=1}^k \frac{|n - 2l|}{l}
+
+    with the neighbours :math:`M_k(i)` and the ranks with a hat on the map; and likewise for neighbours in the data, over r.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    n_neighbors : int, default=5
+        Below n_samples.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+
+    Returns
+    -------
+    RankErrors
+        `of_map_neighbors` and `of_data_neighbors`, smaller is better; 1 is the order turned round.
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples.
+    DataError
+        When there is not one row of coordinates for every row of X, or fewer than 3 rows.
+
+    Notes
+    -----
+    Cost, memory and ranks as of `trustworthiness`. A rank is one more than the number of rows strictly nearer, on both sides.
+    The constant is that of ranks from 1 to n - 1 turned round; in the book of 2007 it is |n - 2l + 1| / l.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import mean_relative_rank_errors
+    >>> X = [[0.0], [1.0], [2.1], [3.3], [4.6]]
+    >>> errors = mean_relative_rank_errors(X, [[0.0], [1.0], [2.1], [3.3], [0.1]], n_neighbors=2)
+    >>> round(errors.of_map_neighbors, 4), round(errors.of_data_neighbors, 4)
+    (0.6286, 0.4)
+    """
+    with parallel.session():
+        judged = read(X, embedding, metric)
+        check_three(judged.n)
+        near = Neighborhoods.of(judged, check_below_all(n_neighbors, judged.n))
+        return RankErrors(float(near.map_rank_errors().mean()), float(near.data_rank_errors().mean()))
+
+
+def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -> float:
+    """Share of rows whose nearest neighbours on the map vote for their own label, in [0, 1].
+
+    Parameters
+    ----------
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    labels : array-like of shape (n_samples,)
+        The class of every row, none missing.
+    n_neighbors : int, default=5
+        Below n_samples. A row has no vote on itself.
+
+    Returns
+    -------
+    float
+        Larger is better.
+
+    Raises
+    ------
+    ValueError
+        When `n_neighbors` is not below n_samples.
+    DataError
+        When there is not one label for every row.
+
+    Notes
+    -----
+    Of classes with as many votes the one wins whose nearest member is nearer. Classes need not be apart in the data: compare with
+    the accuracy there, `label_accuracy(X, labels)`.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import label_accuracy
+    >>> label_accuracy([[0.0], [1.0], [5.0], [6.0], [1.2]], ["a", "a", "b", "b", "b"], n_neighbors=1)
+    0.6
+    """
+    with parallel.session():
+        judged = read(embedding, embedding, "euclidean")
+        codes = read_labels(labels, judged.n)
+        mapped = judged.map_neighbors(check_below_all(n_neighbors, judged.n))
+        return float(votes_won(codes, mapped.points, judged.rows).mean())
+
+
+def read_labels(labels: ArrayLike, n: int) -> Codes:
+    """Return a class for every row."""
+    codes, _ = code_vector(labels, "labels")
+    if len(codes) != n:
+        raise DataError(f"There are {len(codes):,} labels for {n:,} rows; give one for each.")
+    if (codes < 0).any():
+        raise DataError(f"Row {int(np.argmax(codes < 0))} has no label; leave it out, or pass no labels.")
+    return codes
+
+
+def votes_won(codes: Codes, neighbors: Indices, rows: Any) -> Floats:
+    """Return 1 for each row whose neighbours, the nearest first, mostly have its own class, else 0."""
+    voted = codes[neighbors]
+    votes = np.zeros(voted.shape, dtype=np.int64)
+    for place in range(voted.shape[1]):
+        votes += voted == voted[:, place, None]
+    # The first of the largest: of classes with as many votes, the one whose nearest member is nearer.
+    first = np.argmax(votes, axis=1)
+    return (voted[np.arange(len(voted)), first] == codes[rows]).astype(np.float64)

@@ -1,0 +1,85 @@
+"""New rows in a map by stress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tamiz import parallel
+from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.majorization.curves import Curve
+from tamiz.reduction.single_point import place_best
+from tamiz.statistics.base import Floats
+
+# Dissimilarities that are there at a time.
+_PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """New rows in a map.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n_new, n_components)
+    stress : ndarray of shape (n_new,)
+        Kruskal's stress-1 of each row against all rows of fit.
+    reliability : ndarray of shape (n_new,)
+        The share of the rows of fit that are placed no better, in [0, 1]: near 0 a row has no place in this map.
+    """
+
+    embedding: Floats
+    stress: Floats
+    reliability: Floats
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A map that rows are placed in.
+
+    Attributes
+    ----------
+    rows : Dissimilarities
+        The rows of fit.
+    curve : Curve
+        What dissimilarities over the unit are turned into.
+    unit : float
+    embedding : ndarray of shape (n, n_components)
+    stress_per_point : ndarray of shape (n,)
+    """
+
+    rows: Dissimilarities
+    curve: Curve
+    unit: float
+    embedding: Floats
+    stress_per_point: Floats
+
+    def place(self, queries: Any) -> PlacedRows:
+        """Return the places of new rows, each by itself; a row that is equal to one of fit gets the place of that."""
+        n_new, n = queries.n_samples, self.rows.points.n_samples
+        equal, points = self.rows.points.equal_to(queries)
+        queries = self.rows.known(queries, equal, points)
+        embedding, stress = np.empty((n_new, self.embedding.shape[1])), np.empty(n_new)
+        embedding[equal], stress[equal] = self.embedding[points], self.stress_per_point[points]
+        others = np.setdiff1d(np.arange(n_new), equal)
+        for start, stop in parallel.spans(len(others), max(1, _PIECE // n)):
+            some = others[start:stop]
+            embedding[some], stress[some] = self._placed(queries.take(some))
+        better = np.searchsorted(np.sort(self.stress_per_point), stress, side="left")
+        return PlacedRows(embedding, stress, 1.0 - better / n)
+
+    def _placed(self, queries: Any) -> tuple[Floats, Floats]:
+        """Return the places of rows that are equal to none of fit, and their stress."""
+        wanted = self.curve(self.rows.distances(queries, 0, queries.n_samples) / self.unit)
+        fitted = self.embedding / self.unit
+        places = place_best(fitted, wanted).places
+        stress = np.empty(len(places))
+        for q, place in enumerate(places):
+            distances = np.sqrt(((fitted - place) ** 2).sum(axis=1))
+            known = ~np.isnan(wanted[q])
+            squares = float(distances[known] @ distances[known])
+            left = float(((wanted[q, known] - distances[known]) ** 2).sum())
+            stress[q] = np.sqrt(left / squares) if squares else 0.0
+        return places * self.unit, stress

@@ -1,0 +1,57 @@
+"""Pairs of rows in a map by stress: what they are apart by, what that was turned into, and how far they lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.statistics.base import Floats
+
+
+@dataclass(frozen=True)
+class ShepardPairs:
+    """Pairs of rows in a map.
+
+    Attributes
+    ----------
+    dissimilarities : ndarray of shape (n_pairs,)
+        As they were given or measured, NaN where one is missing.
+    distances : ndarray of shape (n_pairs,)
+        On the map.
+    disparities : ndarray of shape (n_pairs,)
+        What the distances are held to.
+    """
+
+    dissimilarities: Floats
+    distances: Floats
+    disparities: Floats
+
+    @classmethod
+    def among(
+        cls, some: NDArray[np.intp], rows: Dissimilarities, embedding: Floats, disparities: NDArray[Any], unit: float
+    ) -> Self:
+        """Return the pairs among some rows.
+
+        Parameters
+        ----------
+        some : ndarray of int
+            Ascending.
+        rows : Dissimilarities
+            All rows.
+        embedding : ndarray of shape (n, n_components)
+        disparities : ndarray of shape (n (n - 1) / 2,)
+            Of all pairs, over the unit.
+        unit : float
+        """
+        n = len(embedding)
+        i, j = (some[ends] for ends in np.triu_indices(len(some), 1))
+        measured = [
+            rows.distances(rows.points, row, row + 1)[0, some[at + 1 :]] for at, row in enumerate(some.tolist())
+        ]
+        distances = np.sqrt(((embedding[i] - embedding[j]) ** 2).sum(axis=1))
+        held = i * n - i * (i + 1) // 2 - i - 1 + j
+        return cls(np.concatenate(measured), distances, disparities[held] * np.float64(unit))

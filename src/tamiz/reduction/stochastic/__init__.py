@@ -1,0 +1,1 @@
+"""Multidimensional scaling by pairs that are drawn, one idea a file."""
