@@ -1,8 +1,9 @@
 """One map by majorisation by one system in a process of its own: ``python smacof_work.py SYSTEM INPUT.npz OUTPUT.npz``.
 
-The input holds rows, the kind of scaling and a start; their distances are made before time counts. Both systems are given the same
-number as the change of the stress at which they end: scikit-learn's is one of the squared distances, ours one of the squared stress
-itself, which is less. Prints the seconds of every repeat, the steps and Kruskal's stress-1, as JSON.
+The input holds rows, the kind of scaling and a start; their distances are made before time counts. Both systems end at the same
+change of the squares left over: scikit-learn's is counted in squared distances, ours in the squares left over themselves, so that
+ours is told how much of these a millionth of the squared distances is, from a first map that does not count. Prints the seconds of
+every repeat, the steps and Kruskal's stress-1, as JSON.
 """
 
 import json
@@ -21,40 +22,42 @@ MOST_STEPS = 1000
 def main(system: str, source: str, out: str) -> None:
     given = dict(np.load(source))
     D, kind, start = squareform(pdist(given["X"])), str(given["kind"]), given["start"]
-    work = {"tamiz": tamiz, "scikit-learn": scikit_learn}[system]()
+    work = {"tamiz": tamiz, "scikit-learn": scikit_learn}[system](D, kind, start)
     seconds, found = [], {}
     for _ in range(int(given["repeats"])):
         begun = time.perf_counter()
         with warnings.catch_warnings(action="ignore"):
-            found = work(D, kind, start)
+            found = work()
         seconds.append(time.perf_counter() - begun)
     np.savez(out, **found)
     print(json.dumps({"seconds": seconds, "steps": int(found["steps"]), "stress": float(found["stress"])}))
 
 
-def tamiz() -> Any:
+def tamiz(D: np.ndarray, kind: str, start: np.ndarray) -> Any:
     from tamiz.reduction import MDS
 
-    def work(D: np.ndarray, kind: str, start: np.ndarray) -> dict[str, Any]:
-        mds = MDS(kind=kind, dissimilarity="precomputed", init=start, tol=TOL, max_iter=MOST_STEPS).fit(D)
+    def scaled(tol: float) -> Any:
+        return MDS(kind=kind, dissimilarity="precomputed", init=start, tol=tol, max_iter=MOST_STEPS).fit(D)
+
+    tol = TOL / scaled(TOL).stress_ ** 2
+
+    def work() -> dict[str, Any]:
+        mds = scaled(tol)
         return {"stress": mds.stress_, "steps": mds.n_iter_, "embedding": mds.embedding_}
 
     return work
 
 
-def scikit_learn() -> Any:
+def scikit_learn(D: np.ndarray, kind: str, start: np.ndarray) -> Any:
     from sklearn.manifold import smacof
 
-    def work(D: np.ndarray, kind: str, start: np.ndarray) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
         embedding, stress, steps = smacof(
             D, metric=kind == "metric", init=start, n_init=1, eps=TOL, max_iter=MOST_STEPS, normalized_stress=True,
             return_n_iter=True,
         )  # fmt: skip
-        return {
-            "stress": stress if kind == "ordinal" else at_best_scale(D, embedding),
-            "steps": steps,
-            "embedding": embedding,
-        }
+        stress = at_best_scale(D, embedding) if kind == "metric" else stress
+        return {"stress": stress, "steps": steps, "embedding": embedding}
 
     return work
 

@@ -147,21 +147,34 @@ def weigh(weights, points, start, stop, out):
 def stress_of_points(disparities, weights, points, start, stop, out):
     """Add to each point, over its pairs, squared gaps of disparity and distance (out[0]) and squared distances (out[1])."""
     m, n = points.shape
+    gaps, squares = np.empty(_CHUNK), np.empty(_CHUNK)
     for i in range(start, stop):
         at = i * n - (i * (i + 1)) // 2 - i - 1
-        for j in range(i + 1, n):
-            square = 0.0
+        for first in range(i + 1, n, _CHUNK):
+            last = min(first + _CHUNK, n)
+            size = last - first
+            gap, square = gaps[:size], squares[:size]
+            square[:] = 0.0
             for q in range(m):
-                dx = float64(points[q, j]) - float64(points[q, i])
-                square += dx * dx
-            weight = float64(weights[at + j]) if len(weights) else 1.0
-            gap = float64(disparities[at + j]) - np.sqrt(square)
-            gap *= weight * gap
-            square *= weight
-            out[0, i] += gap
-            out[0, j] += gap
-            out[1, i] += square
-            out[1, j] += square
+                x, xs = float64(points[q, i]), points[q, first:last]
+                for j in range(size):
+                    dx = float64(xs[j]) - x
+                    square[j] += dx * dx
+            disparity = disparities[at + first : at + last]
+            for j in range(size):
+                gap[j] = (float64(disparity[j]) - np.sqrt(square[j])) ** 2
+            if len(weights):
+                weight = weights[at + first : at + last]
+                for j in range(size):
+                    gap[j] *= float64(weight[j])
+                    square[j] *= float64(weight[j])
+            for k, part in ((0, gap), (1, square)):
+                to, whole = out[k, first:last], 0.0
+                for j in range(size):
+                    to[j] += part[j]
+                for j in range(size):
+                    whole += part[j]
+                out[k, i] += whole
 
 
 @jit(

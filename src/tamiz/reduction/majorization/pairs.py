@@ -15,7 +15,7 @@ from tamiz import parallel
 from tamiz.kernels.majorization import square_sum, weigh
 from tamiz.statistics.base import Floats
 
-# Pairs of one piece of work, a fifth of a millisecond, and the most pieces: each has sums of its own.
+# Pairs of one piece of work, a tenth of a millisecond, and the most pieces: each has sums of its own.
 _PIECE, _MOST_PIECES = 2**18, 16
 
 
