@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import chain, islice
@@ -140,6 +140,8 @@ def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Ite
     finally:
         for future in waiting:
             future.cancel()
+        # Whoever goes on after an error or Ctrl-C finds no piece still at work on what he holds.
+        wait(future for future in waiting if not future.cancelled())
 
 
 class Lent(Generic[Room]):

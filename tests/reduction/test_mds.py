@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_iris
 from tests.reference import stress as plain
@@ -13,7 +14,7 @@ from tests.reference.tables import HERE, shared
 from tamiz import load, parallel, progress, save
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS
-from tamiz.reduction.majorization.guttman import Division, Stepwise
+from tamiz.reduction.majorization.guttman import Division, Groups, Stepwise
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.scaling import transformation_of
@@ -44,7 +45,11 @@ def problem(seed, n=None, missing=0.2):
 
 def pairs_of(delta, weights, dtype=np.float64):
     n = round((1 + np.sqrt(1 + 8 * len(delta))) / 2)
-    return Pairs(n, delta.astype(dtype), weights.astype(dtype), 1.0)
+    return Pairs(n, delta, weights.astype(dtype), 1.0, np.dtype(dtype), delta.min(), delta.max())
+
+
+def problem_of(pairs, rule):
+    return Problem(transformation_of(*RULES[rule], pairs), Groups(np.arange(pairs.n)))
 
 
 def up_to_turns(A, B):
@@ -104,7 +109,7 @@ def _squares(embedding):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_step_is_that_of_the_plain_iteration(rule, seed):
     delta, weights, X = problem(seed)
-    now = Problem(transformation_of(*RULES[rule], pairs_of(delta, weights))).at(X.T)
+    now = problem_of(pairs_of(delta, weights), rule).at(X.T)
     X = now.points.T
     d = plain.distances(X)
     dhat = plain.disparities(delta, d, weights, rule)
@@ -120,9 +125,8 @@ def test_a_step_is_that_of_the_plain_iteration(rule, seed):
 def test_pairs_that_all_count_once_take_the_same_step(rule):
     delta, weights, X = problem(5, missing=0.0)
     once = np.ones_like(weights)
-    kind, ties = RULES[rule]
-    short = Problem(transformation_of(kind, ties, pairs_of(delta, np.empty(0)))).at(X.T)
-    long = Problem(transformation_of(kind, ties, pairs_of(delta, once))).at(X.T)
+    short = problem_of(pairs_of(delta, np.empty(0)), rule).at(X.T)
+    long = problem_of(pairs_of(delta, once), rule).at(X.T)
     assert short.stress == pytest.approx(long.stress, rel=1e-12)
     np.testing.assert_allclose(short.guttman, long.guttman, atol=1e-12)
     np.testing.assert_allclose(short.slope, long.slope, atol=1e-10)
@@ -132,18 +136,23 @@ def test_pairs_that_all_count_once_take_the_same_step(rule):
 def test_a_step_in_other_dimensions_is_that_of_the_plain_iteration(m):
     delta, weights, _ = problem(2)
     X = np.random.default_rng(1).normal(size=(round((1 + np.sqrt(1 + 8 * len(delta))) / 2), m))
-    now = Problem(transformation_of("metric", "primary", pairs_of(delta, weights))).at(X.T)
+    now = problem_of(pairs_of(delta, weights), "metric").at(X.T)
     np.testing.assert_allclose(now.guttman.T, plain.guttman(now.points.T, delta, weights), atol=1e-10)
 
 
-def test_conjugate_gradients_divide_as_the_factored_matrix_does(monkeypatch):
+@pytest.mark.parametrize("shared", [False, True])
+def test_conjugate_gradients_divide_as_the_factored_matrix_does(shared, monkeypatch):
     delta, weights, X = problem(3, n=60)
     pairs = pairs_of(delta, weights)
     sums = np.random.default_rng(0).normal(size=(2, 60))
     sums -= sums.mean(axis=1, keepdims=True)
-    exact = Division.of(pairs)(sums, X.T)
+    first = np.arange(60)
+    first[40:] = first[:20]
+    groups = Groups(first if shared else np.arange(60))
+    exact = Division.of(pairs, groups)(sums, X.T)
     monkeypatch.setattr("tamiz.reduction.majorization.guttman._LEFT", 1e-12)
-    np.testing.assert_allclose(Stepwise(pairs)(sums, X.T), exact, atol=1e-10)
+    start = groups.means(X.T - X.T.mean(axis=1, keepdims=True))
+    np.testing.assert_allclose(Stepwise(pairs, groups)(sums, start), exact, atol=1e-10)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -310,6 +319,11 @@ def test_similarities_are_turned_into_distances():
     X = load_iris().data[::6]
     rows, similar = MDS().fit(X), MDS(dissimilarity="similarity").fit(X @ X.T)
     assert similar.stress_ == pytest.approx(rows.stress_, rel=1e-6)
+    np.testing.assert_array_equal(similar.transform(X[:4] @ X.T), similar.embedding_[:4])
+    with pytest.raises(
+        DataError, match=r"^Row 1 is equal to no row of fit, and without its similarity to itself it has no"
+    ):
+        similar.transform(np.stack([X[0] @ X.T, 1.1 * X[0] @ X.T]))
 
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
@@ -346,16 +360,53 @@ def test_new_rows_are_placed_by_distances_some_of_them_missing():
     new[0, ::3] = np.nan
     places = mds.transform(new)
     np.testing.assert_allclose(cdist(places, mds.embedding_), D[50:, :50], atol=1e-6)
+    np.testing.assert_allclose(scaled(D[:50, :50]).place(new).stress, 0.0, atol=1e-6)
+    new[7] = np.nan
+    with pytest.raises(
+        DataError, match=r"^Row 7 has no distance to any row of fit, and so no place\. Measure one, or leave"
+    ):
+        mds.transform(new)
     np.testing.assert_array_equal(mds.transform(gaps[:50, :50]), mds.embedding_)
 
 
-def test_equal_rows_share_a_place_whatever_the_start():
+@pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
+@pytest.mark.parametrize("start", ["classical", "random"])
+def test_equal_rows_share_a_place_on_the_whole_way(kind, start):
     X = np.random.default_rng(11).normal(size=(30, 4))
     X[20:] = X[:10]
-    for start in ("classical", "random"):
-        mds = MDS(init=start, random_state=0).fit(X)
+    D, weights = cdist(X, X) ** 2, squareform(10 ** np.random.default_rng(0).uniform(-2, 2, 435))
+    for given in (None, weights):
+        mds = scaled(D, weights=given, kind=kind, init=start, random_state=0, max_iter=3000)
         np.testing.assert_array_equal(mds.embedding_[20:], mds.embedding_[:10])
-        np.testing.assert_array_equal(mds.transform(X), mds.embedding_)
+        np.testing.assert_array_equal(mds.transform(D), mds.embedding_)
+        assert mds.stress_ == pytest.approx(mds.course_[-1], rel=1e-9)
+        assert mds.converged_
+
+
+def test_a_start_that_puts_equal_rows_and_so_all_points_together_is_refused():
+    X = [[0.0], [0.0], [1.0], [3.0]]
+    with pytest.raises(DataError, match=r"^init has all its points at one place"):
+        MDS(1, init=[[0.0], [5.0], [0.0], [0.0]]).fit(X)
+
+
+@pytest.mark.parametrize("kind", ["interval", "ordinal"])
+@pytest.mark.parametrize("n", [60, 530])
+def test_what_all_dissimilarities_have_in_common_changes_nothing(kind, n):
+    X = np.random.default_rng(12).normal(size=(n, 3))
+    D, off = cdist(X, X), 1.0 - np.eye(n)
+    plain_map = scaled(D, kind=kind, init=X[:, :2])
+    for added in (1e4, 1e8):
+        assert scaled(D + added * off, kind=kind, init=X[:, :2]).stress_ == pytest.approx(plain_map.stress_, rel=2e-3)
+    if kind == "ordinal":
+        like_p_values = 10.0 ** (-300 * (1 - D / D.max()))
+        np.fill_diagonal(like_p_values, 0.0)
+        assert scaled(like_p_values, kind=kind, init=X[:, :2]).stress_ == pytest.approx(plain_map.stress_, rel=1e-6)
+
+
+def test_more_dimensions_than_the_rows_have_stay_empty():
+    mds = MDS(5).fit(load_iris().data)
+    assert mds.stress_ < 1e-6
+    assert mds.n_iter_ < 10
 
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
@@ -423,7 +474,9 @@ def test_what_has_no_map_is_refused_in_one_sentence():
         scaled(equal)
     gone = D.copy()
     gone[4] = gone[:, 4] = np.nan
-    refused("Row 4 has no dissimilarity to any other, and so no place. Leave it out, or give it one.", gone)
+    alone = "Row 4 has no dissimilarity to any other that counts, and so no place. Leave it out, or give it one."
+    refused(alone, gone)
+    refused(alone, gone, weights=np.ones_like(D))
     weights = np.ones_like(D)
     weights[6] = weights[:, 6] = 0.0
     sentence = "Row 6 has the weight 0 with every other, and so no place. Leave it out, or give it one."
@@ -438,13 +491,22 @@ def test_what_has_no_map_is_refused_in_one_sentence():
     refused("n_components must be below the number of rows = 10, got 10.", D, ValueError, n_components=10)
     two = "Two rows have one dissimilarity, and kind='ordinal' needs several to compare. Pass more rows."
     refused(two, D[:2, :2], kind="ordinal", n_components=1)
-    refused("weights must hold one number for every pair of the 10 rows, got 4 x 4.", D, weights=np.ones((4, 4)))
+    expected = "weights must be an array of 10 x 10 numbers, one for every pair of rows, got "
+    refused(f"{expected}4 x 4.", D, weights=np.ones((4, 4)))
+    pairs = f"{expected}1 dimensions. scipy.spatial.distance.squareform makes it of pairs."
+    refused(pairs, D, weights=np.ones(45))
+    sentence = f"{expected}a sparse matrix. weights.toarray() is one, where 0 is no weight."
+    refused(sentence, D, TypeError, weights=sparse.eye_array(10))
     bad = np.ones_like(D)
     bad[2, 5] = -1.0
     refused("The weight of rows 2 and 5 is -1; a weight must be at least 0.", D, weights=bad)
     bad[2, 5] = 2.0
-    refused("The weight of rows 2 and 5 is 2 and that of rows 5 and 2 is 1; weights must be symmetric.", D, weights=bad)
-    bad[2, 5] = np.nan
+    differs = "The weight of rows 2 and 5 is 2, and not the same in the other order; (W + W.T) / 2 is symmetric."
+    refused(differs, D, weights=bad)
+    bad[2, 5] = bad[5, 2] = 1e-13
+    small = "The weight of rows 2 and 5 is 1e-13 beside the largest, 1; a weight must be 0 or at least 1e-12 of that."
+    refused(small, D, weights=bad)
+    bad[2, 5] = bad[5, 2] = np.nan
     refused("The weight of rows 2 and 5 is nan; a weight must be a number up to 1e+150.", D, weights=bad)
     refused(
         "init must be 'classical', 'random' or an array of 10 rows and 2 columns, got the shape (3, 2).",
@@ -452,6 +514,8 @@ def test_what_has_no_map_is_refused_in_one_sentence():
         init=X[:3, :2],
     )
     refused("init has all its points at one place, from where nothing moves them apart.", D, init=np.ones((n, 2)))
+    text = "init must be 'classical', 'random' or an array of 10 rows and 2 columns, got <U1 in the place of numbers."
+    refused(text, D, TypeError, init=[["a", "b"]] * n)
     missing = np.ones((n, 2))
     missing[3, 1] = np.inf
     refused("init holds a NaN or an infinite value in row 3.", D, init=missing)
@@ -471,7 +535,7 @@ def test_the_classical_start_is_the_map_of_classical_scaling():
 def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
     sentence = (
-        r"The scaling of 499,500 pairs of 1,000 rows needs 2 MB of memory and 1 MB are free\. Fit on a sample of rows"
+        r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
     )
     with pytest.raises(MemoryError, match=sentence):
         MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))

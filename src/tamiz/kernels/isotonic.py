@@ -53,7 +53,8 @@ def _push(top, total, mass, begin, sums, masses, begins):
 
 
 @jit(
-    int64(int64, rw(float64), rw(float64), rw(int64), rw(float64), int64, rw(float64), rw(float64), rw(int64)), sums=True
+    int64(int64, rw(float64), rw(float64), rw(int64), rw(float64), int64, rw(float64), rw(float64), rw(int64)),
+    sums=True,
 )
 def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
     """Pool a run of entries and put its blocks on the pile; return the new top.

@@ -218,29 +218,6 @@ def regress(values, weights, points, start, stop, out):
             out[1] += times
 
 
-@jit(
-    [
-        void(ro(float64), ro(float64), int64, int64, int64, rw(float64)),
-        void(ro(float32), ro(float32), int64, int64, int64, rw(float64)),
-    ],
-    sums=True,
-)
-def square_sum(values, weights, n, start, stop, out):
-    """Add the sum of squared values of the pairs of rows start .. stop, weighted where there are weights."""
-    for i in range(start, stop):
-        at = i * n - (i * (i + 1)) // 2
-        given = values[at : at + n - i - 1]
-        part = 0.0
-        if len(weights):
-            weight = weights[at : at + n - i - 1]
-            for j in range(n - i - 1):
-                part += float64(weight[j]) * float64(given[j]) * float64(given[j])
-        else:
-            for j in range(n - i - 1):
-                part += float64(given[j]) * float64(given[j])
-        out[0] += part
-
-
 @jit([void(ro(float64), int64, rw(int32)), void(ro(float32), int64, rw(int32))])
 def label_pieces(weights, n, labels):
     """Turn labels 0, 1, .., one a row, into the lowest row that each hangs together with by pairs with a weight."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.graphs.metrics.names import registry as metrics
-from tamiz.graphs.metrics.pair_matrix import as_floats
 from tamiz.graphs.metrics.partly_known import PartlyKnownDistances
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.reading import AsGiven, Reading
@@ -39,12 +38,15 @@ class Dissimilarities(Stored, ABC):
         The sum over rows of what is made of the number of each row and itself.
     rounding : float
         Negative eigenvalues below this share of the largest may come of the rounding of the numbers.
+    has_gaps : bool
+        Whether distances may be NaN, which is missing.
     """
 
     square: ClassVar[float]
     linear: ClassVar[float]
     trace: float = 0.0
     rounding: float = _ROUNDING[np.dtype(np.float64)]
+    has_gaps: bool = False
 
     def __init__(self, points: Any) -> None:
         self.points = points
@@ -68,6 +70,9 @@ class Dissimilarities(Stored, ABC):
     def known(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Any:  # noqa: ARG002
         """Return queries with what is known of them for being equal to points."""
         return queries
+
+    def refuse_unknown(self, rows: NDArray[np.intp]) -> None:
+        """Refuse new rows, by their numbers, where rows that are equal to none of fit have no distances."""
 
 
 class Measured(Dissimilarities):
@@ -101,7 +106,7 @@ class Given(Measured):
 
     def __init__(self, points: Any) -> None:
         super().__init__(points)
-        self.rounding = _ROUNDING[points.dtype]
+        self.rounding, self.has_gaps = _ROUNDING[points.dtype], points.has_gaps
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances."""
@@ -131,6 +136,14 @@ class Similar(Dissimilarities):
         """Return distances, of rows that are equal to rows of fit."""
         return self.points.block(queries, start, stop)
 
+    def refuse_unknown(self, rows: NDArray[np.intp]) -> None:
+        """Refuse them."""
+        if len(rows):
+            raise DataError(
+                f"Row {rows[0]} is equal to no row of fit, and without its similarity to itself it has no distances. Fit on "
+                "distances (dissimilarity='precomputed') to place such rows."
+            )
+
     def known(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Similarities:
         """Return queries with the similarity to themselves that equal rows of fit have."""
         return self.points.known(queries, equal, points)
@@ -154,10 +167,10 @@ def read(X: Any, dissimilarity: str, owner: str) -> tuple[Dissimilarities, Readi
 
 
 def read_with_gaps(X: Any, dissimilarity: str, owner: str) -> tuple[Dissimilarities, Reading]:
-    """Return what `read` does; distances that are given may be NaN, which is missing."""
-    if dissimilarity == "precomputed":
-        matrix = as_floats(X, "distances", "dissimilarity='precomputed'")
-        # An infinity gives NaN too, and is refused there by name.
-        if np.isnan(matrix.sum()):
-            return Given(PartlyKnownDistances(matrix)), AsGiven()
-    return read(X, dissimilarity, owner)
+    """Return what `read` does; distances that are given, and those of new rows, may be NaN, which is missing."""
+    if dissimilarity != "precomputed":
+        return read(X, dissimilarity, owner)
+    points = PartlyKnownDistances(X)
+    if points.n_samples < 2:
+        raise DataError(f"X has {points.n_samples} samples (rows); a map needs at least 2.")
+    return Given(points), AsGiven()

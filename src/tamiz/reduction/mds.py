@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.graphs.reading import row_numbers
+from tamiz.graphs.reading import Reading, row_numbers
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, read_with_gaps
+from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read_with_gaps
+from tamiz.reduction.majorization.descent import LITTLE
+from tamiz.reduction.majorization.guttman import Groups
+from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.placing import Fitted, PlacedRows
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.reading import read_pairs
@@ -99,7 +102,8 @@ class MDS(Reducer):
     Notes
     -----
     Cost O(n^2) a step, and O(n^2) memory: the dissimilarity of each pair is held once, as float32 above 512 rows (which changes
-    the stress by less than 1e-6 of it), and distances never are. "ordinal" takes 40 bytes a pair more, and sorts them once.
+    the stress by less than 1e-6 of it, or 1e-7), and distances never are. "interval" takes 12 bytes a pair more; "ordinal" 48,
+    and it sorts them once. Weights and missing dissimilarities take as much as the dissimilarities.
 
     Majorisation (the Guttman transform) never raises the stress. Steps that are longer come of the slopes of the five steps before
     (limited-memory BFGS in the metric of the weights), and are taken only where they lower it. Disparities are always the best ones
@@ -110,7 +114,8 @@ class MDS(Reducer):
     the transform is approached by conjugate gradients above.
 
     A new row is placed where its own stress against the rows of fit is least, by itself; a row that is equal to one of fit gets the
-    place of that. `place` tells how well it fits.
+    place of that. `place` tells how well it fits. By similarities only rows that are equal to rows of fit can be placed. An
+    ordinal map holds dissimilarities below or above all that were there to the least or largest disparity.
 
     References
     ----------
@@ -182,7 +187,7 @@ class MDS(Reducer):
 
     def facts(self) -> MapFacts:
         """Return the stress, what it is of, and how the search ended."""
-        to, meaning = _TOLD[self.kind]
+        to, meaning = _TOLD[self._kind]
         steps = f"{self.n_iter_:,} {'step' if self.n_iter_ == 1 else 'steps'}"
         ended = f"The search converged in {steps}" if self.converged_ else f"The search was cut off after {steps}"
         return MapFacts(
@@ -231,25 +236,30 @@ class MDS(Reducer):
                 raise DataError(
                     f"Two rows have one dissimilarity, and kind={kind!r} needs several to compare. Pass more rows."
                 )
-            pairs = read_pairs(rows, weights, BYTES[kind], row_numbers(X))
+            numbers = row_numbers(X)
+            pairs = read_pairs(rows, weights, fine=kind != "metric", n_bytes=BYTES[kind], row_numbers=numbers)
             _look_for_equal(pairs, kind)
             # Equal rows are at 0 from each other.
             first = np.arange(n) if pairs.values.all() else rows.points.first_equal()
-            scaling = Scaling(Problem(transformation_of(kind, ties, pairs)))
+            scaling = Scaling(Problem(transformation_of(kind, ties, pairs), Groups(first)))
+
+            def hold() -> None:
+                scaled = scaling.scaled(turn=isinstance(self.init, str))
+                self._hold(X, rows, reading, pairs.unit, scaled)
+
             try:
                 scaling.run(configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
             except KeyboardInterrupt:
                 if scaling.best is not None:
-                    self._hold(X, rows, reading, pairs.unit, scaling.scaled(first, turn=isinstance(self.init, str)))
+                    hold()
                 raise
-            scaled = scaling.scaled(first, turn=isinstance(self.init, str))
-        self._hold(X, rows, reading, pairs.unit, scaled)
+            hold()
         self._tell(max_iter)
         return self
 
-    def _hold(self, X: Any, rows: Any, reading: Any, unit: float, scaled: Scaled) -> None:
+    def _hold(self, X: Any, rows: Dissimilarities, reading: Reading, unit: float, scaled: Scaled) -> None:
         remember(self, X)
-        self._rows, self._reading = rows, reading
+        self._rows, self._reading, self._kind = rows, reading, self.kind
         self._unit, self._curve, self._disparities = unit, scaled.curve, scaled.disparities
         self.embedding_ = scaled.points * unit
         self.stress_ = self.normalized_stress_ = scaled.stress
@@ -258,7 +268,7 @@ class MDS(Reducer):
 
     def _tell(self, max_iter: int) -> None:
         """Warn of a search that was cut off, and of a map that shows nothing."""
-        if not self.converged_:
+        if not self.converged_ and self.stress_**2 > LITTLE:
             share = 1 - (self.course_[-1] / self.course_[-2]) ** 2
             tell(
                 [
@@ -266,7 +276,7 @@ class MDS(Reducer):
                     "were made. Raise max_iter, or tol."
                 ]
             )
-        if self.kind == "ordinal" and self.stress_ < _NO_STRESS:
+        if self._kind == "ordinal" and self.stress_ < _NO_STRESS:
             points = self.embedding_ / self._unit
             n_places = len(np.unique(np.round(points / (_FEW_PLACES * float(np.abs(points).max()))), axis=0))
             if n_places <= max(3, self.embedding_.shape[1] + 1) < len(points):
@@ -337,12 +347,12 @@ class MDS(Reducer):
             return fitted.place(queries)
 
 
-def _look_for_equal(pairs: Any, kind: str) -> None:
+def _look_for_equal(pairs: Pairs, kind: str) -> None:
     """Refuse, or tell of, dissimilarities of which none is more than another."""
-    known: NDArray[Any] = pairs.values[pairs.weights > 0] if pairs.is_weighted else pairs.values
-    if known.min() < known.max() or pairs.n == 2:
+    known = pairs.known()
+    if pairs.n == 2 or (pairs.least < pairs.largest and (kind == "metric" or known.min() < known.max())):
         return
-    fact = f"All dissimilarities are equal, {float(known[0]) * pairs.unit:.6g}"
+    fact = f"All dissimilarities are equal, {pairs.largest:.6g}"
     if kind != "metric":
         raise DataError(
             f"{fact}: there is no line and no order to find in them. Use kind='metric', or other dissimilarities."

@@ -1,12 +1,14 @@
-"""Rows known by distances of which some are missing."""
+"""Rows known by distances of which some may be missing."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamiz.graphs.metrics.pair_matrix import as_floats, check_square
+from tamiz import parallel
+from tamiz.graphs.metrics.pair_matrix import TILE, as_floats, check_square
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances, are_near
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
@@ -24,12 +26,16 @@ class PartlyKnownDistances(PrecomputedDistances):
 
     Notes
     -----
-    The matrix is copied.
+    A matrix with NaN is copied.
     """
 
     def __init__(self, matrix: Any) -> None:
         given = as_floats(matrix, _NOUN, _METRIC)
         check_square(given, _NOUN)
+        spans = parallel.spans(len(given), TILE)
+        if not any(np.isnan(given[start:stop]).any() for start, stop in spans):
+            super().__init__(given)
+            return
         n = len(given)
         check_memory(2.25 * given.nbytes, f"A copy of {n:,} x {n:,} distances", "Pass fewer rows.")
         missing = np.isnan(given)
@@ -42,10 +48,21 @@ class PartlyKnownDistances(PrecomputedDistances):
         super().__init__(known)
         self._distances[missing] = np.nan
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some are missing."""
+        return any(np.isnan(self._distances[start:stop]).any() for start, stop in self._spans())
+
     def hashes(self) -> Floats:
         """Return the first of the training rows that is nearest."""
-        known = np.where(np.isnan(self._distances), np.inf, self._distances)
-        return known.argmin(axis=1)[self._rows].astype(np.float64)
+        nearest = np.empty(len(self._distances))
+        for start, stop in self._spans():
+            part = self._distances[start:stop]
+            nearest[start:stop] = np.where(np.isnan(part), np.inf, part).argmin(axis=1)
+        return nearest[self._rows]
+
+    def _spans(self) -> list[tuple[int, int]]:
+        return parallel.spans(len(self._distances), TILE)
 
     def _agrees(self, queries: Self, query: int, point: int) -> bool:
         asked, known = queries._distances[queries._rows[query]], self._distances[self._rows[point]]
@@ -55,7 +72,9 @@ class PartlyKnownDistances(PrecomputedDistances):
     def like(self, rows: Any) -> Self:
         """Return new rows: their distances to all training rows, NaN where one is not known."""
         given = as_floats(rows, _NOUN, _METRIC)
-        missing = np.isnan(given)
+        missing: NDArray[np.bool_] = np.isnan(given)
+        if not missing.any():
+            return super().like(given)
         checked = super().like(np.where(missing, 0.0, given))
         # One NaN in the place of all there are: rows are told apart by their bytes.
         checked._distances[missing] = np.nan

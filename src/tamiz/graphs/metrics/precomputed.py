@@ -77,6 +77,11 @@ class PrecomputedDistances(PairPoints):
         """What the matrix holds."""
         return self._distances.dtype
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some are missing."""
+        return False
+
     def stored(self) -> dict[str, Any]:
         """Return the matrix, and which of its rows and columns these points are."""
         return {"distances": self._distances, "rows": self._rows, "columns": self._columns}

@@ -30,7 +30,7 @@ def euclidean(X: Any, *, fill: bool) -> tuple[Points, Reading]:
 def standardized(X: Any, *, fill: bool) -> tuple[Points, Reading]:
     """Return rows at their Euclidean distances, numeric columns divided by their standard deviation."""
     if sparse.issparse(X):
-        raise DataError("metric='seuclidean' centres columns, and sparse rows would be no more; divide them before.")
+        raise DataError("'seuclidean' centres columns, and sparse rows would be no more; divide them before.")
     rows, reading = _table(X, standardize=True, fill=fill)
     return Rows(rows), reading
 
@@ -38,7 +38,7 @@ def standardized(X: Any, *, fill: bool) -> tuple[Points, Reading]:
 def cityblock(X: Any, *, fill: bool) -> tuple[Points, Reading]:
     """Return rows at their city block distances, numbers as they are."""
     if sparse.issparse(X):
-        raise DataError("metric='cityblock' takes dense rows; X.toarray() makes them so.")
+        raise DataError("City block distances are of dense rows, got a sparse matrix; X.toarray() makes them so.")
     rows, reading = _table(X, standardize=False, fill=fill)
     return CityBlockRows(rows), reading
 

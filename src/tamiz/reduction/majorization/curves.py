@@ -26,14 +26,17 @@ class Line(Curve):
     Attributes
     ----------
     offset, slope : float
+    origin : float
+        Where it is at the offset.
     """
 
     offset: float = 0.0
     slope: float = 1.0
+    origin: float = 0.0
 
     def __call__(self, values: Floats) -> Floats:
         """Return the line at the values."""
-        return np.maximum(self.offset + self.slope * values, 0.0)
+        return np.maximum(self.offset + self.slope * (values - self.origin), 0.0)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Steps(Curve):
 
     @classmethod
     def through(cls, lows: Floats, highs: Floats, heights: Floats) -> Steps:
-        """Return the curve through blocks that are level from low to high; where several share a value it is in their middle."""
+        """Return the curve through blocks that are level from low to high, at the mean of those ends that share a value."""
         values, inverse = np.unique(np.column_stack([lows, highs]), return_inverse=True)
         inverse = inverse.ravel()
         counts = np.bincount(inverse)

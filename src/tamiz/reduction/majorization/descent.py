@@ -12,7 +12,7 @@ from tamiz.statistics.base import Floats
 # Squared stress at which distances are the disparities but for rounding.
 _NOTHING = {np.dtype(np.float64): 1e-28, np.dtype(np.float32): 1e-14}
 # Squared stress below which gains are held against this: down to no stress at all every step gains much of what is left.
-_LITTLE = 1e-10
+LITTLE = 1e-10
 # So many steps in a row must gain too little: a single one may be a short one.
 _STEPS_AT_REST = 2
 # A step that leads up is shortened to a share between these.
@@ -61,7 +61,7 @@ class Descent:
                 self.converged = True
                 break
             self.course.append(float(np.sqrt(self.state.stress)))
-            at_rest = at_rest + 1 if before - self.state.stress <= tol * max(before, _LITTLE) else 0
+            at_rest = at_rest + 1 if before - self.state.stress <= tol * max(before, LITTLE) else 0
             if at_rest == _STEPS_AT_REST:
                 self.converged = True
                 break

@@ -1,12 +1,14 @@
-"""The Guttman transform's division by V, the weights' own matrix."""
+"""The Guttman transform's division by V, the weights' own matrix, on configurations whose equal rows share a place."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
+from tamiz.exceptions import DataError
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.statistics.base import Floats
 
@@ -17,65 +19,105 @@ _FACTORED_ROWS = 1500
 _LEFT, _MOST_STEPS = 1e-3, 25
 
 
+class Groups:
+    """Rows that are equal to each other.
+
+    Parameters
+    ----------
+    first : ndarray of shape (n,)
+        For each row the first that is equal to it.
+    """
+
+    def __init__(self, first: NDArray[np.intp]) -> None:
+        _, self._group = np.unique(first, return_inverse=True)
+        self._sizes = np.bincount(self._group)
+        self.are_single = len(self._sizes) == len(first)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sums of columns over each group, of shape (m, n_groups)."""
+        return np.stack([np.bincount(self._group, row) for row in values])
+
+    def spread(self, values: Floats) -> Floats:
+        """Return the columns of groups for each of their rows, of shape (m, n)."""
+        return np.ascontiguousarray(values[:, self._group])
+
+    def means(self, values: Floats) -> Floats:
+        """Return each column as the mean over its group."""
+        return values if self.are_single else self.spread(self.sums(values) / self._sizes)
+
+
 class Division(ABC):
-    """What solves V Y = sums, for rows that sum to 0."""
+    """What solves V Y = sums in the least squares of V, for Y whose equal rows are equal and whose rows sum to 0."""
 
     @abstractmethod
     def __call__(self, sums: Floats, start: Floats) -> Floats:
-        """Return Y, rows that sum to 0, for sums of shape (n_components, n) and something near Y."""
+        """Return Y for sums of shape (n_components, n) that add up to 0, and something near Y."""
 
     @classmethod
-    def of(cls, pairs: Pairs) -> Division:
+    def of(cls, pairs: Pairs, groups: Groups) -> Division:
         """Return the one that suits the pairs."""
         if not pairs.is_weighted:
-            return ByNumber(pairs.n)
-        return Factored(pairs) if pairs.n <= _FACTORED_ROWS else Stepwise(pairs)
+            return ByNumber(pairs.n, groups)
+        return Factored(pairs, groups) if pairs.n <= _FACTORED_ROWS else Stepwise(pairs, groups)
 
 
 class ByNumber(Division):
     """Pairs that all count as much: V = n I - 1 1'."""
 
-    def __init__(self, n: int) -> None:
-        self._n = n
+    def __init__(self, n: int, groups: Groups) -> None:
+        self._n, self._groups = n, groups
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002
-        """Return sums / n."""
-        return sums / self._n
+        """Return sums / n, the means over equal rows."""
+        return self._groups.means(sums / self._n)
 
 
 class Factored(Division):
-    """V + 1 1' / n, which is positive definite where the pairs hang together, as its Cholesky factor."""
+    """V + 1 1' / n, which is positive definite where the pairs hang together, as its Cholesky factor; equal rows are added up."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: Pairs, groups: Groups) -> None:
+        self._groups = groups
         matrix = -pairs.square(pairs.weights)
+        if not groups.are_single:
+            matrix = groups.sums(groups.sums(matrix).T)
+        np.fill_diagonal(matrix, 0.0)
         masses = -matrix.sum(axis=1)
         np.fill_diagonal(matrix, masses)
         # Any number in the place of 1 / n does; this one is of the size of the entries of V.
-        matrix += masses.mean() / pairs.n
-        self._factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True)
+        matrix += masses.mean() / len(matrix)
+        try:
+            self._factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True)
+        except linalg.LinAlgError as error:
+            raise DataError(
+                "The weights differ by so much that rows hang together by next to nothing. Leave out pairs of small weight."
+            ) from error
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002
         """Solve."""
-        return np.ascontiguousarray(linalg.cho_solve(self._factor, sums.T).T)
+        given = sums if self._groups.are_single else self._groups.sums(sums)
+        solved = np.ascontiguousarray(linalg.cho_solve(self._factor, given.T).T)
+        if not self._groups.are_single:
+            solved = self._groups.spread(solved)
+        return solved - solved.mean(axis=1, keepdims=True)
 
 
 class Stepwise(Division):
     """Conjugate gradients, scaled by the diagonal of V, all columns beside each other."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs = pairs
-        self._inverse = 1.0 / pairs.masses()
+    def __init__(self, pairs: Pairs, groups: Groups) -> None:
+        self._pairs, self._groups = pairs, groups
+        self._inverse = 1.0 / groups.means(pairs.masses()[None])
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:
         """Return what is near enough to the solution, and nearer than the start."""
         Y = start.copy()
-        left = sums - self._pairs.weighed(Y)
+        left = self._groups.means(sums - self._pairs.weighed(Y))
         scaled = left * self._inverse
         direction = scaled.copy()
         sizes = (left * scaled).sum(axis=1)
         ends = _LEFT**2 * sizes
         for _ in range(_MOST_STEPS):
-            turned = self._pairs.weighed(direction)
+            turned = self._groups.means(self._pairs.weighed(direction))
             curvature = (direction * turned).sum(axis=1)
             moving = (sizes > ends) & (curvature > 0)
             if not moving.any():

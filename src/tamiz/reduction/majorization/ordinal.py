@@ -71,7 +71,7 @@ class Ordinal(Transformation):
 
     def disparities(self) -> NDArray[Any]:
         """Return the heights of the blocks, 0 where no dissimilarity is known."""
-        out = np.zeros_like(self.pairs.values)
+        out = np.zeros(len(self.pairs.values), dtype=self.pairs.dtype)
         begins = self._begins[: len(self._heights)]
         ends = self._rows, self._columns
         _each(lambda span: spread(*ends, self._heights, begins, self.pairs.n, *span, out), self._turned)

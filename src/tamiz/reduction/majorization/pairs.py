@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.kernels.majorization import square_sum, weigh
+from tamiz.kernels.majorization import weigh
 from tamiz.statistics.base import Floats
 
 # Pairs of one piece of work, a tenth of a millisecond, and the most pieces: each has sums of its own.
@@ -26,28 +26,30 @@ class Pairs:
     Attributes
     ----------
     n : int
-    values : ndarray of shape (n (n - 1) / 2,), float64 or float32
+    values : ndarray of shape (n (n - 1) / 2,)
         Dissimilarities over `unit`, the largest near 1; 0 where none is known.
-    weights : ndarray of the same shape and type, or of shape (0,)
+    weights : ndarray of the same shape, or of shape (0,)
         The largest near 1; 0 where no dissimilarity is known. Empty where every pair counts as much.
     unit : float
         A power of two.
+    dtype : dtype
+        What points and weights are held as, float64 or float32. `values` are so too, or finer.
+    least, largest : float
+        Of the dissimilarities that are known.
     """
 
     n: int
     values: NDArray[Any]
     weights: NDArray[Any]
     unit: float
+    dtype: np.dtype[Any]
+    least: float
+    largest: float
 
     @property
     def n_samples(self) -> int:
         """The number of rows, as points tell it."""
         return self.n
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """What numbers of pairs are held as."""
-        return self.values.dtype
 
     @property
     def is_weighted(self) -> bool:
@@ -68,9 +70,14 @@ class Pairs:
         """Return what `add(start, stop, sums)` adds to sums over the pairs of rows start .. stop, and gives back, for all rows."""
         return add_up(add, self.spans, shape, dtype)
 
-    def square_sum(self, values: NDArray[Any]) -> float:
-        """Return the weighted sum of squares of a number of each pair."""
-        return float(self.added(lambda *span: square_sum(values, self.weights, self.n, *span), (1,), np.float64)[0][0])
+    def known(self) -> NDArray[Any]:
+        """Return the values of the pairs that count."""
+        return self.values[self.weights > 0] if self.is_weighted else self.values
+
+    def weighted_sum(self, *factors: NDArray[Any]) -> float:
+        """Return the sum over pairs of the product of some numbers and of the weight."""
+        factors = (*factors, self.weights) if self.is_weighted else factors
+        return float(np.einsum(",".join("i" * len(factors)) + "->", *factors, dtype=np.float64))
 
     def weighed(self, points: Floats) -> Floats:
         """Return V X for points that are columns: V has -weight off its diagonal, and rows that sum to 0."""

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from tamiz import parallel
+from tamiz.exceptions import DataError
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization.curves import Curve
 from tamiz.reduction.single_point import place_best
@@ -64,22 +67,26 @@ class Fitted:
         embedding, stress = np.empty((n_new, self.embedding.shape[1])), np.empty(n_new)
         embedding[equal], stress[equal] = self.embedding[points], self.stress_per_point[points]
         others = np.setdiff1d(np.arange(n_new), equal)
+        self.rows.refuse_unknown(others)
         for start, stop in parallel.spans(len(others), max(1, _PIECE // n)):
             some = others[start:stop]
-            embedding[some], stress[some] = self._placed(queries.take(some))
+            embedding[some], stress[some] = self._placed(queries.take(some), some)
         better = np.searchsorted(np.sort(self.stress_per_point), stress, side="left")
         return PlacedRows(embedding, stress, 1.0 - better / n)
 
-    def _placed(self, queries: Any) -> tuple[Floats, Floats]:
+    def _placed(self, queries: Any, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the places of rows that are equal to none of fit, and their stress."""
         wanted = self.curve(self.rows.distances(queries, 0, queries.n_samples) / self.unit)
+        known = ~np.isnan(wanted)
+        if not known.any(axis=1).all():
+            row = numbers[int(np.argmin(known.any(axis=1)))]
+            raise DataError(
+                f"Row {row} has no distance to any row of fit, and so no place. Measure one, or leave the row out."
+            )
         fitted = self.embedding / self.unit
         places = place_best(fitted, wanted).places
-        stress = np.empty(len(places))
-        for q, place in enumerate(places):
-            distances = np.sqrt(((fitted - place) ** 2).sum(axis=1))
-            known = ~np.isnan(wanted[q])
-            squares = float(distances[known] @ distances[known])
-            left = float(((wanted[q, known] - distances[known]) ** 2).sum())
-            stress[q] = np.sqrt(left / squares) if squares else 0.0
+        distances = np.where(known, cdist(places, fitted), 0.0)
+        squares = (distances**2).sum(axis=1)
+        left = (np.where(known, wanted - distances, 0.0) ** 2).sum(axis=1)
+        stress = np.sqrt(np.divide(left, squares, out=np.zeros(len(places)), where=squares > 0))
         return places * self.unit, stress

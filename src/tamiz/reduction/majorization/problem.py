@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamiz.reduction.majorization.guttman import Division
+from tamiz.reduction.majorization.guttman import Division, Groups
 from tamiz.reduction.majorization.transformations import Transformation
 from tamiz.statistics.base import Floats
 
@@ -22,7 +22,7 @@ class State:
     stress : float
         The squares left over, next to the squares of the disparities: the square of Kruskal's stress-1.
     guttman : ndarray of shape (n_components, n)
-        The Guttman transform of the points.
+        The Guttman transform of the points, where their majorising function is least.
     slope : ndarray of shape (n_components, n)
         Half the derivative of the squares left over by the points.
     """
@@ -39,12 +39,14 @@ class Problem:
     Parameters
     ----------
     transformation : Transformation
+    groups : Groups
+        Rows that are equal, and share a place.
     """
 
-    def __init__(self, transformation: Transformation) -> None:
+    def __init__(self, transformation: Transformation, groups: Groups) -> None:
         self.transformation = transformation
         self.pairs = transformation.pairs
-        self._divide = Division.of(self.pairs)
+        self._divide = Division.of(self.pairs, groups)
 
     def at(self, points: Floats) -> State:
         """Return the state of points: their stress at the best scale, which is found without another reading of the pairs.

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
-from tamiz.graphs.metrics.pair_matrix import as_floats
+from tamiz.graphs.metrics.pair_matrix import SYMMETRY, as_floats
 from tamiz.kernels.majorization import label_pieces
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
@@ -22,11 +23,13 @@ from tamiz.validation import check_memory
 FINE_ROWS = 512
 # Distances that are measured at a time.
 _PIECE = 2**20
-# A pair's two weights may differ by this share of the larger one.
-_ROUNDING = 1e-10
+# Weights below this share of the largest would be lost in sums.
+_LEAST_WEIGHT = 1e-12
 
 
-def read_pairs(rows: Dissimilarities, weights: Any, n_bytes: int, row_numbers: NDArray[np.intp] | None) -> Pairs:
+def read_pairs(
+    rows: Dissimilarities, weights: Any, *, fine: bool, n_bytes: int, row_numbers: NDArray[np.intp] | None
+) -> Pairs:
     """Return the dissimilarities of all pairs of rows, and their weights.
 
     Parameters
@@ -34,6 +37,8 @@ def read_pairs(rows: Dissimilarities, weights: Any, n_bytes: int, row_numbers: N
     rows : Dissimilarities
         NaN where one is missing.
     weights : array-like of shape (n, n) or None
+    fine : bool
+        Whether values are held as float64 in any case, for what hangs on their differences.
     n_bytes : int
         What the work to come keeps for each pair.
     row_numbers : ndarray of shape (n,) or None
@@ -42,78 +47,96 @@ def read_pairs(rows: Dissimilarities, weights: Any, n_bytes: int, row_numbers: N
     n = rows.points.n_samples
     n_pairs = n * (n - 1) // 2
     dtype = np.dtype(np.float64 if n <= FINE_ROWS else np.float32)
+    held = np.dtype(np.float64) if fine else dtype
+    # A look for gaps takes a byte a pair, and weights their own.
     check_memory(
-        (dtype.itemsize * (1.0 + (weights is not None)) + n_bytes) * n_pairs,
+        (held.itemsize + 1.0 + dtype.itemsize * (weights is not None or rows.has_gaps) + n_bytes) * n_pairs,
         f"The scaling of {n_pairs:,} pairs of {n:,} rows",
         "Fit on a sample of rows and transform the others, or use LandmarkMDS or StochasticMDS, which hold no pairs.",
     )
     given = None if weights is None else _checked(weights, n)
-    values, unit, has_gaps = _measured(rows, n, dtype)
-    counts = np.empty(0, dtype=dtype)
-    if given is not None:
-        counts = _condensed(given, dtype)
-    if has_gaps:
+    values, unit, extent = _measured(rows, n, held)
+    counts = np.empty(0, dtype=dtype) if given is None else _condensed(given, dtype)
+    if rows.has_gaps:
         counts = np.ones(n_pairs, dtype=dtype) if given is None else counts
         missing = np.isnan(values)
         counts[missing] = values[missing] = 0.0
     if len(counts) and counts.min() == counts.max() > 0:
         # Weights that are all equal weigh nothing.
         counts = np.empty(0, dtype=dtype)
-    pairs = Pairs(n, values, counts, unit)
-    _refuse_loose_rows(pairs, given is not None, np.arange(n) if row_numbers is None else row_numbers)
-    if not values.any():
+    pairs = Pairs(n, values, counts, unit, dtype, *extent)
+    _refuse_loose_rows(pairs, given, np.arange(n) if row_numbers is None else row_numbers)
+    if pairs.largest == 0.0:
         raise DataError(
             "All dissimilarities are 0: the rows are all at one place. Check that X holds what rows differ by."
         )
     return pairs
 
 
-def _measured(rows: Dissimilarities, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], float, bool]:
-    """Return the numbers over a power of two, that, and whether some are NaN."""
+def _measured(rows: Dissimilarities, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], float, tuple[float, float]]:
+    """Return the numbers over a power of two, that, and the least and largest of those that are known."""
     values = np.empty(n * (n - 1) // 2, dtype=dtype)
     spans = parallel.spans(n, max(1, _PIECE // n))
     bounds = [start * n - start * (start + 1) // 2 for start, _ in spans] + [len(values)]
 
-    def measured(at: int) -> tuple[float, bool]:
+    def measured(at: int) -> tuple[float, float, float]:
         start, stop = spans[at]
         block = rows.later(start, stop)
-        has_gaps = bool(np.isnan(block).any())
         # Each piece has a unit of its own at first, so that nothing is too large or small to be held.
         unit = power_of_two(float(np.fmax.reduce(block, axis=None, initial=0.0)))
         out, filled = values[bounds[at] : bounds[at + 1]], 0
+        least, largest = np.inf, -np.inf
         for i in range(stop - start):
             later = block[i, i + 1 :]
             np.divide(later, unit, out=out[filled : filled + len(later)], casting="same_kind")
             filled += len(later)
-        return unit, has_gaps
+            least = min(least, float(np.fmin.reduce(later, initial=np.inf)))
+            largest = max(largest, float(np.fmax.reduce(later, initial=-np.inf)))
+        return unit, least, largest
 
     found = list(parallel.map_blocks(measured, range(len(spans))))
-    unit = max(part for part, _ in found)
-    for at, (part, _) in enumerate(found):
+    unit = max(part for part, _, _ in found)
+    for at, (part, _, _) in enumerate(found):
         if part != unit:
             values[bounds[at] : bounds[at + 1]] *= dtype.type(part / unit)
-    return values, unit, any(has_gaps for _, has_gaps in found)
+    return values, unit, (min(least for _, least, _ in found), max(largest for _, _, largest in found))
 
 
 def _checked(weights: Any, n: int) -> NDArray[Any]:
-    """Return weights that can be: square, finite, at least 0 and symmetric."""
+    """Return weights that can be: square, finite, at least 0, symmetric, none next to nothing beside the largest."""
+    expected = f"weights must be an array of {n:,} x {n:,} numbers, one for every pair of rows"
+    if sparse.issparse(weights):
+        raise TypeError(f"{expected}, got a sparse matrix. weights.toarray() is one, where 0 is no weight.")
+    if np.ndim(weights) != 2:
+        raise DataError(
+            f"{expected}, got {np.ndim(weights)} dimensions. scipy.spatial.distance.squareform makes it of pairs."
+        )
     given = as_floats(weights, "weights", "weights=")
     if given.shape != (n, n):
-        raise DataError(
-            f"weights must hold one number for every pair of the {n:,} rows, got {given.shape[0]:,} x {given.shape[1]:,}."
-        )
+        raise DataError(f"{expected}, got {given.shape[0]:,} x {given.shape[1]:,}.")
+    largest = 0.0
     for start, stop in parallel.spans(n, max(1, _PIECE // n)):
         part, mirrored = given[start:stop], given[:, start:stop].T
-        for bad, told in (
-            (~(part <= LARGEST_NUMBER), f"; a weight must be a number up to {LARGEST_NUMBER:g}."),
-            (part < 0, "; a weight must be at least 0."),
-            (np.abs(part - mirrored) > _ROUNDING * np.maximum(part, mirrored), None),
-        ):
-            if bad.any():
-                i, j = np.unravel_index(int(np.argmax(bad)), bad.shape)
-                turned = f" and that of rows {j} and {start + i} is {mirrored[i, j]:.6g}; weights must be symmetric."
-                raise DataError(f"The weight of rows {start + i} and {j} is {part[i, j]:.6g}{told or turned}")
+        _refuse_weights(
+            ~(part <= LARGEST_NUMBER), part, start, f"; a weight must be a number up to {LARGEST_NUMBER:g}."
+        )
+        _refuse_weights(part < 0, part, start, "; a weight must be at least 0.")
+        differ = np.abs(part - mirrored) > SYMMETRY[given.dtype] * np.maximum(part, mirrored)
+        _refuse_weights(differ, part, start, ", and not the same in the other order; (W + W.T) / 2 is symmetric.")
+        largest = max(largest, float(part.max(initial=0.0)))
+    for start, stop in parallel.spans(n, max(1, _PIECE // n)):
+        part = given[start:stop]
+        sentence = f" beside the largest, {largest:.6g}; a weight must be 0 or at least {_LEAST_WEIGHT:g} of that."
+        _refuse_weights((part > 0) & (part < _LEAST_WEIGHT * largest), part, start, sentence)
     return given
+
+
+def _refuse_weights(bad: NDArray[np.bool_], part: NDArray[Any], start: int, told: str) -> None:
+    # A row and itself are no pair.
+    bad[np.arange(len(bad)), start + np.arange(len(bad))] = False
+    if bad.any():
+        i, j = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        raise DataError(f"The weight of rows {start + i} and {j} is {part[i, j]:.12g}{told}")
 
 
 def _condensed(weights: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -129,14 +152,16 @@ def _condensed(weights: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return out
 
 
-def _refuse_loose_rows(pairs: Pairs, has_weights: bool, numbers: NDArray[np.intp]) -> None:
+def _refuse_loose_rows(pairs: Pairs, weights: NDArray[Any] | None, numbers: NDArray[np.intp]) -> None:
     """Refuse rows that no pair holds to the others."""
     if not pairs.is_weighted:
         return
     alone = np.flatnonzero(pairs.masses() == 0)
     if len(alone):
-        why = "has the weight 0 with every other" if has_weights else "has no dissimilarity to any other"
-        raise DataError(f"Row {numbers[alone[0]]} {why}, and so no place. Leave it out, or give it one.")
+        row = int(alone[0])
+        weightless = weights is not None and not np.delete(weights[row], row).any()
+        why = "has the weight 0 with every other" if weightless else "has no dissimilarity to any other that counts"
+        raise DataError(f"Row {numbers[row]} {why}, and so no place. Leave it out, or give it one.")
     labels = np.arange(pairs.n, dtype=np.int32)
     label_pieces(pairs.weights, pairs.n, labels)
     components = Components.numbered(labels)

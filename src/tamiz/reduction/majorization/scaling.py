@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.exceptions import DataError
 from tamiz.kernels.majorization import stress_of_points
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization import starts
 from tamiz.reduction.majorization.curves import Curve
-from tamiz.reduction.majorization.descent import Descent
+from tamiz.reduction.majorization.descent import LITTLE, Descent
 from tamiz.reduction.majorization.ordinal import Ordinal
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
@@ -23,9 +24,9 @@ from tamiz.statistics.signs import signs
 
 KINDS = ("metric", "interval", "ordinal")
 TIES = ("primary", "secondary")
-# Bytes that are kept for each pair beside its number and weight: the disparities, and in ordinal scaling its ends, its weight, the
-# blocks and at first the order.
-BYTES = {"metric": 0, "interval": 8, "ordinal": 44}
+# Bytes that are kept for each pair beside its number and weight: fine values, disparities, and in ordinal scaling its ends, its
+# weight, the blocks and at first the order.
+BYTES = {"metric": 2, "interval": 12, "ordinal": 48}
 
 
 def transformation_of(kind: str, ties: str, pairs: Pairs) -> Transformation:
@@ -80,7 +81,7 @@ class Scaling:
     def run(self, configurations: Iterator[Floats], max_iter: int, tol: float) -> None:
         """Descend from each configuration; the first of those with the least stress is kept."""
         for points in configurations:
-            descent = Descent(self.problem, points)
+            descent = self._begun(points)
             try:
                 descent.run(max_iter, tol)
             finally:
@@ -88,21 +89,19 @@ class Scaling:
                 if self.best is None or descent.state.stress < self.best.state.stress:
                     self.best = descent
 
-    def scaled(self, first: NDArray[np.intp], *, turn: bool) -> Scaled:
-        """Return the best map.
+    def _begun(self, points: Floats) -> Descent:
+        """Return a descent from points; dimensions that hold none of them are left flat where nothing is lacking without."""
+        descent = Descent(self.problem, points)
+        if descent.state.stress <= LITTLE:
+            return descent
+        filled = starts.out_of_flatness(points)
+        return descent if filled is None else Descent(self.problem, filled)
 
-        Parameters
-        ----------
-        first : ndarray of shape (n,)
-            For each row the first that is equal to it, whose place it shares.
-        turn : bool
-            Along its principal axes.
-        """
+    def scaled(self, *, turn: bool) -> Scaled:
+        """Return the best map, along its principal axes where it is to be turned."""
         assert self.best is not None
-        points = self.best.state.points[:, first]
-        if turn:
-            points = _turned(points - points.mean(axis=1, keepdims=True))
-        final, pairs = self.problem.at(points), self.problem.pairs
+        points = self.best.state.points
+        final, pairs = self.problem.at(_turned(points) if turn else points), self.problem.pairs
         given = np.ascontiguousarray(final.points, dtype=pairs.dtype)
         transformation = self.problem.transformation
         disparities = transformation.disparities()
@@ -125,7 +124,13 @@ class Scaling:
 
 
 def configurations(
-    init: Any, n_init: int, rows: Dissimilarities, pairs: Pairs, n_components: int, rng: np.random.Generator, first: Any
+    init: Any,
+    n_init: int,
+    rows: Dissimilarities,
+    pairs: Pairs,
+    n_components: int,
+    rng: np.random.Generator,
+    first: NDArray[np.intp],
 ) -> Iterator[Floats]:
     """Yield the start that was asked for, then random ones; equal rows start, and so stay, at one place."""
     for k in range(n_init):
@@ -135,8 +140,12 @@ def configurations(
             points = starts.classical(rows, pairs, n_components)
         else:
             points = starts.given(init, pairs, n_components)
+        points = points[:, first]
+        largest = float(np.abs(points - points[:, :1]).max())
+        if largest == 0.0:
+            raise DataError("init has all its points at one place, from where nothing moves them apart.")
         # In a unit of its own, so that squares are near 1 whatever a user starts from; the best scale is found anyway.
-        yield points[:, first] / float(np.abs(points).max())
+        yield points / largest
 
 
 def _turned(points: Floats) -> Floats:

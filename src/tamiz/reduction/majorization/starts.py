@@ -8,8 +8,10 @@ import numpy as np
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.graphs.reading import array_of
 from tamiz.kernels.majorization import bridge, unfold
 from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.scaling import by_columns, by_distances
 from tamiz.statistics.base import Floats
@@ -63,11 +65,18 @@ def classical(rows: Dissimilarities, pairs: Pairs, n_components: int) -> Floats:
     else:
         held = _filled(pairs) if pairs.is_weighted and not pairs.weights.all() else pairs.values
         points = by_distances(Unfolded(pairs, held), n_components, None).embedding
-    flat = ~points.any(axis=0)
-    if flat.any():
-        noise = np.random.default_rng(_SEED).standard_normal((len(points), int(flat.sum())))
-        points[:, flat] = _NOISE * max(float(points.std()), _NOISE) * noise
     return np.ascontiguousarray(points.T)
+
+
+def out_of_flatness(points: Floats) -> Floats | None:
+    """Return points with a little noise in every dimension that holds none of them, None where there is no such dimension."""
+    flat = ~points.any(axis=1)
+    if not flat.any():
+        return None
+    filled = points.copy()
+    noise = np.random.default_rng(_SEED).standard_normal((int(flat.sum()), points.shape[1]))
+    filled[flat] = _NOISE * max(float(points.std()), _NOISE) * noise
+    return filled
 
 
 def drawn(pairs: Pairs, n_components: int, rng: np.random.Generator) -> Floats:
@@ -77,19 +86,18 @@ def drawn(pairs: Pairs, n_components: int, rng: np.random.Generator) -> Floats:
 
 def given(init: Any, pairs: Pairs, n_components: int) -> Floats:
     """Return the configuration that a user starts from, centred."""
-    points = np.asarray(init, dtype=np.float64)
+    expected = f"init must be 'classical', 'random' or an array of {pairs.n:,} rows and {n_components} columns"
+    points = np.asarray(array_of(init, expected))
+    if points.dtype.kind not in "fiub":
+        raise TypeError(f"{expected}, got {points.dtype} in the place of numbers.")
     if points.shape != (pairs.n, n_components):
-        raise DataError(
-            f"init must be 'classical', 'random' or an array of {pairs.n:,} rows and {n_components} columns, got the shape "
-            f"{points.shape}."
-        )
+        raise DataError(f"{expected}, got the shape {points.shape}.")
+    points = points.astype(np.float64)
     if not np.isfinite(points).all():
-        raise DataError(
-            f"init holds a NaN or an infinite value in row {int(np.argmin(np.isfinite(points).all(axis=1)))}."
-        )
-    if (points == points[0]).all():
-        raise DataError("init has all its points at one place, from where nothing moves them apart.")
-    return np.ascontiguousarray((points - points.mean(axis=0)).T)
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise DataError(f"init holds a NaN or an infinite value in row {row}.")
+    unit = power_of_two(float(np.abs(points).max()))
+    return np.ascontiguousarray((points / unit - (points / unit).mean(axis=0)).T)
 
 
 def _filled(pairs: Pairs) -> Floats:
@@ -104,4 +112,4 @@ def _filled(pairs: Pairs) -> Floats:
     for _ in parallel.map_blocks(lambda span: bridge(known, *span, step, out), parallel.spans(n, 64)):
         pass
     out[np.isnan(out)] = np.nanmean(known)
-    return np.concatenate([out[i, i + 1 :] for i in range(n)]).astype(pairs.dtype)
+    return np.concatenate([out[i, i + 1 :] for i in range(n)]).astype(pairs.values.dtype)

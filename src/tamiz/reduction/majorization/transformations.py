@@ -29,7 +29,7 @@ class Transformation(ABC):
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
-        self.total = pairs.square_sum(pairs.values)
+        self.total = pairs.weighted_sum(pairs.values, pairs.values)
 
     @abstractmethod
     def turned(self, points: NDArray[Any]) -> tuple[Floats, float]:
@@ -62,7 +62,7 @@ class Ratio(Transformation):
 
     def turned(self, points: NDArray[Any]) -> tuple[Floats, float]:
         """Return what majorisation makes of the dissimilarities and distances."""
-        return turned_on(self.pairs, Line(), points)
+        return _turned_on(self.pairs, self.pairs.values, Line(), points)
 
     def disparities(self) -> NDArray[Any]:
         """Return the dissimilarities."""
@@ -74,62 +74,58 @@ class Ratio(Transformation):
 
 
 class Interval(Transformation):
-    """A line that does not fall, and is nowhere below 0."""
+    """A line that does not fall, and is nowhere below 0.
+
+    Values are counted from the least of them: where they differ by little next to their size, sums of the values themselves would
+    leave nothing of the differences.
+    """
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__(pairs)
-        known = pairs.values[pairs.weights > 0] if pairs.is_weighted else pairs.values
-        self._least = float(known.min())
+        self._least = float(pairs.known().min())
+        self._above = (pairs.values - self._least).astype(pairs.dtype)
         self._mass = float(pairs.masses().sum()) / 2
-        weighted = [pairs.values, pairs.weights] if pairs.is_weighted else [pairs.values]
-        self._sum = float(np.einsum(",".join("i" * len(weighted)) + "->", *weighted, dtype=np.float64))
+        self._sum = pairs.weighted_sum(self._above)
+        self._squares = pairs.weighted_sum(self._above, self._above)
         self._line = Line()
 
     def turned(self, points: NDArray[Any]) -> tuple[Floats, float]:
         """Find the line, and return what majorisation makes of it and the distances."""
-        pairs = self.pairs
-        sums, _ = pairs.added(lambda *span: regress(pairs.values, pairs.weights, points, *span), (2,), np.float64)
+        pairs, above = self.pairs, self._above
+        sums, _ = pairs.added(lambda *span: regress(above, pairs.weights, points, *span), (2,), np.float64)
         offset, slope = self._nearest(*sums.tolist())
-        squares = offset**2 * self._mass + 2 * offset * slope * self._sum + slope**2 * self.total
+        squares = offset**2 * self._mass + 2 * offset * slope * self._sum + slope**2 * self._squares
         scale = float(np.sqrt(self.total / squares))
-        self._line = Line(offset * scale, slope * scale)
-        return turned_on(pairs, self._line, points)
+        self._line = Line(offset * scale, slope * scale, self._least)
+        return _turned_on(pairs, above, self._line, points)
 
     def _nearest(self, distances: float, products: float) -> tuple[float, float]:
-        """Return the line by the weighted sums of distances and of their products with values.
-
-        In height over the least value, above + slope (value - least), both numbers are at least 0.
-        """
-        mass, least = self._mass, self._least
-        first = self._sum - least * mass
-        second = self.total - 2 * least * self._sum + least**2 * mass
-        products -= least * distances
+        """Return the line by the weighted sums of distances and of their products with values: two numbers of at least 0."""
+        mass, first, second = self._mass, self._sum, self._squares
         determinant = mass * second - first**2
-        above = (second * distances - first * products) / determinant
+        offset = (second * distances - first * products) / determinant
         slope = (mass * products - first * distances) / determinant
-        if above < 0:
-            above, slope = 0.0, products / second
-        elif slope < 0:
-            above, slope = distances / mass, 0.0
-        return above - slope * least, slope
+        if offset < 0:
+            return 0.0, products / second
+        return (offset, slope) if slope >= 0 else (distances / mass, 0.0)
 
     def disparities(self) -> NDArray[Any]:
         """Return the dissimilarities on the line."""
         number = self.pairs.dtype.type
-        return np.asarray(number(self._line.offset) + number(self._line.slope) * self.pairs.values)
+        return np.asarray(number(self._line.offset) + number(self._line.slope) * self._above)
 
     def curve(self) -> Curve:
         """Return the last line."""
         return self._line
 
 
-def turned_on(pairs: Pairs, line: Line, points: NDArray[Any]) -> tuple[Floats, float]:
-    """Return B(X) X and what is left over, for disparities on a line."""
+def _turned_on(pairs: Pairs, values: NDArray[Any], line: Line, points: NDArray[Any]) -> tuple[Floats, float]:
+    """Return B(X) X and what is left over, for disparities on a line over values."""
     numbers = (line.offset, line.slope, TINY[pairs.dtype])
 
     def add(start: int, stop: int, sums: NDArray[Any]) -> float:
         if len(points) == 2 and not pairs.is_weighted:
-            return float(turn_plane(pairs.values, points, start, stop, *numbers, sums))
-        return float(turn(pairs.values, pairs.weights, points, start, stop, *numbers, sums))
+            return float(turn_plane(values, points, start, stop, *numbers, sums))
+        return float(turn(values, pairs.weights, points, start, stop, *numbers, sums))
 
     return pairs.added(add, points.shape, pairs.dtype)
