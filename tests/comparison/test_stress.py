@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from tamiz import open_source, parallel
 from tamiz.comparison import null, stress_by_dimensions, stress_test
 from tamiz.exceptions import TamizWarning
-from tamiz.reduction import MDS
+from tamiz.reduction import MDS, ClassicalMDS
 
 RNG = np.random.default_rng(0)
 # Five columns of two.
@@ -190,11 +190,9 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
 
 
 def test_a_map_without_a_stress_cannot_be_tested():
-    from tamiz.reduction import PCA
-
     for function in (stress_test, stress_by_dimensions):
-        with pytest.raises(TypeError, match=r"^PCA has no stress_; give an MDS\.$"):
-            function(X, estimator=PCA(2))
+        with pytest.raises(TypeError, match=r"^ClassicalMDS has no stress_; give an MDS\.$"):
+            function(X, estimator=ClassicalMDS(2))
 
 
 def test_the_stress_in_every_number_of_dimensions_is_that_of_the_map_fitted_alone():
@@ -267,3 +265,18 @@ def test_the_records_tell_their_numbers():
     assert repr(tested) == (
         f"<StressTest: stress={tested.stress:.4f}, p=0.1, 9 permutations of columns from {tested.permuted.min():.4f}>"
     )
+
+
+def test_what_has_no_stress_to_compare_is_refused_before_any_map():
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    sentence = "estimator must be a map by stress such as MDS(kind='ordinal'), got 'mds'."
+    for work in (stress_test, stress_by_dimensions):
+        with pytest.raises(TypeError) as raised:
+            work(X, estimator="mds")
+        assert str(raised.value) == sentence
+    with pytest.raises(ValueError, match=r"^n_components must be below the number of rows = 12, got 19"):
+        stress_by_dimensions(X, range(1, 20))
+    with pytest.raises(
+        ValueError, match=r"^A start that is given has one number of dimensions; use an estimator with init="
+    ):
+        stress_by_dimensions(X, estimator=MDS(init=X[:, :2]))

@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from tamiz import parallel
-from tamiz.comparison.null import fit, null
+from tamiz.comparison.null import fit, null, unfitted
 from tamiz.comparison.permutations import share_at_most
 from tamiz.display.stress import StressDisplay
 from tamiz.random import Seed, generator
-from tamiz.reduction.mds import MDS
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 from tamiz.warn import tell
@@ -129,9 +128,15 @@ def stress_by_dimensions(
     """
     numbers = _numbers(dimensions)
     n_permutations = check_integer("n_permutations", n_permutations, low=0)
-    given = MDS() if estimator is None else estimator
+    given = unfitted(estimator)
+    if len(numbers) > 1 and not isinstance(given.get_params(deep=False).get("init", ""), str):
+        raise ValueError(
+            "A start that is given has one number of dimensions; use an estimator with init='classical' or 'random'."
+        )
     with parallel.session():
-        maps = {k: fit(clone(given).set_params(n_components=k), X, weights) for k in numbers}
+        # The most first: what there are too few rows for is refused at once.
+        fitted = {k: fit(clone(given).set_params(n_components=k), X, weights) for k in sorted(numbers, reverse=True)}
+        maps = {k: fitted[k] for k in numbers}
         permuted = np.empty((0, len(numbers)))
         if n_permutations:
             _, model = null(X, given, weights, permute)

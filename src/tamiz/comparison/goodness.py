@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
-from tamiz.comparison.null import fit, null
+from tamiz.comparison.null import fit, null, unfitted
 from tamiz.comparison.permutations import share_at_most
 from tamiz.display.chance import draw_chance
 from tamiz.random import Seed, generator
-from tamiz.reduction.mds import MDS
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 
@@ -125,7 +124,7 @@ def stress_test(
     (0.05, True)
     """
     n_permutations = check_integer("n_permutations", n_permutations, low=1)
-    mapped = fit(MDS() if estimator is None else clone(estimator), X, weights)
+    mapped = fit(unfitted(estimator), X, weights)
     permute, model = null(X, mapped, weights, permute)
     permuted = model.stress([mapped.n_components], n_permutations, generator(random_state))[:, 0]
     stress = float(mapped.stress_)

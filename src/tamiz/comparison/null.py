@@ -18,6 +18,7 @@ from tamiz import parallel, progress
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs.reading import count_rows
 from tamiz.reduction.dissimilarities import read_with_gaps
+from tamiz.reduction.mds import MDS
 from tamiz.sources.base import Source
 from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.open import open_source
@@ -162,6 +163,15 @@ def null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) ->
     chosen = permute or ("pairs" if estimator.dissimilarity in _GIVEN else "columns")
     check_choice("permute, where it is not None,", chosen, tuple(_NULLS))
     return chosen, _NULLS[chosen](X, estimator, weights)
+
+
+def unfitted(estimator: BaseEstimator | None) -> BaseEstimator:
+    """Return a map by stress that is not fitted: a copy of one that is given, or the usual one."""
+    if estimator is None:
+        return MDS()
+    if not isinstance(estimator, BaseEstimator) or "dissimilarity" not in estimator.get_params(deep=False):
+        raise TypeError(f"estimator must be a map by stress such as MDS(kind='ordinal'), got {estimator!r}.")
+    return clone(estimator)
 
 
 def fit(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
