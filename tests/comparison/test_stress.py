@@ -189,6 +189,7 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
         stress_test(X, n_permutations=0)
 
 
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_a_map_without_a_stress_cannot_be_tested():
     for function in (stress_test, stress_by_dimensions):
         with pytest.raises(TypeError, match=r"^ClassicalMDS has no stress_; give an MDS\.$"):
