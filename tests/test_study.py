@@ -106,8 +106,8 @@ def test_the_subset_is_that_of_the_selector(found, source):
 
 
 def test_the_maps_are_those_of_the_reducers(found, source):
-    pca = PCA.for_study(source.schema).fit(source)
-    drawn, on_graph = found["maps"]
+    pca = PCA.for_study(source.schema, "", "seuclidean").fit(source)
+    drawn, *_, on_graph = found["maps"]
     eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(source)
     assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
     assert on_graph["points"] == eigenmap.embedding_[:, :2].tolist()
@@ -122,7 +122,7 @@ def test_the_maps_are_those_of_the_reducers(found, source):
 
 
 def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, source):
-    pca = PCA.for_study(source.schema).fit(source)
+    pca = PCA.for_study(source.schema, "", "seuclidean").fit(source)
     explained = found["maps"][0]["explanation"]
     expected = axis_correlations(source, pca.embedding_[:, :4])
     assert (explained["axes"], explained["columns"]) == (pca.facts().axes[:4], expected.columns)
@@ -133,7 +133,7 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
 
 
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz._description._MOST_COMPARED", 100)
+    monkeypatch.setattr("tamiz._map_description._MOST_COMPARED", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -190,8 +190,8 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz._description._MOST_PIXELS", 2)
-    monkeypatch.setattr("tamiz._description._MOST_IMAGES", 1)
+    monkeypatch.setattr("tamiz._map_description._MOST_PIXELS", 2)
+    monkeypatch.setattr("tamiz._map_description._MOST_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
     monkeypatch.setattr(Pictures, "facts", lambda self: replace(PCA.facts(self), galleries=large))
     (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
@@ -217,7 +217,15 @@ def test_the_result_is_plain_json(found):
 def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
     again = study(str(PENGUINS), "species").to_dict()
     assert without_times(again) == without_times(found)
-    assert [step["step"] for step in again["timings"]] == ["read", "table", "graph", "ranking", "subset", "maps"]
+    assert [step["step"] for step in again["timings"]] == [
+        "read",
+        "table",
+        "graph",
+        "ranking",
+        "subset",
+        "maps",
+        "quality",
+    ]
 
 
 def test_one_thread_and_two_give_the_same_result():
@@ -226,7 +234,7 @@ def test_one_thread_and_two_give_the_same_result():
 
 
 def test_a_frame_and_a_source_give_the_numbers_of_the_file(found, penguins, source):
-    parts = ("table", "graph", "ranking", "subset", "maps", "colors")
+    parts = ("table", "graph", "ranking", "subset", "maps", "quality", "colors")
     for other in (study(penguins, "species"), study(source)):
         assert {part: other.to_dict()[part] for part in parts} == {part: found[part] for part in parts}
 
@@ -260,7 +268,9 @@ def test_without_a_target_columns_are_ranked_by_what_they_hold_and_no_subset_is_
     assert result["ranking"]["scores"]["entropy"] == RankSelector(Entropy()).fit(penguins).scores_.tolist()
     assert result["subset"] is None
     assert result["ranking"]["cuts"] == {}
-    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "laplacian_eigenmaps"]
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal", "laplacian_eigenmaps"]
+    # There are no classes that neighbours could tell.
+    assert "label_accuracy" not in [measure["name"] for measure in result["quality"]["measures"]]
 
 
 def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
@@ -279,9 +289,10 @@ def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
 def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
     secret = penguins.assign(bill_length_mm=penguins["bill_length_mm"] + 0.0123456)
     result = study(secret, "species", points=False).to_dict()
-    assert [drawn["points"] for drawn in result["maps"]] == [None, None]
-    assert [drawn["rows"] for drawn in result["maps"]] == [[], []]
-    assert result["colors"] == []
+    assert [drawn["points"] for drawn in result["maps"]] == [None] * 4
+    assert [drawn["rows"] for drawn in result["maps"]] == [[]] * 4
+    assert (result["colors"], result["quality"]["pairs"], result["quality"]["stress_per_point"]) == ([], None, [])
+    assert result["quality"]["measures"] == study(secret, "species").to_dict()["quality"]["measures"]
     text = json.dumps(result)
     extremes = {secret["bill_length_mm"].min(), secret["bill_length_mm"].max()}
     inner = [value for value in secret["bill_length_mm"].dropna().unique() if value not in extremes]
@@ -292,7 +303,7 @@ def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
 def test_a_large_table_is_drawn_by_a_sample_that_the_seed_decides():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000)
-    first, again, other = (study(X, y, random_state=seed).to_dict() for seed in (1, 1, 2))
+    first, again, other = (study(X, y, maps=[PCA()], random_state=seed).to_dict() for seed in (1, 1, 2))
     rows = first["maps"][0]["rows"]
     assert len(rows) == len(first["maps"][0]["points"]) == len(first["colors"][0]["values"]) == 2000
     assert rows == sorted(set(rows))
@@ -473,7 +484,7 @@ def test_the_same_class_graph_ranks_as_fishers_score_and_has_no_map():
     result = study(iris.data, iris.target, graph=SameClass()).to_dict()
     F = fisher_score(iris.data, iris.target)
     np.testing.assert_allclose(result["ranking"]["scores"]["laplacian_score"], F / (1 + F), rtol=1e-12)
-    assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal"]
     assert any(told.startswith("No map is drawn on the graph: ") for told in result["warnings"])
     facts = result["graph"]
     assert (facts["n_edges"], facts["components"]) == (3 * 50 * 49 / 2, {"n": 3, "sizes": [50, 50, 50]})
@@ -486,7 +497,8 @@ def test_the_pairs_of_a_large_class_are_counted_and_not_written_out(monkeypatch)
     from tamiz.graphs.class_graph import ClassGraph
 
     monkeypatch.setattr(ClassGraph, "adjacency", property(lambda _: pytest.fail("written out")))
-    result = study(rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000), graph=SameClass()).to_dict()
+    X, y = rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000)
+    result = study(X, y, graph=SameClass(), maps=[]).to_dict()
     n = sorted(c["weight"] for c in result["table"]["classes"])
     assert (result["graph"]["neighbors"]["min"], result["graph"]["neighbors"]["max"]) == (n[0] - 1, n[1] - 1)
 
@@ -515,14 +527,14 @@ def test_a_graph_in_pieces_is_told_and_joined_for_its_map():
     assert result["graph"]["joining"] == 2
     assert any("falls into 3 components of 60, 40 and 30 rows" in told for told in result["warnings"])
     assert any("2 edges of lengths" in told and "3 components" in told for told in result["warnings"])
-    assert len(result["maps"][1]["points"]) == 130
+    assert len(result["maps"][-1]["points"]) == 130
 
 
 def test_edges_of_hardly_any_weight_are_told_at_the_map():
     # Each of the nine rows is joined to rows of the sixty, far away: in one piece, but by threads.
     X, _ = make_blobs([60, 9], centers=[[0, 0], [50, 50]], random_state=1)
     notes = [
-        study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][1]["notes"]
+        study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][-1]["notes"]
         for weight in (HeatKernel(0.4), Binary())
     ]
     assert notes[0][0].startswith("1 of the eigenvalues is 0 to rounding: edges of hardly any weight")
@@ -567,7 +579,10 @@ def test_a_study_of_hardly_any_rows_joins_as_many_as_there_are(n):
     X = np.array([[0.0, 1.0], [1.0, 3.0], [2.5, 2.0], [4.0, 4.5], [7.0, 5.0]])[:n]
     result = study(X).to_dict()
     assert result["graph"]["n_edges"] == n * (n - 1) / 2
-    assert len(result["maps"][1]["spectrum"]["values"]) == n - 1
+    assert len(result["maps"][-1]["spectrum"]["values"]) == n - 1
+    # Two rows are in any order; ranks need three to differ.
+    assert [drawn["id"] for drawn in result["maps"][:-1]] == ["pca", "mds:metric", "mds:ordinal"][: 2 if n == 2 else 3]
+    assert (result["quality"] is None) == (n == 2)
 
 
 def test_a_graph_for_other_rows_is_refused(source):
@@ -582,12 +597,12 @@ def test_a_graph_that_is_given_by_its_edges_is_told_as_such():
     assert (facts["id"], facts["label"], facts["parameters"]) == ("given", "A graph that was given", "")
     assert (facts["search"], facts["recall"], facts["joining"]) == (None, None, None)
     assert facts["neighbors"]["histogram"] == {"start": 0, "width": 1, "rows": [1, 2, 1]}
-    assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
+    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal"]
 
 
 def test_many_numbers_of_neighbours_are_counted_in_wider_bins():
     x = np.linspace(0, 1, 400)[:, None] ** 2
-    facts = study(np.hstack([x, x]), graph=Radius(0.1)).to_dict()["graph"]
+    facts = study(np.hstack([x, x]), graph=Radius(0.1), maps=[]).to_dict()["graph"]
     adjacency = Radius(0.1).build(np.hstack([x, x])).adjacency
     counts = np.diff(adjacency.indptr)
     bins = facts["neighbors"]["histogram"]
@@ -606,7 +621,7 @@ def test_what_is_no_graph_is_refused(source):
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
     monkeypatch.setattr("tamiz._joining._MOST_JOINED", 250)
-    monkeypatch.setattr("tamiz._description._MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz._sampling._MOST_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -622,7 +637,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
     assert first["graph"]["n_rows"] == 250
     told = "The graph joins 250 of the 600 rows, drawn at random; one that is asked for joins all."
     assert told in first["warnings"]
-    pca, eigenmap = first["maps"]
+    pca, *_, eigenmap = first["maps"]
     assert pca["rows"] == eigenmap["rows"] == sorted(set(pca["rows"]))
     assert len(eigenmap["points"]) == len(pca["points"]) == 100
     # The variances are those of the whole table all the same.
@@ -633,9 +648,9 @@ def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_tab
     drawn = []
     from tamiz import _joining
 
-    sample = _joining._drawn
-    monkeypatch.setattr(_joining, "_drawn", lambda *a: drawn.append(sample(*a)) or drawn[-1])
-    result = study(long_table).to_dict()
+    sample = _joining.rows_with
+    monkeypatch.setattr(_joining, "rows_with", lambda *a: drawn.append(sample(*a)) or drawn[-1])
+    result = study(long_table, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     (rows,) = drawn
     part = long_table.iloc[rows].reset_index(drop=True)
     assert len(rows) == 250
@@ -648,10 +663,11 @@ def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_tab
 
 def test_a_long_table_without_points_and_with_rows_dropped_is_sampled_too(long_table):
     target = long_table["kind"].where(np.arange(600) % 20 > 0)
-    result = study(long_table[["a", "b", "c"]], target, points=False).to_dict()
+    maps = ["pca", "laplacian-eigenmaps"]
+    result = study(long_table[["a", "b", "c"]], target, maps=maps, points=False).to_dict()
     assert (result["table"]["n_rows_used"], result["graph"]["n_rows"]) == (570, 250)
     assert result["maps"][1]["points"] is None
-    seen = study(long_table[["a", "b", "c"]], target).to_dict()["maps"][1]["rows"]
+    seen = study(long_table[["a", "b", "c"]], target, maps=maps).to_dict()["maps"][1]["rows"]
     assert all(row % 20 for row in seen)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import inspect
 from dataclasses import dataclass
 from typing import Any
@@ -10,41 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._joining import Joined, Rows
+from tamiz._joining import Joined
 from tamiz.criteria.base import Relevance, complete
 from tamiz.criteria.discretization import MDL, Coder
 from tamiz.graphs.graph import Graph
-from tamiz.reduction.axes import correlate
-from tamiz.reduction.base import Gallery, Reducer
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
-from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# Points drawn in a map, levels listed, columns offered for colour, evaluations drawn, components sized, bars of a
-# histogram, images of a kind, pixels along a side of one: what a reader can still take in.
-_MOST_POINTS = 2000
+# Levels listed, evaluations drawn, components sized, bars of a histogram: what a reader can still take in.
 _MOST_LEVELS = 20
-_MOST_COLOURS = 40
 _MOST_TRACED = 2000
 _MOST_SIZED = 10
 _MOST_BARS = 40
-_MOST_IMAGES = 24
-_MOST_PIXELS = 128
-# Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
-# many rows has a standard error of 0.007.
-_MOST_AXES = 4
-_MOST_COMPARED = 20_000
-# Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
-_ROUNDING = 1e-12
-
-
-def drawn_rows(n_rows: int, rng: np.random.Generator) -> Rows:
-    """Return the rows that maps show: all, or a sample in their order."""
-    if n_rows <= _MOST_POINTS:
-        return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, _MOST_POINTS, replace=False))
 
 
 def describe_table(source: Source) -> dict[str, Any]:
@@ -223,117 +201,3 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
             "size": archive.sizes[numbers].tolist(),
         },
     }
-
-
-def describe_map(
-    reducer: Reducer, source: Source, rows: Rows | None, label: dict[str, str], seed: int
-) -> dict[str, Any]:
-    """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
-    reducer.fit(source)
-    facts = reducer.facts()
-    points = None if rows is None else reducer.embedding_[rows, :2].tolist()
-    return {
-        **label,
-        "axes": facts.axes[:2],
-        "notes": facts.notes,
-        "nearness": facts.nearness,
-        "common_unit": facts.common_unit,
-        "points": points,
-        "rows": [] if rows is None else source.row_numbers[rows].tolist(),
-        "spectrum": {
-            "label": facts.spectrum_label,
-            "note": facts.spectrum_note,
-            "values": facts.spectrum,
-            "cumulative": facts.cumulative,
-            "residuals": facts.residuals,
-            "reference": facts.reference,
-            "reference_title": facts.reference_title,
-            "reference_note": facts.reference_note,
-        },
-        "loadings": {"columns": facts.loading_names, "values": [row[:_MOST_AXES] for row in facts.loadings]},
-        "explanation": _explanation(source, reducer.embedding_, facts.axes, seed),
-        "galleries": [_gallery(shown) for shown in facts.galleries if rows is not None or not shown.of_rows],
-    }
-
-
-def _explanation(source: Source, embedding: Floats, axes: list[str], seed: int) -> dict[str, Any]:
-    """Return how far every column goes along with the first axes."""
-    n = len(embedding)
-    rows = None
-    if n > _MOST_COMPARED:
-        rows = np.sort(np.random.default_rng(seed).choice(n, _MOST_COMPARED, replace=False))
-    points = np.array(embedding[:, :_MOST_AXES] if rows is None else embedding[rows, :_MOST_AXES], dtype=np.float64)
-    spans = np.ptp(points, axis=0)
-    points[:, spans <= _ROUNDING * spans.max()] = 0.0
-    found = correlate(source, points, rows)
-    return {
-        "axes": axes[:_MOST_AXES],
-        "columns": found.columns,
-        "kinds": found.kinds,
-        "values": found.values.tolist(),
-        "chance": found.chance.tolist(),
-        "n_rows": len(points),
-        "n_mapped": n,
-    }
-
-
-def _gallery(gallery: Gallery) -> dict[str, Any]:
-    """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
-    return {
-        "title": gallery.title,
-        "note": gallery.note,
-        "signed": gallery.signed,
-        "n_images": len(gallery.images),
-        "images": [
-            {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
-            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MOST_IMAGES]
-        ],
-    }
-
-
-def _image(values: Floats, signed: bool) -> dict[str, Any]:
-    """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
-    by = -(-max(values.shape) // _MOST_PIXELS)
-    if by > 1:
-        starts = [np.arange(0, size, by) for size in values.shape]
-        sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
-        sides = [np.diff(start, append=size) for start, size in zip(starts, values.shape, strict=True)]
-        values = sums / np.outer(*sides)
-    high = float(np.abs(values).max() if signed else values.max())
-    low = -high if signed else float(values.min())
-    # An image of one value is grey.
-    steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
-    pixels = np.floor(steps + 0.5).astype(np.uint8)
-    return {
-        "height": values.shape[0],
-        "width": values.shape[1],
-        "low": low,
-        "high": high,
-        "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
-    }
-
-
-def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the target and the best columns at the rows drawn, to colour a map by."""
-    schema = source.schema
-    columns = schema.used.tolist()
-    if ranking is not None and ranking["criteria"]:
-        scores = ranking["scores"][ranking["criteria"][0]["id"]]
-        columns = sorted(sorted(columns, key=lambda j: -scores[j])[:_MOST_COLOURS])
-    columns = columns[:_MOST_COLOURS]
-    if schema.target is not None:
-        columns = [schema.n_columns, *columns]
-    values: dict[int, list[Any]] = {j: [] for j in columns}
-    for block in source.blocks([j for j in columns if j < schema.n_columns]):
-        here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
-        for j in columns:
-            values[j] += block.column(j)[here].tolist()
-    return [_color(schema.describe(j), values[j]) for j in columns]
-
-
-def _color(column: Column, values: list[Any]) -> dict[str, Any]:
-    if column.is_number:
-        shown = [None if value != value else value for value in values]
-        return {"name": column.name, "kind": "numeric", "values": shown, "levels": []}
-    shown = [None if value < 0 else value for value in values]
-    return {"name": column.name, "kind": "categorical", "values": shown, "levels": list(column.levels)}

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from tamiz._sampling import Rows, Sample, rows_with
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.sources.base import Source
-from tamiz.statistics.base import Block
 from tamiz.warn import tell
 
 Part = TypeVar("Part", bound=BaseEstimator)
-Rows = NDArray[np.intp]
 
 # Rows that are joined where nobody said how: their neighbours and ten eigenvectors take 6 to 30 seconds on two cores.
 _MOST_JOINED = 100_000
@@ -55,15 +52,19 @@ class Joined:
         """Return a part that takes a graph and was given none with this one, any other part itself."""
         return clone(part).set_params(graph=self.graph) if takes_graph(part) else part
 
+    def lent_whole_to(self, part: Part) -> Part:
+        """Return what `lent_to` does, with the graph in one piece where it can be joined."""
+        return clone(part).set_params(graph=self.whole or self.graph) if takes_graph(part) else part
+
     def read_by(self, part: BaseEstimator) -> Source:
         """Return the rows that a part reads: those joined where it lives on this graph, else the table."""
         graph = part.get_params(deep=False).get("graph")
         lives_on_it = graph is not None and (graph is self.graph or graph is self.whole)
         return self.source if lives_on_it and self.source is not None else self.table
 
-    def numbers(self, rows: Rows | None, source: Source) -> Rows | None:
+    def numbers(self, rows: Rows, source: Source) -> Rows:
         """Return some rows of the table by their numbers in what a part reads."""
-        if rows is None or self.sample is None or source is self.table:
+        if self.sample is None or source is self.table:
             return rows
         return np.searchsorted(self.sample, rows)
 
@@ -83,9 +84,7 @@ def usual_builder(n_rows: int) -> GraphBuilder:
     return default_builder(n_rows).set_params(metric="seuclidean", weight=Binary())
 
 
-def join_rows(
-    source: Source, asked: GraphBuilder | Graph | None, shown: Rows | None, rng: np.random.Generator
-) -> Joined:
+def join_rows(source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, rng: np.random.Generator) -> Joined:
     """Build the graph of a study.
 
     Parameters
@@ -93,16 +92,16 @@ def join_rows(
     source : Source
     asked : GraphBuilder, Graph or None
         Of all rows where it is given; else the usual one, of a sample of a very long table.
-    shown : ndarray of row numbers, default=None
-        Rows that are drawn, to be among the sample.
+    drawn : ndarray of row numbers, ascending
+        The rows that maps show, to be among the sample.
     rng : Generator
         Draws the rest of the sample.
     """
     n = source.schema.n_rows
     sample, joined = None, source
     if asked is None and n > _MOST_JOINED:
-        sample = _drawn(n, shown, rng)
-        joined = _Sample(source, sample)
+        sample = rows_with(drawn, n, _MOST_JOINED, rng)
+        joined = Sample(source, sample)
         tell([f"The graph joins {_MOST_JOINED:,} of the {n:,} rows, drawn at random; one that is asked for joins all."])
     builder = usual_builder(joined.schema.n_rows) if asked is None else asked
     graph = builder.build(joined, fill=True)
@@ -112,50 +111,3 @@ def join_rows(
     except DataError as error:
         tell([f"No map is drawn on the graph: {error}"])
     return Joined(source, builder, graph, whole, joined, sample)
-
-
-def _drawn(n: int, shown: Rows | None, rng: np.random.Generator) -> Rows:
-    """Return as many rows as are joined, in their order, the rows shown among them."""
-    if shown is None:
-        return np.sort(rng.choice(n, _MOST_JOINED, replace=False))
-    others = np.setdiff1d(np.arange(n), shown, assume_unique=True)
-    return np.sort(np.concatenate([shown, rng.choice(others, _MOST_JOINED - len(shown), replace=False)]))
-
-
-class _Sample(Source):
-    """Some rows of a table, in their order."""
-
-    def __init__(self, table: Source, rows: Rows) -> None:
-        self._table = table
-        self._rows = rows
-        self.schema = replace(table.schema, n_rows=len(rows))
-        n_missing = dict.fromkeys(table.schema.used.tolist(), 0)
-        for block in self.blocks():
-            for j, values in block.values.items():
-                gaps = np.isnan(values) if values.dtype.kind == "f" else values < 0
-                n_missing[j] += int(np.count_nonzero(gaps))
-        columns = (replace(c, n_missing=n_missing.get(j, c.n_missing)) for j, c in enumerate(table.schema.columns))
-        self.schema = replace(self.schema, columns=tuple(columns))
-
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows, as many blocks as the table has."""
-        done = 0
-        for block in self._table.blocks(columns):
-            within = (self._rows >= block.rows.start) & (self._rows < block.rows.stop)
-            at = self._rows[within] - block.rows.start
-            yield Block(
-                range(done, done + len(at)),
-                {j: values[at] for j, values in block.values.items()},
-                None if block.y is None else block.y[at],
-                None if block.weight is None else block.weight[at],
-            )
-            done += len(at)
-
-    def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
-        """Return columns of the rows as the user gave them."""
-        return self._table.frame(columns, self._rows if rows is None else self._rows[rows])
-
-    @property
-    def row_numbers(self) -> Rows:
-        """The numbers of the rows in the user's table."""
-        return self._table.row_numbers[self._rows]

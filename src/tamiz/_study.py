@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from tamiz import __version__, parallel, progress
-from tamiz._description import (
-    Ranked,
-    describe_colors,
-    describe_graph,
-    describe_map,
-    describe_ranking,
-    describe_subset,
-    describe_table,
-    drawn_rows,
-)
-from tamiz._joining import Joined, Rows, join_rows, takes_graph
+from tamiz._description import Ranked, describe_graph, describe_ranking, describe_subset, describe_table
+from tamiz._joining import Joined, join_rows, takes_graph
+from tamiz._judging import describe_quality
+from tamiz._map_description import describe_colors, describe_map
+from tamiz._mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
+from tamiz._sampling import Rows, drawn_rows
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
@@ -33,7 +28,6 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.memory import Size
 from tamiz.random import Seed, generator
-from tamiz.reduction import registry as reduction
 from tamiz.reduction.base import Reducer
 from tamiz.registry import Entry, Registry
 from tamiz.report.result import Result
@@ -46,6 +40,7 @@ from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
+from tamiz.validation import check_choice, check_integer
 from tamiz.warn import collected, tell
 
 
@@ -59,7 +54,9 @@ def study(
     relevances: Sequence[Relevance] | None = None,
     merit: Merit | None = None,
     search: Search | None = None,
-    maps: Sequence[Reducer] | None = None,
+    maps: Sequence[Reducer | str] | None = None,
+    map_rows: int | None = None,
+    dissimilarity: str = "seuclidean",
     graph: GraphBuilder | Graph | None = None,
     missing: Missing = "distribute",
     n_features: int | tuple[int, int] | None = None,
@@ -79,8 +76,15 @@ def study(
         The ranking's criteria; None is every one that has a meaning on the table.
     merit, search : Merit and Search, default=None
         How the subset is chosen; None is CFS() and BestFirst(). Without a target no subset is chosen by a merit that needs one.
-    maps : list of reducers, default=None
-        None is every map there is.
+    maps : list of str or reducers, default=None
+        Maps by the names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS
+        and Laplacian eigenmaps.
+    map_rows : int, default=None
+        Rows that a map whose cost grows with their square, such as MDS, is fitted on at most; of more so many are drawn, and the
+        other rows drawn are placed by `transform`. None is 2,000, and 1,000 for ordinal MDS.
+    dissimilarity : {"seuclidean", "euclidean", "cityblock", "cosine", "gower"}, default="seuclidean"
+        Distances of rows: those that maps by name show where they show distances, and that all maps are judged by. "seuclidean"
+        is Euclidean in standardised columns, "gower" compares mixed columns with gaps one by one.
     graph : GraphBuilder or Graph, default=None
         How rows are joined, for every relevance and map that lives on a graph and was not given one: it is built once. None is
         `KNearest(15, metric="seuclidean")`, fewer where there are no more rows, of a sample where there are more than 100,000.
@@ -115,12 +119,10 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
-    if isinstance(data, Source) and not (target is None and kinds is None and weight is None and memory is None):
-        raise TypeError(
-            "A source has its own target, kinds and weights, and memory: pass them to open_source, not to study."
-        )
-    if graph is not None and not isinstance(graph, GraphBuilder | Graph):
-        raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
+    _check_parts(data, (target, kinds, weight, memory), graph)
+    check_maps(maps or ())
+    check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
+    most = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     run = _Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
@@ -133,11 +135,13 @@ def study(
             ),
         )
         schema = source.schema
-        rows = drawn_rows(schema.n_rows, rng) if points else None
+        rows = drawn_rows(schema.n_rows, rng)
+        wanted = wanted_maps(maps, schema, dissimilarity)
         table = run.first("table", lambda: describe_table(source))
         tell(_sentences_on_gaps(schema, missing))
-        asked = [*(relevances or ()), *(maps or ())]
-        needed = relevances is None or maps is None or graph is not None or any(map(takes_graph, asked))
+        asked = [*(relevances or ()), *(one.reducer for one in wanted if one.asked)]
+        parts = [*(relevances or ()), *(one.reducer for one in wanted)]
+        needed = relevances is None or graph is not None or any(map(takes_graph, parts))
         found = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
         joined: Joined = found or Joined(source)
         scored = run.step("ranking", lambda: describe_ranking(source, _ranked(relevances, schema, missing, joined)))
@@ -148,9 +152,11 @@ def study(
                 chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=rng
             )
             subset = run.step("subset", lambda: _select(selector, source, run))
-        drawn: list[dict[str, Any]] = []
-        run.step("maps", lambda: drawn.extend(_drawn(maps, rows, joined, int(rng.integers(2**63)))))
-        colors = describe_colors(source, rows, scored) if rows is not None and drawn else []
+        seed = int(rng.integers(2**63))
+        drawn: list[tuple[Mapped, dict[str, Any]]] = []
+        run.step("maps", lambda: _draw(wanted, drawn, rows, joined, most, seed, points=points))
+        judged = run.step("quality", lambda: _judge(drawn, rows, joined, dissimilarity, seed, points=points))
+        colors = describe_colors(source, rows, scored) if points and drawn else []
     return Result(
         {
             "format": FORMAT,
@@ -167,10 +173,20 @@ def study(
             "graph": describe_graph(joined, _label(graphs, joined.builder)),
             "ranking": scored,
             "subset": subset,
-            "maps": drawn,
+            "maps": [described for _, described in drawn],
+            "quality": judged,
             "colors": colors,
         }
     )
+
+
+def _check_parts(data: Any, of_table: Sequence[Any], graph: Any) -> None:
+    if isinstance(data, Source) and any(given is not None for given in of_table):
+        raise TypeError(
+            "A source has its own target, kinds and weights, and memory: pass them to open_source, not to study."
+        )
+    if graph is not None and not isinstance(graph, GraphBuilder | Graph):
+        raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
 
 
 class _Run:
@@ -207,7 +223,7 @@ def _join(
     source: Source,
     asked: GraphBuilder | Graph | None,
     parts: Sequence[Any],
-    rows: Rows | None,
+    rows: Rows,
     rng: np.random.Generator,
 ) -> Joined | None:
     """Return the graph; None, and why, where it cannot be built and nobody asked for it."""
@@ -241,21 +257,45 @@ def _told_apart(given: Sequence[Relevance]) -> list[tuple[dict[str, str], Releva
     return list(zip(labels, given, strict=True))
 
 
-def _drawn(given: Sequence[Reducer] | None, rows: Rows | None, joined: Joined, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the maps, fitted; by default every registered one that can be drawn."""
-
-    def draw(reducer: Reducer) -> dict[str, Any]:
+def _draw(
+    wanted: Sequence[Wanted],
+    drawn: list[tuple[Mapped, dict[str, Any]]],
+    rows: Rows,
+    joined: Joined,
+    most: int | None,
+    seed: int,
+    *,
+    points: bool,
+) -> None:
+    """Fit the maps one by one; what nobody asked for and cannot be drawn is left out."""
+    for one in wanted:
+        if not one.asked and takes_graph(one.reducer) and joined.whole is None:
+            continue
+        reducer = joined.lent_to(one.reducer) if one.given else joined.lent_whole_to(one.reducer)
         source = joined.read_by(reducer)
-        return describe_map(reducer, source, joined.numbers(rows, source), _label(reduction, reducer), seed)
-
-    yield from (draw(joined.lent_to(reducer)) for reducer in given or ())
-    for entry in reduction.of_kind("map") if given is None else ():
-        reducer = entry.load().for_study(joined.table.schema, joined.whole)
+        shown = joined.numbers(rows, source)
         try:
-            if reducer is not None:
-                yield draw(reducer)
+            mapped = fit_map(reducer, source, shown, most, seed)
+            label = {"id": one.id, "label": one.label}
+            drawn.append((mapped, describe_map(mapped, label, shown if points else None, seed)))
         except (DataError, MemoryError) as error:
-            tell([f"{entry.label} is left out: {error}"])
+            if one.asked:
+                raise
+            tell([f"{one.label} is left out: {error}"])
+
+
+def _judge(
+    drawn: Sequence[tuple[Mapped, dict[str, Any]]],
+    rows: Rows,
+    joined: Joined,
+    dissimilarity: str,
+    seed: int,
+    *,
+    points: bool,
+) -> dict[str, Any] | None:
+    """Judge the two axes of every map that a reader sees."""
+    maps = [(described["label"], mapped.at(joined.numbers(rows, mapped.source))[:, :2]) for mapped, described in drawn]
+    return describe_quality(joined.table, rows, maps, dissimilarity, seed, points=points)
 
 
 def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 from click.testing import Result
 
@@ -11,11 +12,20 @@ from tamiz.search import registry as searches
 def test_every_method_is_listed_with_a_label_and_a_summary(tamiz: Callable[..., Result]) -> None:
     listed = json.loads(tamiz("methods", "--json").stdout)
     found = {(method["kind"], method["name"].replace("-", "_")) for method in listed}
-    kinds = ("relevance", "merit", "search", "map")
-    wanted = {(e.kind, e.name) for r in (criteria, searches, reduction) for e in r if e.kind in kinds}
+    kinds = ("relevance", "merit", "search")
+    wanted = {(e.kind, e.name) for r in (criteria, searches) for e in r if e.kind in kinds}
     assert len(wanted) >= 10
     assert wanted <= found
     assert all(method["label"] and method["summary"].endswith((".", "]")) for method in listed)
+
+
+def test_every_map_is_listed_by_the_name_that_reduce_takes(tamiz: Callable[..., Result], iris: Path) -> None:
+    maps = {m["name"]: m["label"] for m in json.loads(tamiz("methods", "--json").stdout) if m["kind"] == "map"}
+    assert {name.partition(":")[0].replace("-", "_") for name in maps} == {e.name for e in reduction.of_kind("map")}
+    assert maps["mds:ordinal"] == "Ordinal MDS"
+    asked = [part for name in maps for part in ("--reduce", name)]
+    numbers = json.loads(tamiz("study", iris, "--relevance", "variance", *asked, "--json", "-", "-q").stdout)
+    assert [drawn["label"] for drawn in numbers["maps"]] == list(maps.values())
 
 
 def test_functions_are_no_methods(tamiz: Callable[..., Result]) -> None:

@@ -142,3 +142,46 @@ def test_a_file_that_is_no_result_is_refused(
     assert done.exit_code == 1
     assert done.stderr.startswith(f"tamiz: {sentence}")
     assert [path.name for path in folder.iterdir()] == ["bad.json"]
+
+
+def test_maps_are_asked_for_by_name_and_by_what_they_are_made_of(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz(
+        "study", iris, "-t", "species", "-r", "variance", "--reduce", "MDS:ordinal", "--reduce", "laplacian_eigenmaps",
+        "--dissimilarity", "gower", "--map-rows", "40", "--json", "-",
+    )  # fmt: skip
+    numbers = json.loads(done.stdout)
+    assert [drawn["id"] for drawn in numbers["maps"]] == ["mds:ordinal", "laplacian_eigenmaps"]
+    assert numbers["quality"]["metric"]["id"] == "gower"
+    assert numbers["maps"][0]["notes"][-1].startswith("Fitted on 40 of the 150 rows, drawn at random; the other 110 ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--reduce", "mdss"], "'mdss' is no map (did you mean 'mds'?); there are: pca, "),
+        (
+            ["--reduce", "mds:ordnal"],
+            "--reduce: 'mds:ordnal' is no map (did you mean 'mds:ordinal'?); there are: pca, ",
+        ),
+        (["--reduce", "pca:metric"], "--reduce: 'pca:metric' is no map"),
+        (["--dissimilarity", "gowr"], "'gowr' is no dissimilarity (did you mean 'gower'?); there are: euclidean, "),
+        (["--dissimilarity", "precomputed"], "'precomputed' is no dissimilarity; there are: euclidean, "),
+        (["--map-rows", "1"], "1 is not in the range x>=2"),
+    ],
+)
+def test_a_map_that_is_not_there_is_a_wrong_command_line(
+    tamiz: Callable[..., Result], folder: Path, iris: Path, arguments: list[str], sentence: str
+) -> None:
+    done = tamiz("study", iris, *arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_a_map_that_was_asked_for_and_cannot_be_drawn_ends_the_study(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    table = write("a,b\n" + "1,2\n" * 20)
+    done = tamiz("study", table, "--reduce", "mds")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "All dissimilarities are 0" in done.stderr

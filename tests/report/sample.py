@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
@@ -26,6 +27,16 @@ HOSTILE = [
     "&lt;i&gt;entity&lt;/i&gt;",
     "<!-- <script>",
 ]
+
+MEASURES = (
+    "kruskal_stress",
+    "rank_correlation",
+    "trustworthiness",
+    "continuity",
+    "neighborhood_recall",
+    "rank_agreement",
+    "label_accuracy",
+)
 
 
 def _entropy(codes: NDArray[np.int64]) -> float:
@@ -219,6 +230,62 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
     }
 
 
+def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Judge maps by whole matrices of distances."""
+    n, k = len(x), 15
+    d = _distances((x - x.mean(0)) / x.std(0, ddof=1))
+    ranks = _ranks(d)
+    pairs = np.triu_indices(n, 1)
+    at = np.random.default_rng(0).choice(len(pairs[0]), min(300, len(pairs[0])), replace=False)
+    sizes = np.unique(np.round(np.geomspace(1, n - 2, 20)).astype(int))
+    found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    curves, on_map, stress = [], [], []
+    for reduced in maps:
+        e = _distances(np.array(reduced["points"]))
+        e *= (d * e).sum() / (e * e).sum()
+        near = _ranks(e)
+        kept = np.array([((ranks <= size) & (near <= size) & (ranks > 0)).sum() / (n * size) for size in sizes])
+        r_nx = ((n - 1) * kept - sizes) / (n - 1 - sizes)
+        votes = np.array([np.bincount(y[(row > 0) & (row <= k)]).argmax() for row in near])
+        numbers = [
+            np.sqrt(((d - e) ** 2).sum() / (e**2).sum()),
+            np.corrcoef(rankdata(d[pairs]), rankdata(e[pairs]))[0, 1],
+            1 - np.maximum(ranks - k, 0)[(near > 0) & (near <= k)].sum() * 2 / (n * k * (2 * n - 3 * k - 1)),
+            1 - np.maximum(near - k, 0)[(ranks > 0) & (ranks <= k)].sum() * 2 / (n * k * (2 * n - 3 * k - 1)),
+            ((ranks <= k) & (near <= k) & (ranks > 0)).sum() / (n * k),
+            (r_nx / sizes).sum() / (1 / sizes).sum(),
+            (votes == y).mean(),
+        ]
+        for name, value in zip(MEASURES, numbers, strict=True):
+            found[name].append(float(value))
+        curves.append(r_nx.tolist())
+        on_map.append(e[pairs][at].tolist())
+        stress.append(np.sqrt(((d - e) ** 2).sum(1) / (d**2).sum(1)).tolist())
+    return {
+        "metric": {"id": "seuclidean", "label": "Euclidean, of standardised columns"},
+        "n_rows": n,
+        "n_neighbors": k,
+        "measures": [
+            {"name": name, "meaning": "What it means.", "larger_is_better": name != MEASURES[0], "values": values}
+            for name, values in found.items()
+        ],
+        "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
+        "pairs": {"every_pair": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
+        "stress_per_point": stress,
+    }
+
+
+def _distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return cdist(x, x)
+
+
+def _ranks(distances: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each row the places of all others by their distance, itself at 0."""
+    near = distances.copy()
+    np.fill_diagonal(near, -1.0)
+    return np.argsort(np.argsort(near, axis=1, kind="stable"), axis=1)
+
+
 def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, Any]:
     moments = {"mean": values.mean(), "sd": values.std(ddof=1), "min": values.min(), "max": values.max()}
     column = {"name": name, "kind": "numeric", "n_missing": 0, "n_levels": None, "levels": [], "constant": False}
@@ -245,6 +312,7 @@ def _build(
     groups = [x[y == k] for k in range(y.max() + 1)]
     fisher = sum(len(g) * (g.mean(0) - grand) ** 2 for g in groups) / sum(len(g) * g.var(0) for g in groups)
     counts = np.bincount(y)
+    maps = [_pca(x, names), _eigenmap(joined, x, names)]
     return {
         "format": "tamiz result 1",
         "tamiz": "0.1.0",
@@ -257,6 +325,7 @@ def _build(
             {"step": "ranking", "seconds": 0.0312},
             {"step": "subset", "seconds": 0.00214},
             {"step": "maps", "seconds": 0.041},
+            {"step": "quality", "seconds": 0.052},
         ],
         "warnings": [],
         "interrupted": None,
@@ -301,7 +370,9 @@ def _build(
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
         },
         "subset": _forward(with_class, between, names),
-        "maps": [_pca(x, names), _eigenmap(joined, x, names)],
+        "maps": maps,
+        # Maps of many rows are slow to judge by whole matrices.
+        "quality": _quality(x, y, maps) if len(x) <= 200 else None,
         "colors": [
             {"name": "class", "kind": "categorical", "values": y.tolist(), "levels": classes},
             *(
@@ -411,6 +482,7 @@ def hostile() -> dict[str, Any]:
     result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "search": HOSTILE[2]}
     result["ranking"]["criteria"][0] |= {"label": HOSTILE[0], "unit": HOSTILE[1], "summary": HOSTILE[2]}
     result["versions"] = {name: name for name in HOSTILE}
+    result["quality"]["metric"]["label"] = HOSTILE[0]
     result["colors"][0]["name"] = HOSTILE[2]
     result["colors"].append(
         {"name": HOSTILE[0], "kind": "categorical", "values": (np.arange(178) % 11).tolist(), "levels": HOSTILE}
@@ -433,6 +505,11 @@ def bare() -> dict[str, Any]:
     result["subset"] = None
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]
+    quality = result["quality"]
+    quality |= {"pairs": None, "stress_per_point": [], "measures": quality["measures"][:-1]}
+    quality["agreement"]["r_nx"] = quality["agreement"]["r_nx"][:1]
+    for measure in quality["measures"]:
+        measure["values"] = measure["values"][:1]
     result["colors"] = []
     result["warnings"] = []
     return result

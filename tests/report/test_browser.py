@@ -32,7 +32,7 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECTIONS = ("table", "ranking", "subset", "graph", "maps", "about")
+SECTIONS = ("table", "ranking", "subset", "graph", "maps", "quality", "about")
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +79,15 @@ class Reader:
             if link.count():
                 link.click()
         for plot in self.page.locator(".plot").all():
-            plot.scroll_into_view_if_needed()
-            plot.locator(".main-svg").first.wait_for(timeout=30_000)
+            self.wait_for(plot)
+
+    def show(self, name: str) -> None:
+        """Scroll to a chart and wait until it is drawn."""
+        self.wait_for(self.page.locator(f"#{name}"))
+
+    def wait_for(self, plot: Any) -> None:
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(timeout=30_000)
 
     def names(self, table: str) -> list[str]:
         return [
@@ -357,7 +364,7 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
         reader.page.wait_for_timeout(100)
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     plots = reader.page.locator(".plot")
-    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 7
+    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 10
     assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") <= 640
     reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
     reader.page.wait_for_timeout(500)
@@ -404,3 +411,29 @@ def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(read: Any) -> No
     reader.visit_all()
     # The library itself is one script of 5 MB to parse; a slow machine must not fail this for being slow.
     assert reader.page.evaluate("window.longest") < 2000
+
+
+def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: Any) -> None:
+    reader = read("wine")
+    for name in ("map-1-points", "map-2-points"):
+        reader.show(name)
+    reader.page.locator("#colours select").select_option(label="how badly each row is placed")
+    script = "(id) => document.getElementById(id).data[0].marker.cmax !== undefined"
+    for name in ("map-1-points", "map-2-points"):
+        reader.page.wait_for_function(script, arg=name)
+    script = """(id) => { const { marker, text } = document.getElementById(id).data[0];
+                 return [marker.color.map(Number), marker.cmin, marker.cmax, text[0]]; }"""
+    stress = sample.wine()["quality"]["stress_per_point"]
+    drawn = [reader.page.evaluate(script, f"map-{k}-points") for k in (1, 2)]
+    for (colors, low, high, first), expected in zip(drawn, stress, strict=True):
+        assert colors == pytest.approx(expected, rel=1e-5)
+        assert (low, high) == (0, pytest.approx(sorted(stress[0] + stress[1])[int(0.98 * 355)], rel=1e-5))
+        assert first.startswith("Row 1<br>stress of the row: ")
+
+
+def test_the_curves_of_the_maps_have_the_colours_of_the_theme(read: Any) -> None:
+    reader = read("wine", scheme="dark")
+    reader.show("agreement")
+    colors = reader.page.evaluate("document.getElementById('agreement').data.map((line) => line.line.color)")
+    themes = json.loads(reader.page.locator("#themes").text_content())
+    assert colors == themes["dark"]["levels"][:2]

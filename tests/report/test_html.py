@@ -64,7 +64,7 @@ def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
 def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
     shown = re.findall(r'<section id="(\w+)"', render(wine))
     assert shown == [entry.name for entry in registry.of_kind("section")] == [
-        "table", "ranking", "subset", "graph", "maps",
+        "table", "ranking", "subset", "graph", "maps", "quality",
     ]  # fmt: skip
 
 
@@ -86,9 +86,10 @@ def test_hostile_names_add_no_element_and_no_handler(wine: dict[str, Any], hosti
     page = Elements(render(hostile))
     assert set(page.tags) == {*Elements(render(wine)).tags, *Elements(render(sample.digits())).tags}
     assert page.handlers == []
-    # Two maps with a spectrum each, a course, a balance and a histogram; themes, rows, the page's own script, and what is packed.
-    colors = len(hostile["colors"])
-    assert page.tags.count("script") == 7 + 2 + 1 + 2 + colors
+    # Two maps with a spectrum and pairs each, curves, a course, a balance and a histogram; themes, rows, the page's own script, and
+    # what is packed; and beside the columns a colour for how rows are placed.
+    colors = len(hostile["colors"]) + 1
+    assert page.tags.count("script") == 10 + 2 + 1 + 2 + colors
 
 
 def test_hostile_names_are_whole_in_the_text(hostile: dict[str, Any]) -> None:
@@ -114,7 +115,7 @@ def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:
 
 
 def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> None:
-    bare |= {"ranking": None, "maps": []}
+    bare |= {"ranking": None, "maps": [], "quality": None}
     assert bare["graph"] is None
     page = render(bare)
     assert re.findall(r'<section id="(\w+)"', page) == ["table"]
@@ -152,7 +153,7 @@ def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[
     page = section(render(wine), "maps")
     assert 'type="checkbox"' not in page
     assert "arrow" not in words(page)
-    wine["colors"] = []
+    wine |= {"colors": [], "quality": None}
     assert 'id="choices"' not in section(render(wine), "maps")
 
 

@@ -82,6 +82,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         # What a version that explained no axis wrote.
         (lambda d: d["maps"][0].pop("explanation"), r"maps\[0\].explanation is missing"),
         (lambda d: d["maps"][0]["spectrum"].pop("reference"), r"maps\[0\].spectrum.reference is missing"),
+        # What a version that judged no map wrote.
+        (lambda d: d.pop("quality"), "quality is missing"),
+        (
+            lambda d: d["quality"]["measures"][0]["values"].append("all"),
+            r"quality.measures\[0\].values\[2\] is not a number",
+        ),
         (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
         (lambda d: d["table"]["columns"][2].pop("kind"), r"table.columns\[2\].kind is missing"),
         (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),

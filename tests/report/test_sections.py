@@ -9,6 +9,7 @@ from tamiz.display.arrows import arrows
 from tamiz.report import charts
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
+from tamiz.report.quality import collect_quality
 from tamiz.report.ranking import collect_ranking
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
@@ -126,7 +127,7 @@ def test_no_search_and_no_map_are_no_section(bare: dict[str, Any]) -> None:
 def test_more_than_ten_levels_put_the_rarest_together(wine: dict[str, Any]) -> None:
     codes = np.repeat(np.arange(14), np.arange(6, 20))[:178]
     wine["colors"][-1] |= {"values": codes.tolist(), "levels": [f"cellar {i}" for i in range(14)]}
-    spec = collected(collect_maps, wine)["colors"][-1]["spec"]
+    spec = collected(collect_maps, wine)["colors"][-2]["spec"]
     assert spec["groups"] == [*(f"cellar {i}" for i in range(5, 14)), "other (5 levels)"]
     assert spec["group"] == [9, 9, 9, 9, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8]
 
@@ -485,3 +486,109 @@ def test_the_colours_of_levels_are_told_apart_by_every_eye(scheme: str, eye: str
 def test_there_is_a_shape_for_every_colour() -> None:
     themes = charts.themes()
     assert len(set(themes["shapes"])) == len(themes["light"]["levels"]) == len(themes["dark"]["levels"]) == 10
+
+
+def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:
+    shown = collected(collect_quality, wine)
+    values = {measure["name"]: measure["values"] for measure in wine["quality"]["measures"]}
+    assert shown["names"] == ["PCA", "Laplacian eigenmaps"]
+    assert [row["label"] for row in shown["rows"]] == [
+        "Kruskal’s stress-1", "Shepard correlation", "Trustworthiness", "Continuity", "Neighbourhood recall",
+        "Area under R_NX", "Target told by neighbours",
+    ]  # fmt: skip
+    for row, name in zip(shown["rows"], sample.MEASURES, strict=True):
+        assert [cell["text"] for cell in row["cells"]] == [f"{value:.3f}" for value in values[name]]
+        smaller = name == "kruskal_stress"
+        assert row["better"] == f"{'smaller' if smaller else 'larger'} is better"
+        best = (min if smaller else max)(values[name])
+        assert [cell["best"] for cell in row["cells"]] == [value == best for value in values[name]]
+    assert shown["rows"][2]["meaning"].startswith("Whether the 15 nearest on the map are near in the table")
+    assert shown["rows"][-1]["meaning"].endswith("vote for their own class; guessing the largest class gives 40%.")
+    assert shown["compared"] == "By all 178 rows. Distances in the table: Euclidean, of standardised columns."
+
+
+def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
+    for measure in result["quality"]["measures"]:
+        measure["values"] = values.get(measure["name"], measure["values"])
+
+
+@pytest.mark.parametrize(
+    ("stress", "kept", "lead"),
+    [
+        ([0.1, 0.2], [0.3, 0.5], "Distances are kept best by PCA, neighbours by Laplacian eigenmaps."),
+        ([0.1, 0.2], [0.5, 0.3], "Distances and neighbours are kept best by PCA."),
+        ([0.2, 0.20001], [0.3, 0.5], "Neighbours are kept best by Laplacian eigenmaps."),
+        ([0.2, 0.2], [0.3, 0.3], "All maps keep distances and neighbours equally well."),
+        ([None, 0.2], [None, 0.3], "All maps keep distances and neighbours equally well."),
+    ],
+)
+def test_the_lead_names_the_maps_that_keep_most(
+    wine: dict[str, Any], stress: list[float | None], kept: list[float | None], lead: str
+) -> None:
+    set_values(wine, kruskal_stress=stress, rank_agreement=kept)
+    assert collected(collect_quality, wine)["lead"] == lead
+
+
+def test_one_map_has_nothing_to_be_better_than(bare: dict[str, Any]) -> None:
+    shown = collected(collect_quality, bare)
+    stress, area = (shown["rows"][place]["cells"][0]["text"] for place in (0, 5))
+    assert shown["lead"] == f"PCA has a stress of {stress} and an area under R_NX of {area}."
+    assert not any(cell["best"] for row in shown["rows"] for cell in row["cells"])
+    assert (len(shown["rows"]), shown["pairs"]) == (6, [])
+    assert shown["curves"]["title"] == "How many of its nearest rows a row keeps"
+
+
+def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
+    set_values(wine, **{name: [None, 0.5] for name in sample.MEASURES})
+    wine["quality"]["agreement"]["r_nx"][0] = []
+    wine["quality"]["pairs"]["on_map"][0] = []
+    wine["quality"]["stress_per_point"][0] = None
+    shown = collected(collect_quality, wine)
+    assert [cell["text"] for cell in shown["rows"][0]["cells"]] == ["–", "0.500"]
+    assert [pairs["label"] for pairs in shown["pairs"]] == ["Laplacian eigenmaps"]
+    assert [line["name"] for line in shown["curves"]["chart"]["data"]] == ["Laplacian eigenmaps"]
+    by_map = collected(collect_maps, wine)["colors"][-1]["spec"]["by_map"]
+    assert by_map["map-1"] == [None] * 178
+
+
+def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
+    wine["table"]["n_rows_used"] = 50_000
+    assert collected(collect_quality, wine)["compared"].startswith(
+        "By the 178 rows drawn, each compared with all of these."
+    )
+
+
+def test_the_curves_have_a_title_that_says_who_keeps_near_and_wide_neighbourhoods(wine: dict[str, Any]) -> None:
+    curves = wine["quality"]["agreement"]
+    curves |= {"n_neighbors": [1, 15, 45, 176], "r_nx": [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]}
+    shown = collected(collect_quality, wine)["curves"]
+    title = "Of the 15 nearest rows most are kept by Laplacian eigenmaps, of the 45 nearest "
+    assert shown["title"] == f"{title}by PCA"
+    assert [line["y"] for line in shown["chart"]["data"]] == curves["r_nx"]
+    assert shown["chart"]["layout"]["xaxis"]["type"] == "log"
+    curves["r_nx"][1][2] = 0.9
+    assert collected(collect_quality, wine)["curves"]["title"] == f"{title}too"
+
+
+def test_a_shepard_diagram_holds_the_pairs_and_the_line_of_equal_distances(wine: dict[str, Any]) -> None:
+    pairs = wine["quality"]["pairs"]
+    pairs |= {"in_table": [1.0, 2.0, 4.0], "on_map": [[1.5, 2.0, 3.0], [0.0, 9.0, 1.0]]}
+    first, second = (shown["chart"] for shown in collected(collect_quality, wine)["pairs"])
+    points, line = first["data"]
+    assert (points["x"], points["y"]) == ([1.0, 2.0, 4.0], [1.5, 2.0, 3.0])
+    assert line["x"] == line["y"] == pytest.approx([0, 4.16])
+    # The same height, unless a map goes beyond it.
+    assert first["layout"]["yaxis"]["range"] == pytest.approx([0, 4.16])
+    assert second["layout"]["yaxis"]["range"] == pytest.approx([0, 9.36])
+
+
+def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: dict[str, Any]) -> None:
+    stress = [[0.01 * (row % 50) for row in range(178)], [1.0] * 178]
+    stress[0][0] = 7.0
+    wine["quality"]["stress_per_point"] = stress
+    last = collected(collect_maps, wine)["colors"][-1]
+    assert last["option"] == "how badly each row is placed"
+    assert last["spec"]["by_map"] == {"map-1": pytest.approx(stress[0]), "map-2": stress[1]}
+    # One row far out does not take the colours of all others.
+    assert last["spec"]["range"] == [0, 1.0]
+    assert collected(collect_maps, wine | {"quality": None})["colors"][-1]["option"] == "cellar"

@@ -8,20 +8,18 @@ import json
 import click
 
 from tamiz.cli.command import Work
+from tamiz.cli.maps import listed_maps
 from tamiz.cli.options import command_name, json_flag
 from tamiz.cli.terminal import show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
-from tamiz.reduction import registry as reduction
+from tamiz.registry import Entry, Registry
 from tamiz.search import registry as searches
 from tamiz.sources import registry as sources
 
 # A person chooses among methods; functions and base classes are for those who write Python.
 _NO_METHODS = ("function", "base")
-# Of what makes a graph, the command line takes the builders, as graphs.
-_FIRST, _LAST = (criteria, searches), (reduction, clusters, sources)
-_BUILDERS = [(entry, "graph") for entry in graphs.of_kind("builder")]
 
 
 @click.command(cls=Work, short_help="List every method, with its name and what it is.")
@@ -33,18 +31,23 @@ def methods(as_json: bool) -> None:
 
     List every criterion, search, graph, map, clustering and file format: its kind, its name on the command line and what it is.
     """
-    before, after = ([(e, e.kind) for registry in registries for e in registry] for registries in (_FIRST, _LAST))
+    # Of what makes a graph, the command line takes the builders, as graphs.
+    builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
+    lines = [*_lines(criteria), *_lines(searches), *builders, *listed_maps(), *_lines(clusters), *_lines(sources)]
     listed = [
         {
             "kind": kind,
-            "name": command_name(entry),
-            "label": entry.label,
+            "name": name,
+            "label": label,
             "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0],
         }
-        for entry, kind in [*before, *_BUILDERS, *after]
-        if kind not in _NO_METHODS
+        for entry, kind, name, label in lines
     ]
     if as_json:
         click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
     else:
         show_table(tuple(listed[0]), [tuple(method.values()) for method in listed])
+
+
+def _lines(registry: Registry) -> list[tuple[Entry, str, str, str]]:
+    return [(e, e.kind, command_name(e), e.label) for e in registry if e.kind not in _NO_METHODS]

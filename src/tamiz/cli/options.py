@@ -28,9 +28,9 @@ class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
 
     name = "method"
 
-    def __init__(self, registry: Registry, kind: str, word: str = "") -> None:
+    def __init__(self, registry: Registry, kind: str, word: str = "", *, without: Sequence[str] = ()) -> None:
         self.kind = word or kind
-        self._entries = {command_name(entry): entry for entry in registry.of_kind(kind)}
+        self._entries = {command_name(e): e for e in registry.of_kind(kind) if e.name not in without}
 
     @property
     def names(self) -> str:

@@ -11,6 +11,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
+from tamiz.cli.maps import check_maps, map_options
 from tamiz.cli.options import (
     FILE,
     Method,
@@ -61,6 +62,7 @@ _json_option = click.option(
 )
 @search_options
 @graph_options
+@map_options
 @_output_option
 @_json_option
 @click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
@@ -79,6 +81,8 @@ def study(
     max_seconds: float | None,
     asked: Asked | None,
     width: float | None,
+    maps: tuple[str, ...],
+    dissimilarity: Entry,
     output: Path | None,
     json_output: Path | None,
     no_points: bool,
@@ -91,6 +95,7 @@ def study(
     tamiz study data.csv --target price --kinds zip=categorical
     tamiz study data.parquet --target class --search forward --n-features 8 --journal search.journal
     tamiz study data.csv --graph knn:30 --t inf
+    tamiz study data.csv --reduce pca --reduce mds:ordinal --dissimilarity gower
 
     Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, how the
     rows hang together, and maps of them. Prints the name of the file. Ctrl-C writes the report of what was found so far.
@@ -100,6 +105,7 @@ def study(
     _check_streams(output, json_output)
     check_places([output, json_output, same["journal"]], table)
     graph = make_builder(asked, width, target)
+    named = check_maps(maps)
     from tamiz import study as run
 
     voice: Voice = context.obj
@@ -111,6 +117,8 @@ def study(
             relevances=[entry.load()().with_missing(same["missing"]) for entry in relevances] or None,
             merit=merit.load()().with_missing(same["missing"]),
             search=search.load()(),
+            maps=named,
+            dissimilarity=dissimilarity.name,
             graph=graph,
             stop=stop_after(max_evaluations, max_seconds),
             points=not no_points,

@@ -18,6 +18,7 @@ registry = Registry(
     subset    subset:collect_subset      section   The subset
     graph     graph:collect_graph        section   The graph
     maps      maps:collect_maps          section   The maps
+    quality   quality:collect_quality    section   The quality of the maps
     """,
 )
 

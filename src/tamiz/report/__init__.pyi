@@ -3,6 +3,7 @@ from tamiz.report.graph import collect_graph as collect_graph
 from tamiz.report.html import render as render
 from tamiz.report.html import write as write
 from tamiz.report.maps import collect_maps as collect_maps
+from tamiz.report.quality import collect_quality as collect_quality
 from tamiz.report.ranking import collect_ranking as collect_ranking
 from tamiz.report.result import Result as Result
 from tamiz.report.subset import collect_subset as collect_subset

@@ -106,7 +106,8 @@ def themes() -> dict[str, Any]:
     }
 
 
-def _spec(traces: Sequence[Any], *, buttons: bool = False, **layout: Any) -> dict[str, Any]:
+def make_chart(traces: Sequence[Any], *, buttons: bool = False, **layout: Any) -> dict[str, Any]:
+    """Return a chart of traces, with plotly's buttons above it where it can be zoomed."""
     figure = go.Figure(list(traces), layout=go.Layout(template="none", **layout)).to_plotly_json()
     figure["layout"].pop("template", None)
     config = {**_CONFIG, "displayModeBar": "hover" if buttons else False}
@@ -117,7 +118,7 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
     """Return bars of classes, the first on top, each with its count and its share of the whole."""
     total = sum(weights) or 1.0
     text = [f"{counted(w, noun)} ({percent(w / total)})" for w in weights]
-    return _spec(
+    return make_chart(
         [
             go.Bar(
                 x=list(weights),
@@ -150,7 +151,7 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
 def course(trace: dict[str, list[Any]], best: Sequence[tuple[int, float]], *, merit: str) -> dict[str, Any]:
     """Return the merit of every evaluated subset in order, under the best merit until then."""
     sizes = [counted(size, "column") for size in trace["size"]]
-    return _spec(
+    return make_chart(
         [
             go.Scatter(
                 x=trace["evaluation"],
@@ -197,7 +198,7 @@ def scatter(
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
-    spec = _spec(
+    spec = make_chart(
         [go.Scatter(x=x, y=y, mode="markers", marker=marker)],
         buttons=True,
         height=580,
@@ -231,7 +232,7 @@ def histogram(bins: dict[str, Any]) -> dict[str, Any]:
     start, width = bins["start"], bins["width"]
     firsts = [start + width * k for k in range(len(bins["rows"]))]
     spans = [counted(first, "neighbour") if width == 1 else f"{first:,} to {first + width - 1:,}" for first in firsts]
-    return _spec(
+    return make_chart(
         [
             go.Bar(
                 x=[first + (width - 1) / 2 for first in firsts],
@@ -254,7 +255,7 @@ def eigenvalues(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
     values = spectrum["values"][:n_shown]
     name = label(spectrum["label"], 40)
     residuals = [f", residual {number(r, digits=2)}" for r in spectrum["residuals"][:n_shown]] or [""] * n_shown
-    return _spec(
+    return make_chart(
         [
             go.Bar(
                 x=numbers,
@@ -277,7 +278,7 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     labels = [label(name) for name in names]
     # Up to the whole where the line gets near it; a line that stays low would be flat on that scale.
     top = 1.04 if cumulative[-1] > 0.5 else 1.1 * max(cumulative[-1], 1e-6)
-    return _spec(
+    return make_chart(
         [
             go.Bar(
                 x=numbers,
@@ -319,7 +320,7 @@ def parallel_analysis(spectrum: dict[str, Any], names: Sequence[str]) -> dict[st
     tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
     highest = max(*tops, 1e-6)
     written = n if n <= _BARS_WITH_TEXT else 0
-    return _spec(
+    return make_chart(
         [
             go.Bar(
                 x=numbers,

@@ -41,7 +41,10 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(told["arrows"] for told in maps),
-        "colors": [_color(column, column["name"] == result["table"]["target"]) for column in result["colors"]],
+        "colors": [
+            *(_color(column, column["name"] == result["table"]["target"]) for column in result["colors"]),
+            *_placed(result["quality"], len(drawn)),
+        ],
         # The points of every map are the same rows.
         "rows": drawn[0]["rows"] if drawn else [],
     }
@@ -63,7 +66,7 @@ def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, 
     # Pixels have no names to read at arrows: there the images say what the axes are.
     over = _arrows(reduced["loadings"], points, one_scale) if n_axes > 1 and not reduced["galleries"] else []
     return {
-        "key": f"map-{index + 1}",
+        "key": _key(index),
         "label": reduced["label"],
         "notes": reduced["notes"],
         "lead": held or reduced["nearness"],
@@ -74,6 +77,10 @@ def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, 
         "axes": told_axes(reduced, columns),
         "galleries": [_gallery(shown) for shown in reduced["galleries"]],
     }
+
+
+def _key(index: int) -> str:
+    return f"map-{index + 1}"
 
 
 def _arrows(
@@ -182,6 +189,28 @@ def _residuals(residuals: Sequence[float]) -> str:
         return "; residuals 0" if residuals else ""
     bound = number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
     return f"; residuals below {bound.removeprefix('1 × ')}"
+
+
+def _placed(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
+    """Return the colouring by how badly each row is placed: a number for each map, on one scale."""
+    if quality is None or n_maps == 0:
+        return []
+    values = [stress and [rounded(value) for value in stress] for stress in quality["stress_per_point"]]
+    known = [stress for stress in values if stress]
+    if not known:
+        return []
+    spec = {
+        "kind": "numeric",
+        "title": "stress of the row",
+        "range": [0, _nearly_all([value for stress in known for value in stress])],
+        "by_map": {_key(index): stress or [None] * len(known[0]) for index, stress in enumerate(values)},
+    }
+    return [{"option": "how badly each row is placed", "spec": spec}]
+
+
+def _nearly_all(values: list[float]) -> float:
+    """Return what one value in fifty exceeds: by the largest alone, all others would have one colour."""
+    return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
 def _color(column: Mapping[str, Any], is_target: bool) -> dict[str, Any]:

@@ -119,6 +119,18 @@ _SHAPE: dict[str, Any] = {
             ],
         }
     ],
+    # What is told of each map is in the order of the maps.
+    "quality": (
+        {
+            "metric": _CHOSEN,
+            "n_rows": float,
+            "n_neighbors": float,
+            "measures": [{"name": str, "meaning": str, "larger_is_better": bool, "values": [(float,)]}],
+            "agreement": {"n_neighbors": [float], "r_nx": [[float]]},
+            "pairs": ({"every_pair": bool, "in_table": [float], "on_map": [[float]]},),
+            "stress_per_point": [([float],)],
+        },
+    ),
     "colors": [{"name": str, "kind": str, "values": [(float,)], "levels": [str]}],
 }
 _WORDS = {float: "a number", str: "text", bool: "true or false", list: "a list", dict: "a set of names and values"}

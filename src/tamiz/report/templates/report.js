@@ -45,8 +45,9 @@
     return specs.get(plot.id);
   }
 
-  function coloured(base, color, theme) {
+  function coloured(base, color, theme, map) {
     const { x, y } = base.data[0];
+    const values = color.by_map ? color.by_map[map] : color.values;
     const rows = json("rows");
     const pick = (values, indices) => indices.map((i) => values[i]);
     const trace = (indices, name, marker, text) => ({
@@ -55,21 +56,23 @@
       hovertemplate: "%{text}<extra></extra>", marker: { ...base.data[0].marker, ...marker },
     });
     const present = [], gaps = [];
-    color.values.forEach((value, i) => (value === null ? gaps : present).push(i));
+    values.forEach((value, i) => (value === null ? gaps : present).push(i));
     const missing = gaps.length
       ? [trace(gaps, `missing (${plain.format(gaps.length)})`, { color: theme.missing, symbol: "circle-open" }, () => "missing")] : [];
     if (color.kind === "numeric") {
       const shades = trace(present, color.title, {
-        color: pick(color.values, present), showscale: true, colorbar: { title: { text: color.title } },
-      }, (i) => told(color.values[i]));
+        color: pick(values, present), showscale: true, colorbar: { title: { text: color.title } },
+        // One scale for all maps where the values are of each.
+        ...(color.range && { cmin: color.range[0], cmax: color.range[1] }),
+      }, (i) => told(values[i]));
       // The name stands at the colour bar; the legend is for the points that have no colour.
       return [...missing, { ...shades, showlegend: false }];
     }
     const groups = color.groups.map(() => []);
-    present.forEach((i) => groups[color.group[color.values[i]]].push(i));
+    present.forEach((i) => groups[color.group[values[i]]].push(i));
     return [...missing, ...groups.map((indices, g) => trace(indices, `${color.groups[g]} (${plain.format(indices.length)})`, {
       color: theme.levels[g], symbol: themes.shapes[g],
-    }, (i) => color.levels[color.values[i]]))];
+    }, (i) => color.levels[values[i]]))];
   }
 
   // ---- columns as arrows over the points
@@ -111,7 +114,7 @@
     const narrow = plot.clientWidth < 640;
     if ("coloured" in plot.dataset) {
       const color = json(colours.value);
-      data = coloured(base, color, theme);
+      data = coloured(base, color, theme, plot.closest(".map").id);
       layout.showlegend = data.some((trace) => trace.showlegend !== false);
       layout.legend = { ...layout.legend, title: { text: color.kind === "numeric" ? "" : color.title } };
       if (narrow) {
@@ -124,6 +127,7 @@
     } else if (layout.showlegend === undefined && data.length < 2) {
       layout.showlegend = false;
     }
+    if (base.levels) data.forEach((trace, k) => { trace.line.color = theme.levels[k % theme.levels.length]; });
     const tips = arrows?.checked && base.arrows?.length ? base.arrows : null;
     if (tips) data.push(arrowed(tips, theme));
     if (printing) layout.width = Math.min(plot.clientWidth, 640);

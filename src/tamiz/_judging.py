@@ -1,0 +1,133 @@
+"""The maps of a study judged side by side: one card each, over the same rows and the same distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz._sampling import Rows, Sample
+from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.metrics.card import Quality
+from tamiz.metrics.diagram import Shepard, shepard
+from tamiz.metrics.evaluation import quality
+from tamiz.sources.base import Source
+from tamiz.statistics.base import Floats
+from tamiz.warn import tell
+
+# Neighbours that are compared, where there are twice as many rows.
+_N_NEIGHBORS = 15
+# Sizes of neighbourhoods on a curve, and pairs of rows in a diagram: what a reader can still take in.
+_MOST_SIZES = 60
+_MOST_PAIRS = 600
+# Ranks need so many rows to differ.
+_LEAST_ROWS = 3
+
+
+def describe_quality(
+    source: Source, rows: Rows, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
+) -> dict[str, Any] | None:
+    """Return what maps are worth: numbers, curves and pairs of distances of each, None where there is none to judge.
+
+    Parameters
+    ----------
+    source : Source
+    rows : ndarray of row numbers, ascending
+        Those that are compared with each other.
+    maps : list of tuple
+        The label of each, and the places of the rows.
+    dissimilarity : str
+        What the rows are apart by.
+    seed : int
+        Draws the pairs of the diagrams.
+    points : bool
+        Whether numbers of single rows and pairs are told.
+    """
+    if len(rows) < _LEAST_ROWS or not maps:
+        return None
+    judged = source if len(rows) == source.schema.n_rows else Sample(source, rows)
+    labels = _labels(judged)
+    found = [_judge(judged, label, places, dissimilarity, labels, seed, points=points) for label, places in maps]
+    cards = [None if one is None else one[0] for one in found]
+    first = next(filter(None, cards), None)
+    if first is None:
+        return None
+    return {
+        "metric": {"id": dissimilarity, "label": metrics[dissimilarity].label},
+        "n_rows": len(rows),
+        "n_neighbors": first.n_neighbors,
+        "measures": _measures(first, cards),
+        "agreement": _agreement(first, cards),
+        "pairs": _pairs([None if one is None else one[1] for one in found]),
+        "stress_per_point": [None if card is None else card.points.stress.tolist() for card in cards] if points else [],
+    }
+
+
+def _judge(
+    source: Source,
+    label: str,
+    places: Floats,
+    metric: str,
+    labels: NDArray[Any] | None,
+    seed: int,
+    *,
+    points: bool,
+) -> tuple[Quality, Shepard | None] | None:
+    """Return the card and the diagram of a map, None where it cannot be judged."""
+    k = min(_N_NEIGHBORS, (len(places) - 1) // 2)
+    try:
+        card = quality(
+            source, places, metric=metric, n_neighbors=k, labels=labels, sample=len(places), random_state=seed
+        )
+        pairs = shepard(source, places, metric=metric, n_pairs=_MOST_PAIRS, random_state=seed) if points else None
+    except DataError as error:
+        tell([f"The quality of {label} is left out: {error}"])
+        return None
+    return card, pairs
+
+
+def _labels(source: Source) -> NDArray[Any] | None:
+    if not source.schema.has_classes:
+        return None
+    return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
+
+
+def _measures(first: Quality, cards: Sequence[Quality | None]) -> list[dict[str, Any]]:
+    """Return every number, a value a map."""
+    return [
+        {
+            "name": measure.name,
+            "meaning": measure.meaning,
+            "larger_is_better": measure.larger_is_better,
+            "values": [None if card is None else card[measure.name].value for card in cards],
+        }
+        for measure in first.measures
+    ]
+
+
+def _agreement(first: Quality, cards: Sequence[Quality | None]) -> dict[str, Any]:
+    """Return the curves R_NX at that of the card and at sizes of neighbourhoods whose logarithms are about equally far apart."""
+    sizes = first.agreement.n_neighbors
+    spread = np.round(np.geomspace(1, len(sizes), _MOST_SIZES)).astype(np.intp)
+    at = np.union1d(spread, [first.n_neighbors]) - 1
+    return {
+        "n_neighbors": sizes[at].tolist(),
+        "r_nx": [[] if card is None else card.agreement.r_nx[at].tolist() for card in cards],
+    }
+
+
+def _pairs(diagrams: Sequence[Shepard | None]) -> dict[str, Any] | None:
+    """Return pairs of rows by their distances in the table and, at the best scale, on each map."""
+    first = next(filter(None, diagrams), None)
+    if first is None:
+        return None
+    n = len(first.distances)
+    at = np.arange(n) if n <= _MOST_PAIRS else np.linspace(0, n - 1, _MOST_PAIRS).astype(np.intp)
+    return {
+        "every_pair": first.every_pair and n == len(at),
+        "in_table": first.dissimilarities[at].tolist(),
+        "on_map": [[] if one is None else (one.scale * one.distances[at]).tolist() for one in diagrams],
+    }

@@ -1,0 +1,139 @@
+"""What a study writes of its maps into its Result, and the columns that colour them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+
+from tamiz._mapping import Mapped
+from tamiz._sampling import Rows
+from tamiz.reduction.axes import correlate
+from tamiz.reduction.base import Gallery
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column
+from tamiz.statistics.base import Floats
+
+# Columns offered for colour, images of a kind, pixels along a side of one: what a reader can still take in.
+_MOST_COLOURS = 40
+_MOST_IMAGES = 24
+_MOST_PIXELS = 128
+# Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
+# many rows has a standard error of 0.007.
+_MOST_AXES = 4
+_MOST_COMPARED = 20_000
+# Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
+_ROUNDING = 1e-12
+
+
+def describe_map(mapped: Mapped, label: dict[str, str], rows: Rows | None, seed: int) -> dict[str, Any]:
+    """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
+    facts = mapped.reducer.facts()
+    points = None if rows is None else mapped.at(rows)[:, :2].tolist()
+    return {
+        **label,
+        "axes": facts.axes[:2],
+        "notes": [*facts.notes, *mapped.told()],
+        "nearness": facts.nearness,
+        "common_unit": facts.common_unit,
+        "points": points,
+        "rows": [] if rows is None else mapped.source.row_numbers[rows].tolist(),
+        "spectrum": {
+            "label": facts.spectrum_label,
+            "note": facts.spectrum_note,
+            "values": facts.spectrum,
+            "cumulative": facts.cumulative,
+            "residuals": facts.residuals,
+            "reference": facts.reference,
+            "reference_title": facts.reference_title,
+            "reference_note": facts.reference_note,
+        },
+        "loadings": {"columns": facts.loading_names, "values": [row[:_MOST_AXES] for row in facts.loadings]},
+        "explanation": _explanation(mapped, facts.axes, seed),
+        "galleries": [_gallery(shown) for shown in facts.galleries if rows is not None or not shown.of_rows],
+    }
+
+
+def _explanation(mapped: Mapped, axes: list[str], seed: int) -> dict[str, Any]:
+    """Return how far every column goes along with the first axes, by the rows that have a place."""
+    rows, n = mapped.rows, len(mapped.embedding)
+    embedding = mapped.embedding
+    if n > _MOST_COMPARED:
+        some = np.sort(np.random.default_rng(seed).choice(n, _MOST_COMPARED, replace=False))
+        rows, embedding = some if rows is None else rows[some], embedding[some]
+    points = np.array(embedding[:, :_MOST_AXES], dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    points[:, spans <= _ROUNDING * spans.max()] = 0.0
+    found = correlate(mapped.source, points, rows)
+    return {
+        "axes": axes[:_MOST_AXES],
+        "columns": found.columns,
+        "kinds": found.kinds,
+        "values": found.values.tolist(),
+        "chance": found.chance.tolist(),
+        "n_rows": len(points),
+        "n_mapped": mapped.source.schema.n_rows,
+    }
+
+
+def _gallery(gallery: Gallery) -> dict[str, Any]:
+    """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
+    return {
+        "title": gallery.title,
+        "note": gallery.note,
+        "signed": gallery.signed,
+        "n_images": len(gallery.images),
+        "images": [
+            {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
+            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MOST_IMAGES]
+        ],
+    }
+
+
+def _image(values: Floats, signed: bool) -> dict[str, Any]:
+    """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
+    by = -(-max(values.shape) // _MOST_PIXELS)
+    if by > 1:
+        starts = [np.arange(0, size, by) for size in values.shape]
+        sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
+        sides = [np.diff(start, append=size) for start, size in zip(starts, values.shape, strict=True)]
+        values = sums / np.outer(*sides)
+    high = float(np.abs(values).max() if signed else values.max())
+    low = -high if signed else float(values.min())
+    # An image of one value is grey.
+    steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
+    pixels = np.floor(steps + 0.5).astype(np.uint8)
+    return {
+        "height": values.shape[0],
+        "width": values.shape[1],
+        "low": low,
+        "high": high,
+        "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
+    }
+
+
+def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the target and the best columns at the rows drawn, to colour a map by."""
+    schema = source.schema
+    columns = schema.used.tolist()
+    if ranking is not None and ranking["criteria"]:
+        scores = ranking["scores"][ranking["criteria"][0]["id"]]
+        columns = sorted(sorted(columns, key=lambda j: -scores[j])[:_MOST_COLOURS])
+    columns = columns[:_MOST_COLOURS]
+    if schema.target is not None:
+        columns = [schema.n_columns, *columns]
+    values: dict[int, list[Any]] = {j: [] for j in columns}
+    for block in source.blocks([j for j in columns if j < schema.n_columns]):
+        here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
+        for j in columns:
+            values[j] += block.column(j)[here].tolist()
+    return [_color(schema.describe(j), values[j]) for j in columns]
+
+
+def _color(column: Column, values: list[Any]) -> dict[str, Any]:
+    if column.is_number:
+        shown = [None if value != value else value for value in values]
+        return {"name": column.name, "kind": "numeric", "values": shown, "levels": []}
+    shown = [None if value < 0 else value for value in values]
+    return {"name": column.name, "kind": "categorical", "values": shown, "levels": list(column.levels)}

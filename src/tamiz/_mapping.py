@@ -1,0 +1,198 @@
+"""The maps of a study: which they are, and the rows that each is fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamiz._sampling import Rows, Sample, rows_with
+from tamiz.reduction import registry
+from tamiz.reduction.base import Reducer, Variant
+from tamiz.registry import Entry, suggestion
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+
+# Distances of rows that a study can measure; others are no columns of a table.
+DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A map that a study is to draw.
+
+    Attributes
+    ----------
+    id, label : str
+    reducer : Reducer
+    asked : bool
+        Whether it was asked for: what nobody asked for may be left out.
+    given : bool
+        Whether the reducer itself was given.
+    """
+
+    id: str
+    label: str
+    reducer: Reducer
+    asked: bool
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class Named:
+    """A map by its name.
+
+    Attributes
+    ----------
+    entry : Entry
+        The method's line in the registry.
+    variant : Variant
+    """
+
+    entry: Entry
+    variant: Variant
+
+    @property
+    def id(self) -> str:
+        """The name of the method, and after a colon that of the variant where there are several."""
+        return ":".join(filter(None, [self.entry.name, self.variant.name]))
+
+    @property
+    def name(self) -> str:
+        """The id as a user writes it."""
+        return self.id.replace("_", "-")
+
+    @property
+    def label(self) -> str:
+        """What a reader is told it is."""
+        return self.variant.label or self.entry.label
+
+    def wanted(self, schema: Schema, dissimilarity: str, *, asked: bool) -> Wanted:
+        """Return the map for a table."""
+        reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
+        return Wanted(self.id, self.label, reducer, asked)
+
+
+def named_maps() -> list[Named]:
+    """Return every map that has a name, those of one method side by side."""
+    return [Named(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
+
+
+def find_map(name: str) -> Named:
+    """Return the map of a name such as "pca" or "mds:ordinal"; a method's name alone is its first map.
+
+    Raises
+    ------
+    ValueError
+        When there is none; the sentence says which is closest.
+    """
+    method, colon, variant = name.lower().replace("-", "_").partition(":")
+    maps = named_maps()
+    found = [one for one in maps if one.entry.name == method and (not colon or one.variant.name == variant)]
+    if not found:
+        known = [one.name for one in maps]
+        raise ValueError(f"{name!r} is no map{suggestion(name, known)}; there are: {', '.join(known)}.")
+    return found[0]
+
+
+def check_maps(given: Sequence[Reducer | str]) -> None:
+    """Refuse what is neither the name of a map nor a reducer."""
+    for part in given:
+        if isinstance(part, str):
+            find_map(part)
+        elif not isinstance(part, Reducer):
+            raise TypeError(f"maps takes names such as 'mds:ordinal' and reducers such as PCA(), got {part!r}.")
+
+
+def wanted_maps(given: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[Wanted]:
+    """Return the maps of a study: those that were given by name or as reducers, or the usual ones."""
+    if given is None:
+        usual = [one for one in named_maps() if one.variant.usual]
+        return [one.wanted(schema, dissimilarity, asked=False) for one in usual]
+    wanted = [_given(part, schema, dissimilarity) for part in given]
+    taken = [one.id for one in wanted]
+    return [_told_apart(one, taken, k) for k, one in enumerate(wanted)]
+
+
+def _given(part: Reducer | str, schema: Schema, dissimilarity: str) -> Wanted:
+    if isinstance(part, str):
+        return find_map(part).wanted(schema, dissimilarity, asked=True)
+    name = type(part).__name__
+    entry = next((entry for entry in registry if entry.attribute == name), None)
+    return Wanted(entry.name if entry else name, entry.label if entry else name, part, asked=True, given=True)
+
+
+def _told_apart(one: Wanted, taken: list[str], k: int) -> Wanted:
+    """Return a map numbered, and named by what it was made with, where several have its name."""
+    if taken.count(one.id) == 1:
+        return one
+    number = taken[: k + 1].count(one.id)
+    return Wanted(f"{one.id}_{number}", repr(one.reducer), one.reducer, one.asked, one.given)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A fitted map and the rows that it has places of.
+
+    Attributes
+    ----------
+    reducer : Reducer
+    source : Source
+    rows : ndarray of row numbers, ascending, or None
+        Those of the source that have a place; None is all.
+    embedding : ndarray of shape (n_placed, n_components)
+    n_fitted : int
+        Rows that it was fitted on.
+    """
+
+    reducer: Reducer
+    source: Source
+    rows: Rows | None
+    embedding: Floats
+    n_fitted: int
+
+    def at(self, rows: Rows) -> Floats:
+        """Return the places of some rows."""
+        return self.embedding[rows if self.rows is None else np.searchsorted(self.rows, rows)]
+
+    def told(self) -> list[str]:
+        """Return which rows it was fitted on, where these are not all."""
+        if self.rows is None:
+            return []
+        n, placed = self.source.schema.n_rows, len(self.rows) - self.n_fitted
+        sentence = f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random"
+        others = "the other one that is drawn was" if placed == 1 else f"the other {placed:,} that are drawn were"
+        return [f"{sentence}; {others} placed by their distances to these." if placed else f"{sentence}."]
+
+
+def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, seed: int) -> Mapped:
+    """Fit a map on all rows, or one of n x n cost on a sample of them.
+
+    Parameters
+    ----------
+    reducer : Reducer
+    source : Source
+        The rows that it reads.
+    drawn : ndarray of row numbers, ascending
+        Rows that are to have a place.
+    most : int or None
+        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+    seed : int
+        Draws the sample, the same one for maps of as many rows.
+    """
+    n, size = source.schema.n_rows, reducer.study_rows
+    size = most if size is not None and most is not None else size
+    if size is None or n <= size:
+        reducer.fit(source)
+        return Mapped(reducer, source, None, reducer.embedding_, n)
+    rows = rows_with(drawn, n, size, np.random.default_rng(seed))
+    reducer.fit(Sample(source, rows))
+    embedding = reducer.embedding_
+    others = np.setdiff1d(drawn, rows, assume_unique=True)
+    if len(others):
+        rows = np.concatenate([rows, others])
+        order = np.argsort(rows)
+        rows, embedding = rows[order], np.concatenate([embedding, reducer.transform(Sample(source, others))])[order]
+    return Mapped(reducer, source, rows, embedding, size)

@@ -1,0 +1,80 @@
+"""`--reduce`, `--map-rows` and `--dissimilarity`: which maps are drawn, as text until a command runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from tamiz.cli.options import Method
+from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.reduction import registry as reduction
+from tamiz.registry import Entry
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_methods = Method(reduction, "map")
+# Distances that are given are no columns of a table.
+_dissimilarities = Method(metrics, "metric", "dissimilarity", without=("precomputed",))
+
+
+class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
+    """A map by its method's name and, after a colon, which of the method's: "mds:ordinal"."""
+
+    name = "map"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as `study` takes it; what stands after the colon is looked at when the command runs."""
+        method, colon, variant = (part.strip() for part in str(value).partition(":"))
+        return f"{_methods.convert(method, param, ctx).name}{colon}{variant}"
+
+
+def map_options(command: Command) -> Command:
+    """Add which maps are drawn, of how many rows, and by what distances."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--reduce",
+                "maps",
+                type=MapName(),
+                metavar="NAME[:VARIANT]",
+                multiple=True,
+                help=f"A map of the rows: mds:ordinal, or one of {_methods.names}; `tamiz methods` lists all. Repeatable; by "
+                "default PCA, metric and ordinal MDS and Laplacian eigenmaps.",
+            ),
+            click.option(
+                "--dissimilarity",
+                type=_dissimilarities,
+                metavar="NAME",
+                default="seuclidean",
+                show_default=True,
+                help=f"Distances of rows, for MDS and for the quality of every map: {_dissimilarities.names}.",
+            ),
+            click.option(
+                "--map-rows",
+                type=click.IntRange(min=2),
+                metavar="N",
+                help="Rows that MDS is fitted on at most, drawn at random; by default 2,000, and 1,000 for ordinal MDS.",
+            ),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+def check_maps(names: tuple[str, ...]) -> list[str] | None:
+    """Return the maps that were asked for, None where none was; a method that has no such map is told of."""
+    from tamiz._mapping import find_map
+
+    try:
+        return [find_map(name).id for name in names] or None
+    except ValueError as error:
+        raise click.UsageError(f"--reduce: {error}") from error
+
+
+def listed_maps() -> list[tuple[Entry, str, str, str]]:
+    """Return every map: its method's line, its kind, its name and its label."""
+    from tamiz._mapping import named_maps
+
+    return [(one.entry, "map", one.name, one.label) for one in named_maps()]

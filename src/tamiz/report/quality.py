@@ -1,0 +1,177 @@
+"""The quality of the maps: what each keeps of the distances and the neighbours of the rows, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import quality_charts
+from tamiz.report.text import count, counted, listed, percent, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# A number's name for readers, and what it means.
+_TOLD = {
+    "kruskal_stress": (
+        "Kruskal’s stress-1",
+        "What distances on the map, at its best scale, differ from those of the rows by, over their size: 0 where all agree. A map "
+        "that keeps their order alone is judged by the next row.",
+    ),
+    "rank_correlation": (
+        "Shepard correlation",
+        "Whether pairs of rows that are farther apart are farther apart on the map: 1 where the order of all is kept.",
+    ),
+    "trustworthiness": (
+        "Trustworthiness",
+        "Whether the {k} nearest on the map are near in the table: 1 where no stranger came among them.",
+    ),
+    "continuity": (
+        "Continuity",
+        "Whether the {k} nearest in the table are near on the map: 1 where none was torn away.",
+    ),
+    "neighborhood_recall": (
+        "Neighbourhood recall",
+        "Share of the {k} nearest in the table that are the {k} nearest on the map.",
+    ),
+    "rank_agreement": (
+        "Area under R_NX",
+        "Neighbours kept beyond chance, over neighbourhoods of all sizes: 1 where all are kept, 0 for a map by chance.",
+    ),
+    "label_accuracy": (
+        "Target told by neighbours",
+        "Share of rows whose {k} nearest on the map vote for their own {target}{guess}.",
+    ),
+}
+_DISTANCES, _NEIGHBORS = "kruskal_stress", "rank_agreement"
+_DECIMALS = 3
+
+
+def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: a row for each number and a column for each map, the curves and the pairs of distances.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where no map was judged.
+    """
+    quality = result["quality"]
+    if quality is None:
+        return None
+    names = [reduced["label"] for reduced in result["maps"]]
+    measures = {measure["name"]: measure for measure in quality["measures"]}
+    words = _words(result)
+    return {
+        "lead": _lead(measures, names),
+        "compared": _compared(quality, result["table"]["n_rows_used"]),
+        "names": names,
+        "several": len(names) > 1,
+        "rows": [
+            _row(measures[name], label, meaning.format(**words))
+            for name, (label, meaning) in _TOLD.items()
+            if name in measures
+        ],
+        "curves": _curves(quality, names),
+        "pairs": _pairs(quality["pairs"], names),
+        "every_pair": quality["pairs"] is not None and quality["pairs"]["every_pair"],
+    }
+
+
+def _words(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what stands in the sentences of this table."""
+    table = result["table"]
+    weights = [c["weight"] for c in table["classes"]]
+    guess = f"; guessing the largest class gives {percent(max(weights) / sum(weights))}" if weights else ""
+    target = "" if table["target"] is None else shortened(table["target"], 40)
+    return {"k": count(result["quality"]["n_neighbors"]), "target": target, "guess": guess}
+
+
+def _compared(quality: Mapping[str, Any], n_rows: int) -> str:
+    n = quality["n_rows"]
+    rows = (
+        f"all {counted(n, 'row')}" if n == n_rows else f"the {counted(n, 'row')} drawn, each compared with all of these"
+    )
+    return f"By {rows}. Distances in the table: {quality['metric']['label']}."
+
+
+def _values(measure: Mapping[str, Any]) -> list[float | None]:
+    """Return the values as they are shown, so that equal ones look equal."""
+    return [None if value is None else round(value, _DECIMALS) for value in measure["values"]]
+
+
+def _best(measure: Mapping[str, Any]) -> list[int]:
+    """Return the maps that no other one beats, none where all are equal."""
+    values = _values(measure)
+    known = [value for value in values if value is not None]
+    if len(set(known)) < 2:
+        return []
+    best = max(known) if measure["larger_is_better"] else min(known)
+    return [k for k, value in enumerate(values) if value == best]
+
+
+def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]:
+    best = _best(measure)
+    cells = [
+        {"text": "–" if value is None else f"{value:.{_DECIMALS}f}".replace("-", "−"), "best": k in best}
+        for k, value in enumerate(_values(measure))
+    ]
+    better = "larger is better" if measure["larger_is_better"] else "smaller is better"
+    return {"label": label, "better": better, "cells": cells, "meaning": meaning}
+
+
+def _lead(measures: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+    """Return which map keeps distances best, and which neighbours."""
+    if len(names) == 1:
+        stress, kept = (_values(measures[name])[0] for name in (_DISTANCES, _NEIGHBORS))
+        return f"{_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
+    best = {what: _best(measures[name]) for name, what in ((_DISTANCES, "distances"), (_NEIGHBORS, "neighbours"))}
+    found = [what for what, maps in best.items() if maps]
+    if best["distances"] == best["neighbours"] and best["distances"]:
+        return f"Distances and neighbours are kept best by {_named(best['distances'], names)}."
+    told = [f"{what} {'by' if k else 'are kept best by'} {_named(best[what], names)}" for k, what in enumerate(found)]
+    sentence = ", ".join(told) or "all maps keep distances and neighbours equally well"
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _named(maps: Sequence[int], names: Sequence[str]) -> str:
+    return listed(_name(names[k]) for k in maps)
+
+
+def _name(label: str) -> str:
+    return shortened(label, 40)
+
+
+def _curves(quality: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the curves R_NX, with a title that says who keeps near and who wide neighbourhoods."""
+    curves = quality["agreement"]
+    sizes = curves["n_neighbors"]
+    if len(sizes) < 3:
+        return None
+    near = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_neighbors"]))
+    wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_rows"] / 4))
+    title = "How many of its nearest rows a row keeps"
+    if len(names) > 1 and near < wide:
+        first, second = (_most(curves["r_nx"], names, at) for at in (near, wide))
+        title = f"Of the {count(sizes[near])} nearest rows most are kept by {first}, "
+        title += f"of the {count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
+    return {"title": title, "chart": quality_charts.agreement(dict(curves), names)}
+
+
+def _most(curves: Sequence[Sequence[float]], names: Sequence[str], at: int) -> str:
+    known = [k for k, values in enumerate(curves) if values]
+    return _name(names[max(known, key=lambda k: curves[k][at])])
+
+
+def _pairs(pairs: Mapping[str, Any] | None, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the Shepard diagram of every map."""
+    if pairs is None:
+        return []
+    return [
+        {"key": f"pairs-{k + 1}", "label": name, "chart": quality_charts.pairs(pairs["in_table"], on_map)}
+        for k, (name, on_map) in enumerate(zip(names, pairs["on_map"], strict=True))
+        if on_map
+    ]

@@ -1,0 +1,318 @@
+"""The maps of a study: which are drawn, of which rows, and what each is worth beside the others."""
+
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import open_source, study
+from tamiz._sampling import Sample
+from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.metrics import quality, rank_agreement, shepard
+from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
+
+PENGUINS = files("tamiz.datasets") / "penguins.csv"
+
+pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+@pytest.fixture(scope="module")
+def source():
+    return open_source(str(PENGUINS), "species")
+
+
+@pytest.fixture(scope="module")
+def found(source):
+    return study(source).to_dict()
+
+
+@pytest.fixture
+def long_table(monkeypatch):
+    """600 rows where 100 are drawn, with gaps and categories."""
+    monkeypatch.setattr("tamiz._sampling._MOST_POINTS", 100)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
+    X["b"] += 3 * X["a"]
+    X.loc[::50, "c"] = np.nan
+    X["kind"] = np.where(X["a"] > 0, "up", "down")
+    return X
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """The rows that maps are fitted on, in the order in which they are drawn."""
+    from tamiz import _mapping
+
+    draw, drawn = _mapping.rows_with, []
+    monkeypatch.setattr(_mapping, "rows_with", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    return drawn
+
+
+def by_id(result):
+    return {drawn["id"]: drawn for drawn in result["maps"]}
+
+
+def without_times(result):
+    return {key: value for key, value in result.to_dict().items() if key != "timings"}
+
+
+def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_others(found, source):
+    assert [(drawn["id"], drawn["label"]) for drawn in found["maps"]] == [
+        ("pca", "PCA"),
+        ("mds:metric", "Metric MDS"),
+        ("mds:ordinal", "Ordinal MDS"),
+        ("laplacian_eigenmaps", "Laplacian eigenmaps"),
+    ]
+    for kind in ("metric", "ordinal"):
+        drawn = by_id(found)[f"mds:{kind}"]
+        expected = MDS(kind=kind, dissimilarity="seuclidean").fit(source)
+        assert drawn["points"] == expected.embedding_.tolist()
+        assert f"Kruskal's stress-1 is {expected.stress_:.3g}" in drawn["notes"][0]
+        assert drawn["notes"][1:] == [f"The search converged in {expected.n_iter_} steps."]
+
+
+def test_a_search_that_was_cut_off_is_told_at_the_map(source):
+    (drawn,) = study(source, maps=[MDS(max_iter=1)]).to_dict()["maps"]
+    assert drawn["notes"][1] == "The search was cut off after 1 step, with the stress still falling."
+
+
+def test_maps_of_pairs_are_fitted_on_a_sample_and_the_others_on_all_rows():
+    pairs = [MDS(), MDS(kind="interval"), MDS(kind="ordinal"), ClassicalMDS(dissimilarity="gower")]
+    assert [reducer.study_rows for reducer in pairs] == [2000, 2000, 1000, 2000]
+    rows = [PCA(), ClassicalMDS(), LandmarkMDS(dissimilarity="gower"), LaplacianEigenmaps()]
+    assert [reducer.study_rows for reducer in rows] == [None] * 4
+
+
+def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances(long_table, sampled):
+    maps = [MDS(dissimilarity="seuclidean"), MDS(dissimilarity="gower"), PCA()]
+    first, second, pca = study(long_table, maps=maps, map_rows=60).to_dict()["maps"]
+    shown = np.array(pca["rows"])
+    assert (len(sampled), len(shown), first["rows"], second["rows"]) == (2, 100, pca["rows"], pca["rows"])
+    assert np.isin(sampled[0], shown).all()
+    np.testing.assert_array_equal(*sampled)
+    fitted = long_table.iloc[sampled[0]].reset_index(drop=True)
+    for drawn, reducer in zip((first, second), maps, strict=False):
+        reducer.fit(fitted)
+        np.testing.assert_allclose(drawn["points"], reducer.transform(long_table.iloc[shown]), atol=1e-9)
+        assert drawn["notes"][-1] == (
+            "Fitted on 60 of the 600 rows, drawn at random; the other 40 that are drawn were placed by their distances to these."
+        )
+        explained = drawn["explanation"]
+        assert (explained["n_rows"], explained["n_mapped"]) == (100, 600)
+
+
+def test_a_sample_of_more_rows_than_are_drawn_holds_all_of_these(long_table, sampled):
+    (drawn,) = study(long_table, maps=["mds"], map_rows=250).to_dict()["maps"]
+    assert drawn["notes"][-1] == "Fitted on 250 of the 600 rows, drawn at random."
+    (rows,) = sampled
+    expected = MDS(dissimilarity="seuclidean").fit(long_table.iloc[rows].reset_index(drop=True))
+    assert np.isin(drawn["rows"], rows).all()
+    shown = np.searchsorted(rows, drawn["rows"])
+    np.testing.assert_allclose(drawn["points"], expected.embedding_[shown], atol=1e-9)
+    assert (drawn["explanation"]["n_rows"], drawn["explanation"]["n_mapped"]) == (250, 600)
+
+
+def test_a_table_of_no_more_rows_is_mapped_whole(long_table, sampled):
+    (drawn,) = study(long_table, maps=["mds"], map_rows=600).to_dict()["maps"]
+    assert (sampled, len(drawn["points"]), drawn["explanation"]["n_rows"]) == ([], 100, 600)
+    assert not any("drawn at random" in note for note in drawn["notes"])
+
+
+def test_map_rows_below_two_are_refused(source):
+    with pytest.raises(ValueError, match="map_rows must be at least 2, got 1"):
+        study(source, map_rows=1)
+
+
+def test_one_thread_and_two_draw_the_same_maps_of_a_sample(long_table):
+    one, two = (without_times(study(long_table, "kind", map_rows=60, n_jobs=n)) for n in (1, 2))
+    assert one == two
+    assert one["quality"]["n_rows"] == 100
+
+
+def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
+    with_points, without = (study(long_table, map_rows=60, points=points).to_dict() for points in (True, False))
+    assert without["quality"]["measures"] == with_points["quality"]["measures"]
+    assert [m["explanation"] for m in without["maps"]] == [m["explanation"] for m in with_points["maps"]]
+
+
+def test_a_sample_that_is_kept_is_the_one_that_is_read_again(long_table, monkeypatch):
+    kept = without_times(study(long_table, "kind", map_rows=60))
+    monkeypatch.setattr("tamiz._sampling._HELD_VALUES", 0)
+    assert without_times(study(long_table, "kind", map_rows=60)) == kept
+
+
+def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
+    sample, read = Sample(source, np.arange(0, 344, 2)), []
+    monkeypatch.setattr(type(source), "blocks", lambda *_: read.append(1) or iter(()))
+    (block,) = sample.blocks([2, 4])
+    assert (read, list(block.values), len(block.values[2])) == ([], [2, 4], 172)
+    assert sample.schema.columns[2].n_missing == np.isnan(block.values[2]).sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "label"),
+    [
+        ("mds", "mds:metric", "Metric MDS"),
+        ("mds:ordinal", "mds:ordinal", "Ordinal MDS"),
+        ("mds:interval", "mds:interval", "Interval MDS"),
+        ("classical-mds", "classical_mds", "Classical MDS"),
+        ("Landmark_MDS", "landmark_mds", "Landmark MDS"),
+        ("laplacian-eigenmaps", "laplacian_eigenmaps", "Laplacian eigenmaps"),
+    ],
+)
+def test_a_map_is_asked_for_by_its_name(source, name, id_, label):
+    (drawn,) = study(source, relevances=[], maps=[name]).to_dict()["maps"]
+    assert (drawn["id"], drawn["label"], len(drawn["points"])) == (id_, label, 344)
+
+
+def test_every_method_of_the_registry_draws_its_maps(source):
+    for entry in registry.of_kind("map"):
+        reducer = entry.load()
+        for variant in reducer.variants:
+            assert isinstance(reducer.for_study(source.schema, variant.name, "seuclidean"), reducer)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "mds:ordnal",
+            r"'mds:ordnal' is no map \(did you mean 'mds:ordinal'\?\); there are: pca, classical-mds, mds:metric, ",
+        ),
+        ("pca:metric", "'pca:metric' is no map"),
+        ("umap", "'umap' is no map; there are: pca"),
+    ],
+)
+def test_a_map_that_is_not_there_is_told_before_the_table_is_read(name, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        study("absent.csv", maps=[name])
+
+
+def test_what_is_no_map_is_refused(source):
+    with pytest.raises(
+        TypeError, match=r"maps takes names such as 'mds:ordinal' and reducers such as PCA\(\), got 5\."
+    ):
+        study(source, maps=[5])
+
+
+def test_two_maps_of_one_method_are_told_apart(source):
+    maps = study(source, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"]).to_dict()["maps"]
+    assert [drawn["id"] for drawn in maps] == ["mds_1", "mds_2", "mds:metric"]
+    assert [drawn["label"] for drawn in maps] == ["MDS()", "MDS(kind='ordinal')", "Metric MDS"]
+
+
+def test_every_number_of_every_map_is_that_of_its_card(found, source):
+    labels = np.concatenate([block.y for block in source.blocks([])])
+    judged = found["quality"]
+    assert judged["metric"] == {"id": "seuclidean", "label": metrics["seuclidean"].label}
+    assert (judged["n_rows"], judged["n_neighbors"]) == (344, 15)
+    for k, drawn in enumerate(found["maps"]):
+        card = quality(source, np.array(drawn["points"]), metric="seuclidean", labels=labels)
+        assert [measure["name"] for measure in judged["measures"]] == [measure.name for measure in card.measures]
+        for measure in judged["measures"]:
+            assert measure["values"][k] == card[measure["name"]].value
+            assert measure["larger_is_better"] == card[measure["name"]].larger_is_better
+        assert judged["stress_per_point"][k] == card.points.stress.tolist()
+        curve = rank_agreement(source, np.array(drawn["points"]), metric="seuclidean")
+        at = np.array(judged["agreement"]["n_neighbors"]) - 1
+        assert judged["agreement"]["r_nx"][k] == curve.r_nx[at].tolist()
+    assert 15 in judged["agreement"]["n_neighbors"]
+
+
+def test_pairs_of_rows_are_told_by_their_distances_at_the_best_scale_of_each_map(source):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()
+    pairs = result["quality"]["pairs"]
+    assert (pairs["every_pair"], len(pairs["in_table"])) == (True, 190)
+    for drawn, on_map in zip(result["maps"], pairs["on_map"], strict=True):
+        expected = shepard(X, np.array(drawn["points"]))
+        np.testing.assert_allclose(pairs["in_table"], expected.dissimilarities, rtol=1e-12)
+        np.testing.assert_allclose(on_map, expected.scale * expected.distances, rtol=1e-9)
+    many = study(source).to_dict()["quality"]["pairs"]
+    assert (many["every_pair"], len(many["in_table"])) == (False, 600)
+
+
+def test_maps_are_judged_by_the_rows_that_are_drawn(long_table):
+    result = study(long_table, maps=["pca", "mds"], map_rows=60).to_dict()
+    assert result["quality"]["n_rows"] == 100
+    part = long_table.iloc[result["maps"][0]["rows"]].reset_index(drop=True)
+    for k, drawn in enumerate(result["maps"]):
+        card = quality(part, np.array(drawn["points"]), metric="seuclidean")
+        values = {measure["name"]: measure["values"][k] for measure in result["quality"]["measures"]}
+        assert values == pytest.approx({measure.name: measure.value for measure in card.measures}, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gower", "cityblock", "cosine", "euclidean"])
+def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(source, name):
+    result = study(source, relevances=[], maps=["mds", "pca"], dissimilarity=name).to_dict()
+    expected = MDS(dissimilarity=name, random_state=0).fit(source)
+    assert result["maps"][0]["points"] == expected.embedding_.tolist()
+    assert result["quality"]["metric"]["id"] == name
+    (stress,) = (m["values"] for m in result["quality"]["measures"] if m["name"] == "kruskal_stress")
+    assert stress[0] == pytest.approx(expected.stress_, rel=1e-5)
+    assert stress[0] < stress[1]
+
+
+def test_distances_that_are_given_are_no_table(source):
+    with pytest.raises(ValueError, match=r"dissimilarity must be one of 'seuclidean', .*, got 'precomputed'"):
+        study(source, dissimilarity="precomputed")
+
+
+class Flat(PCA):
+    """A map of one place."""
+
+    def fit(self, X, y=None):
+        super().fit(X, y)
+        self.embedding_ = np.zeros_like(self.embedding_)
+        return self
+
+
+def test_a_map_that_cannot_be_judged_is_told_of_and_the_others_are_judged(source):
+    result = study(source, relevances=[], maps=[Flat(), PCA()]).to_dict()
+    assert any(
+        told.startswith("The quality of Flat is left out: All rows of the embedding are at one place")
+        for told in result["warnings"]
+    )
+    judged = result["quality"]
+    assert all(measure["values"][0] is None and measure["values"][1] is not None for measure in judged["measures"])
+    assert (judged["agreement"]["r_nx"][0], judged["pairs"]["on_map"][0], judged["stress_per_point"][0]) == (
+        [],
+        [],
+        None,
+    )
+
+
+def test_where_no_map_can_be_judged_there_is_no_card():
+    result = study(pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20})).to_dict()
+    assert result["quality"] is None
+    left_out = [told.partition(":")[0] for told in result["warnings"] if "left out" in told]
+    assert left_out == ["Metric MDS is left out", "Ordinal MDS is left out", "The quality of PCA is left out"]
+
+
+def test_a_weighted_table_has_no_maps_of_pairs_and_says_why(source):
+    weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
+    result = study(weighted).to_dict()
+    assert list(by_id(result)) == ["pca", "laplacian_eigenmaps"]
+    assert any(told.startswith("Metric MDS is left out: MDS counts every row once") for told in result["warnings"])
+
+
+def test_control_c_in_a_map_keeps_those_that_were_drawn(source, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MDS, "fit", interrupted)
+    result = study(source).to_dict()
+    assert list(by_id(result)) == ["pca"]
+    assert result["interrupted"].startswith("Interrupted in the step 'maps'")
+    assert (result["quality"], result["colors"][0]["name"]) == (None, "species")
+
+
+def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz._judging.quality", interrupted)
+    result = study(source).to_dict()
+    assert (len(result["maps"]), result["quality"]) == (4, None)
+    assert result["interrupted"].startswith("Interrupted in the step 'quality'")
