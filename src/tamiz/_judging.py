@@ -16,7 +16,7 @@ from tamiz.metrics.diagram import Shepard, shepard
 from tamiz.metrics.evaluation import quality
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
-from tamiz.warn import tell
+from tamiz.warn import held, tell
 
 # Neighbours that are compared, where there are twice as many rows.
 _N_NEIGHBORS = 15
@@ -79,10 +79,12 @@ def _judge(
     """Return the card and the diagram of a map, None where it cannot be judged."""
     k = min(_N_NEIGHBORS, (len(places) - 1) // 2)
     try:
-        card = quality(
-            source, places, metric=metric, n_neighbors=k, labels=labels, sample=len(places), random_state=seed
-        )
-        pairs = shepard(source, places, metric=metric, n_pairs=_MOST_PAIRS, random_state=seed) if points else None
+        # Of the gaps of the rows the maps have told.
+        with held():
+            card = quality(
+                source, places, metric=metric, n_neighbors=k, labels=labels, sample=len(places), random_state=seed
+            )
+            pairs = shepard(source, places, metric=metric, n_pairs=_MOST_PAIRS, random_state=seed) if points else None
     except DataError as error:
         tell([f"The quality of {label} is left out: {error}"])
         return None

@@ -14,6 +14,7 @@ from tamiz.registry import Entry, suggestion
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.warn import held
 
 # Distances of rows that a study can measure; others are no columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
@@ -192,7 +193,10 @@ def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, see
     embedding = reducer.embedding_
     others = np.setdiff1d(drawn, rows, assume_unique=True)
     if len(others):
+        # Of their gaps the fit has told.
+        with held():
+            placed = reducer.transform(Sample(source, others))
         rows = np.concatenate([rows, others])
         order = np.argsort(rows)
-        rows, embedding = rows[order], np.concatenate([embedding, reducer.transform(Sample(source, others))])[order]
+        rows, embedding = rows[order], np.concatenate([embedding, placed])[order]
     return Mapped(reducer, source, rows, embedding, size)

@@ -30,8 +30,26 @@ def collected() -> Iterator[list[str]]:
         _collected.reset(token)
 
 
+_held: ContextVar[list[str] | None] = ContextVar("tamiz_held", default=None)
+
+
+@contextmanager
+def held() -> Iterator[list[str]]:
+    """Give a list that every sentence told inside is added to, in place of going to the user."""
+    sentences: list[str] = []
+    token = _held.set(sentences)
+    try:
+        yield sentences
+    finally:
+        _held.reset(token)
+
+
 def tell(sentences: Iterable[str]) -> None:
     """Warn of each sentence."""
+    kept = _held.get()
+    if kept is not None:
+        kept.extend(sentences)
+        return
     into = _collected.get()
     for sentence in sentences:
         if into is not None:

@@ -534,8 +534,6 @@ def test_the_classical_start_is_the_map_of_classical_scaling():
 
 def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
-    sentence = (
-        r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
-    )
+    sentence = r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
     with pytest.raises(MemoryError, match=sentence):
         MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))

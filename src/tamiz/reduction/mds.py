@@ -67,7 +67,8 @@ class MDS(Reducer):
     max_iter : int, default=1000
         Steps after which a search ends unconverged, which is told.
     tol : float, default=1e-6
-        A search ends when two steps in a row lower the squared stress by at most this share of it, or of 1e-10 where it is less.
+        A search ends when two steps in a row lower the squared stress by at most this share of it; below 1e-10 by 2 %, or by this
+        share of 1e-10.
     random_state : int, Generator or None, default=None
         Draws random starts.
 

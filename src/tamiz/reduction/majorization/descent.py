@@ -11,8 +11,9 @@ from tamiz.statistics.base import Floats
 
 # Squared stress at which distances are the disparities but for rounding.
 _NOTHING = {np.dtype(np.float64): 1e-28, np.dtype(np.float32): 1e-14}
-# Squared stress below which gains are held against this: down to no stress at all every step gains much of what is left.
-LITTLE = 1e-10
+# Squared stress that is next to none. On the way down to none at all every step gains much of what is left; where it gains less
+# than a share of it, as where there are more dimensions than the rows have, there are no more digits to be had.
+LITTLE, _SLOW = 1e-10, 0.02
 # So many steps in a row must gain too little: a single one may be a short one.
 _STEPS_AT_REST = 2
 # A step that leads up is shortened to a share between these.
@@ -61,7 +62,8 @@ class Descent:
                 self.converged = True
                 break
             self.course.append(float(np.sqrt(self.state.stress)))
-            at_rest = at_rest + 1 if before - self.state.stress <= tol * max(before, LITTLE) else 0
+            least = _SLOW * before if before <= LITTLE else tol * before
+            at_rest = at_rest + 1 if before - self.state.stress <= max(least, tol * LITTLE) else 0
             if at_rest == _STEPS_AT_REST:
                 self.converged = True
                 break
