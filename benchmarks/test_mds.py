@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from tamiz import parallel
 from tamiz.reduction import PCA
+from tamiz.reduction.majorization.guttman import Groups
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.transformations import Ratio
@@ -58,10 +59,8 @@ def test_step(benchmark, work):
     values = rng.random(n * (n - 1) // 2, dtype=np.float32)
     with parallel.session():
         if work == "step":
-            problem, points = (
-                Problem(Ratio(Pairs(n, values, np.empty(0, dtype=np.float32), 1.0))),
-                rng.normal(size=(2, n)),
-            )
+            held = Pairs(n, values, np.empty(0, dtype=np.float32), 1.0, np.dtype(np.float32))
+            problem, points = Problem(Ratio(held), Groups(np.arange(n))), rng.normal(size=(2, n))
             benchmark.pedantic(lambda: problem.at(points), rounds=10, warmup_rounds=1)
             return
         # All n x n of them, as other systems hold them.

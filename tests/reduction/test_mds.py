@@ -45,7 +45,7 @@ def problem(seed, n=None, missing=0.2):
 
 def pairs_of(delta, weights, dtype=np.float64):
     n = round((1 + np.sqrt(1 + 8 * len(delta))) / 2)
-    return Pairs(n, delta, weights.astype(dtype), 1.0, np.dtype(dtype), delta.min(), delta.max())
+    return Pairs(n, delta, weights.astype(dtype), 1.0, np.dtype(dtype))
 
 
 def problem_of(pairs, rule):

@@ -237,6 +237,16 @@ def label_pieces(weights, n, labels):
         labels[i] = labels[labels[i]]
 
 
+@jit([void(ro(float64, 2), float64, rw(float64)), void(ro(float64, 2), float64, rw(float32))])
+def fold(block, unit, out):
+    """Fill out with the numbers of rows and later ones over a unit; block[i, j] is that of row i and row j, which begin alike."""
+    at = 0
+    for i in range(block.shape[0]):
+        for j in range(i + 1, block.shape[1]):
+            out[at] = block[i, j] / unit
+            at += 1
+
+
 @jit(
     [
         void(ro(float64), int64, int64, int64, rw(float64, 2)),

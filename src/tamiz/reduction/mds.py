@@ -351,9 +351,9 @@ class MDS(Reducer):
 def _look_for_equal(pairs: Pairs, kind: str) -> None:
     """Refuse, or tell of, dissimilarities of which none is more than another."""
     known = pairs.known()
-    if pairs.n == 2 or (pairs.least < pairs.largest and (kind == "metric" or known.min() < known.max())):
+    if pairs.n == 2 or known.min() < known.max():
         return
-    fact = f"All dissimilarities are equal, {pairs.largest:.6g}"
+    fact = f"All dissimilarities are equal, {float(known[0]) * pairs.unit:.6g}"
     if kind != "metric":
         raise DataError(
             f"{fact}: there is no line and no order to find in them. Use kind='metric', or other dissimilarities."

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
+from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.pair_matrix import TILE, as_floats, check_square
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances, are_near
 from tamiz.statistics.base import Floats
@@ -32,10 +33,15 @@ class PartlyKnownDistances(PrecomputedDistances):
     def __init__(self, matrix: Any) -> None:
         given = as_floats(matrix, _NOUN, _METRIC)
         check_square(given, _NOUN)
-        spans = parallel.spans(len(given), TILE)
-        if not any(np.isnan(given[start:stop]).any() for start, stop in spans):
+        try:
             super().__init__(given)
-            return
+        except DataError:
+            if not _has_nan(given):
+                raise
+            self._fill(given)
+
+    def _fill(self, given: NDArray[Any]) -> None:
+        """Read a matrix with NaN."""
         n = len(given)
         check_memory(2.25 * given.nbytes, f"A copy of {n:,} x {n:,} distances", "Pass fewer rows.")
         missing = np.isnan(given)
@@ -51,18 +57,15 @@ class PartlyKnownDistances(PrecomputedDistances):
     @property
     def has_gaps(self) -> bool:
         """Whether some are missing."""
-        return any(np.isnan(self._distances[start:stop]).any() for start, stop in self._spans())
+        return _has_nan(self._distances)
 
     def hashes(self) -> Floats:
         """Return the first of the training rows that is nearest."""
         nearest = np.empty(len(self._distances))
-        for start, stop in self._spans():
+        for start, stop in parallel.spans(len(nearest), TILE):
             part = self._distances[start:stop]
             nearest[start:stop] = np.where(np.isnan(part), np.inf, part).argmin(axis=1)
         return nearest[self._rows]
-
-    def _spans(self) -> list[tuple[int, int]]:
-        return parallel.spans(len(self._distances), TILE)
 
     def _agrees(self, queries: Self, query: int, point: int) -> bool:
         asked, known = queries._distances[queries._rows[query]], self._distances[self._rows[point]]
@@ -79,3 +82,7 @@ class PartlyKnownDistances(PrecomputedDistances):
         # One NaN in the place of all there are: rows are told apart by their bytes.
         checked._distances[missing] = np.nan
         return checked
+
+
+def _has_nan(distances: NDArray[Any]) -> bool:
+    return any(np.isnan(distances[start:stop]).any() for start, stop in parallel.spans(len(distances), TILE))

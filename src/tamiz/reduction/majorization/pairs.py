@@ -34,8 +34,6 @@ class Pairs:
         A power of two.
     dtype : dtype
         What points and weights are held as, float64 or float32. `values` are so too, or finer.
-    least, largest : float
-        Of the dissimilarities that are known.
     """
 
     n: int
@@ -43,8 +41,6 @@ class Pairs:
     weights: NDArray[Any]
     unit: float
     dtype: np.dtype[Any]
-    least: float
-    largest: float
 
     @property
     def n_samples(self) -> int:

@@ -12,7 +12,7 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.metrics.pair_matrix import SYMMETRY, as_floats
-from tamiz.kernels.majorization import label_pieces
+from tamiz.kernels.majorization import fold, label_pieces
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.majorization.pairs import Pairs
@@ -55,7 +55,7 @@ def read_pairs(
         "Fit on a sample of rows and transform the others, or use LandmarkMDS or StochasticMDS, which hold no pairs.",
     )
     given = None if weights is None else _checked(weights, n)
-    values, unit, extent = _measured(rows, n, held)
+    values, unit = _measured(rows, n, held)
     counts = np.empty(0, dtype=dtype) if given is None else _condensed(given, dtype)
     if rows.has_gaps:
         counts = np.ones(n_pairs, dtype=dtype) if given is None else counts
@@ -64,42 +64,34 @@ def read_pairs(
     if len(counts) and counts.min() == counts.max() > 0:
         # Weights that are all equal weigh nothing.
         counts = np.empty(0, dtype=dtype)
-    pairs = Pairs(n, values, counts, unit, dtype, *extent)
+    pairs = Pairs(n, values, counts, unit, dtype)
     _refuse_loose_rows(pairs, given, np.arange(n) if row_numbers is None else row_numbers)
-    if pairs.largest == 0.0:
+    if not values.any():
         raise DataError(
             "All dissimilarities are 0: the rows are all at one place. Check that X holds what rows differ by."
         )
     return pairs
 
 
-def _measured(rows: Dissimilarities, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], float, tuple[float, float]]:
-    """Return the numbers over a power of two, that, and the least and largest of those that are known."""
+def _measured(rows: Dissimilarities, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], float]:
+    """Return the numbers over a power of two, and that."""
     values = np.empty(n * (n - 1) // 2, dtype=dtype)
     spans = parallel.spans(n, max(1, _PIECE // n))
     bounds = [start * n - start * (start + 1) // 2 for start, _ in spans] + [len(values)]
 
-    def measured(at: int) -> tuple[float, float, float]:
-        start, stop = spans[at]
-        block = rows.later(start, stop)
+    def measured(at: int) -> float:
+        block = np.ascontiguousarray(rows.later(*spans[at]))
         # Each piece has a unit of its own at first, so that nothing is too large or small to be held.
         unit = power_of_two(float(np.fmax.reduce(block, axis=None, initial=0.0)))
-        out, filled = values[bounds[at] : bounds[at + 1]], 0
-        least, largest = np.inf, -np.inf
-        for i in range(stop - start):
-            later = block[i, i + 1 :]
-            np.divide(later, unit, out=out[filled : filled + len(later)], casting="same_kind")
-            filled += len(later)
-            least = min(least, float(np.fmin.reduce(later, initial=np.inf)))
-            largest = max(largest, float(np.fmax.reduce(later, initial=-np.inf)))
-        return unit, least, largest
+        fold(block, unit, values[bounds[at] : bounds[at + 1]])
+        return unit
 
-    found = list(parallel.map_blocks(measured, range(len(spans))))
-    unit = max(part for part, _, _ in found)
-    for at, (part, _, _) in enumerate(found):
+    units = list(parallel.map_blocks(measured, range(len(spans))))
+    unit = max(units)
+    for at, part in enumerate(units):
         if part != unit:
             values[bounds[at] : bounds[at + 1]] *= dtype.type(part / unit)
-    return values, unit, (min(least for _, least, _ in found), max(largest for _, _, largest in found))
+    return values, unit
 
 
 def _checked(weights: Any, n: int) -> NDArray[Any]:
@@ -144,11 +136,14 @@ def _condensed(weights: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     n = len(weights)
     out = np.empty(n * (n - 1) // 2, dtype=dtype)
     largest = max((float(weights[i, i + 1 :].max(initial=0.0)) for i in range(n)), default=0.0)
-    unit, filled = power_of_two(largest), 0
     for i in range(n):
         later = weights[i, i + 1 :]
-        np.divide(later, unit, out=out[filled : filled + len(later)], casting="same_kind")
-        filled += len(later)
+        np.divide(
+            later,
+            power_of_two(largest),
+            out=out[len(out) - (n - i) * (n - i - 1) // 2 :][: len(later)],
+            casting="same_kind",
+        )
     return out
 
 
