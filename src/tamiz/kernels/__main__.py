@@ -1,10 +1,14 @@
-"""`python -m tamiz.kernels` compiles every kernel, so that nothing later waits for it."""
+"""`python -m tamiz.kernels` compiles every kernel, a file on each core at a time, so that nothing later waits for it."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 
 from tamiz import kernels
 
-for module in iter_modules(kernels.__path__):
-    if not module.name.startswith("_"):
-        import_module(f"{kernels.__name__}.{module.name}")
+if __name__ == "__main__":
+    files = [path for path in Path(kernels.__file__).parent.glob("*.py") if not path.stem.startswith("_")]
+    # The longest first: no core then waits long for another at the end. A file is compiled when it is imported.
+    names = [path.stem for path in sorted(files, key=lambda path: -path.stat().st_size)]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        list(pool.map(exec, [f"import {kernels.__name__}.{name}" for name in names]))
