@@ -20,14 +20,17 @@ $(VENV)/dev: $(VENV)/run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-# Kernels are compiled once, before anything is timed or run in parallel.
+# Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, beside
+# the others; what they say comes last.
 test: $(VENV)/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tamiz.kernels
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m browser tests/report > $(VENV)/browser.log 2>&1 & page=$$!; \
+	$(BIN)/pytest -m "not slow and not browser"; others=$$?; \
+	wait $$page; page=$$?; cat $(VENV)/browser.log; exit $$((others | page))
 
 slow: test
 	$(BIN)/pytest -m slow
