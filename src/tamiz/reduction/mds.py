@@ -54,8 +54,8 @@ class MDS(Reducer):
     n_components : int, default=2
         Number of coordinates.
     kind : {"metric", "interval", "ordinal"}, default="metric"
-        What f may do to dissimilarities: nothing (metric, or ratio, scaling), lay them on a line that does not fall, or give them
-        any values in their order.
+        What f may do to dissimilarities: nothing (metric, or ratio, scaling), lay them on a line that does not fall and is nowhere
+        below 0, or give them any values in their order.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed", "similarity"}, default="euclidean"
         As in `ClassicalMDS`. Distances that are given may be NaN, which is missing; 0 is a distance like any other.
     ties : {"primary", "secondary"}, default="primary"
