@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,6 @@ from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
 from tamiz import parallel, progress
-from tamiz.exceptions import TamizWarning
 from tamiz.graphs.reading import count_rows
 from tamiz.reduction.dissimilarities import read_with_gaps
 from tamiz.reduction.mds import MDS
@@ -24,7 +22,7 @@ from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.open import open_source
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_memory
-from tamiz.warn import collected, tell
+from tamiz.warn import held, tell
 
 # Rows beyond which one map after another is fitted, on all threads, and not several at a time.
 _MANY_ROWS = 2000
@@ -58,15 +56,14 @@ class Null(ABC):
 
         def one(seed: int) -> list[tuple[float, bool]]:
             own = np.random.default_rng(seed)
-            with parallel.session(1 if several else None), collected():
+            # What is to be said of the fits is said once, of all.
+            with parallel.session(1 if several else None), held():
                 X, starts = self.draw(own), int(own.integers(2**31))
                 return [self._fitted(X, k, starts) for k in n_components]
 
         several = self.n_samples <= _MANY_ROWS
         seeds = rng.integers(0, 2**63, n_permutations).tolist()
-        with parallel.session(), warnings.catch_warnings():
-            # What is to be said of the fits is said once, of all.
-            warnings.simplefilter("ignore", TamizWarning)
+        with parallel.session():
             fits = parallel.map_blocks(one, seeds) if several else map(one, seeds)
             done = np.array(list(progress.track("permutations", fits, total=n_permutations)))
         missed = int((done[:, :, 1] == 0).sum())

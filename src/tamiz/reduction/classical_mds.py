@@ -8,10 +8,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
 from tamiz.reduction.additive_constant import CORRECTIONS
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, read
+from tamiz.reduction.dissimilarities import NAMES, read, read_new
 from tamiz.reduction.scaling import Scaling, by_columns, by_distances
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
@@ -248,7 +247,5 @@ class ClassicalMDS(Reducer):
         compare(self, X)
         with parallel.session():
             rows = self._rows
-            queries = rows.points.like(self._reading.rows(X))
-            if queries.n_samples == 0:
-                raise DataError("X has 0 samples (rows); there is nothing to place.")
+            queries = read_new(rows, self._reading, X)
             return self._placement.places(rows, queries, self.embedding_)

@@ -149,6 +149,14 @@ class Similar(Dissimilarities):
         return self.points.known(queries, equal, points)
 
 
+def read_new(rows: Dissimilarities, reading: Reading, X: Any) -> Any:
+    """Return new rows as points beside the rows of fit."""
+    queries = rows.points.like(reading.rows(X))
+    if queries.n_samples == 0:
+        raise DataError("X has 0 samples (rows); there is nothing to place.")
+    return queries
+
+
 def read(X: Any, dissimilarity: str, owner: str) -> tuple[Dissimilarities, Reading]:
     """Return the rows of a table, and what reads new ones, for an owner who counts every row once."""
     if dissimilarity == "similarity":

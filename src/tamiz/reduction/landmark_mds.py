@@ -10,12 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, read
-from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough, to_principal_axes
+from tamiz.reduction.dissimilarities import NAMES, read, read_new
+from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough
 from tamiz.reduction.landmarks import Rows, Some, some_of
+from tamiz.reduction.principal_axes import to_principal_axes
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.reduction.scaling import Scaling
 from tamiz.sources.features import compare, remember
@@ -247,7 +247,5 @@ class LandmarkMDS(Reducer):
         check_is_fitted(self)
         compare(self, X)
         with parallel.session():
-            queries = self._beside.points.like(self._reading.rows(X))
-            if queries.n_samples == 0:
-                raise DataError("X has 0 samples (rows); there is nothing to place.")
+            queries = read_new(self._beside, self._reading, X)
             return self._turn.of(self._placement.places(self._beside, queries, self.embedding_))

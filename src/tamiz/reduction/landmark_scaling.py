@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
 from tamiz import parallel
 from tamiz.reduction.dissimilarities import Dissimilarities
-from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.landmarks import Rows, Some
 from tamiz.reduction.placement import ByColumns, BySums
 from tamiz.reduction.scaling import Scaling, by_columns, by_distances
 from tamiz.statistics.base import Floats
-from tamiz.statistics.signs import signs
 
 # Landmarks where no number is given: so many, and at least so many a coordinate.
 _LANDMARKS, _A_COORDINATE = 500, 20
@@ -77,14 +74,3 @@ def _linear(placement: object, landmarks: Floats) -> ByColumns:
     assert isinstance(placement, BySums)
     centre: Floats = landmarks.mean(axis=0)
     return ByColumns(centre, 2.0 * placement.directions @ (landmarks - centre))
-
-
-def to_principal_axes(places: Floats) -> ByColumns:
-    """Return what turns places to their principal axes, from their mean."""
-    centre: Floats = places.mean(axis=0)
-    centred = places - centre
-    centred /= power_of_two(float(np.abs(centred).max()))
-    _, vectors = linalg.eigh(centred.T @ centred)
-    axes = vectors[:, ::-1]
-    axes *= signs(centred @ axes)
-    return ByColumns(centre, np.ascontiguousarray(axes.T))

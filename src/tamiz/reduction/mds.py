@@ -14,7 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.reading import Reading, row_numbers
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read_with_gaps
+from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read_new, read_with_gaps
 from tamiz.reduction.majorization.descent import LITTLE
 from tamiz.reduction.majorization.guttman import Groups
 from tamiz.reduction.majorization.pairs import Pairs
@@ -23,6 +23,7 @@ from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.reading import read_pairs
 from tamiz.reduction.majorization.scaling import BYTES, KINDS, TIES, Scaled, Scaling, configurations, transformation_of
 from tamiz.reduction.majorization.shepard import ShepardPairs
+from tamiz.reduction.majorization.starts import CHOICES
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -217,7 +218,7 @@ class MDS(Reducer):
         metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
         ties = check_choice("ties", self.ties, TIES)
         if isinstance(self.init, str):
-            check_choice("init, where it is no array,", self.init, ("classical", "random"))
+            check_choice("init, where it is no array,", self.init, CHOICES)
         m, n_init, max_iter = (
             check_integer(name, getattr(self, name), low=1) for name in ("n_components", "n_init", "max_iter")
         )
@@ -341,9 +342,7 @@ class MDS(Reducer):
         compare(self, X)
         with parallel.session():
             rows = self._rows
-            queries = rows.points.like(self._reading.rows(X))
-            if queries.n_samples == 0:
-                raise DataError("X has 0 samples (rows); there is nothing to place.")
+            queries = read_new(rows, self._reading, X)
             fitted = Fitted(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
             return fitted.place(queries)
 

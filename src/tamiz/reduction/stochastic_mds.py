@@ -14,9 +14,9 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import read
-from tamiz.reduction.landmark_scaling import to_principal_axes
+from tamiz.reduction.dissimilarities import read, read_new
 from tamiz.reduction.landmarks import some_of
+from tamiz.reduction.principal_axes import to_principal_axes
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.reduction.single_point import place_best
 from tamiz.reduction.stochastic.panels import MEASURES, Panels, numbers_of
@@ -240,9 +240,7 @@ class StochasticMDS(Reducer):
         compare(self, X)
         with parallel.session():
             rows = self._rows
-            queries = rows.points.like(self._reading.rows(X))
-            if queries.n_samples == 0:
-                raise DataError("X has 0 samples (rows); there is nothing to place.")
+            queries = read_new(rows, self._reading, X)
             equal, points = rows.points.equal_to(queries)
             places = np.empty((queries.n_samples, self.embedding_.shape[1]))
             places[equal] = self.embedding_[points]

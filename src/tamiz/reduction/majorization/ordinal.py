@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tamiz import parallel
 from tamiz.kernels.isotonic import merge, pool, sort_ties, spread, turn_ordered
 from tamiz.reduction.majorization.curves import Curve, Steps
-from tamiz.reduction.majorization.pairs import Pairs, add_up
+from tamiz.reduction.majorization.pairs import Pairs, add_up, pair_numbers
 from tamiz.reduction.majorization.transformations import TINY, Transformation
 from tamiz.statistics.base import Floats
 
@@ -86,7 +86,7 @@ class Ordinal(Transformation):
 
     def _values_at(self, entries: NDArray[np.int64]) -> Floats:
         i, j = self._rows[entries].astype(np.int64), self._columns[entries].astype(np.int64)
-        return self.pairs.values[i * self.pairs.n - i * (i + 1) // 2 - i - 1 + j].astype(np.float64)
+        return self.pairs.values[pair_numbers(i, j, self.pairs.n)].astype(np.float64)
 
     def _spans(self) -> list[tuple[int, int]]:
         """Return pieces of the order; what is joined stays in one."""

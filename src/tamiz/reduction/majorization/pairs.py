@@ -106,6 +106,11 @@ class Pairs:
         return out
 
 
+def pair_numbers(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return where the pairs of rows i and later rows j of n are held."""
+    return i * n - i * (i + 1) // 2 - i - 1 + j
+
+
 def add_up(
     add: Callable[[int, int, NDArray[Any]], float | None],
     spans: list[tuple[int, int]],

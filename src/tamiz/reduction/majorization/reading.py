@@ -136,14 +136,7 @@ def _condensed(weights: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     n = len(weights)
     out = np.empty(n * (n - 1) // 2, dtype=dtype)
     largest = max((float(weights[i, i + 1 :].max(initial=0.0)) for i in range(n)), default=0.0)
-    for i in range(n):
-        later = weights[i, i + 1 :]
-        np.divide(
-            later,
-            power_of_two(largest),
-            out=out[len(out) - (n - i) * (n - i - 1) // 2 :][: len(later)],
-            casting="same_kind",
-        )
+    fold(np.ascontiguousarray(weights, dtype=np.float64), power_of_two(largest), out)
     return out
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.exceptions import DataError
 from tamiz.kernels.majorization import stress_of_points
 from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.given_start import refuse_one_place
 from tamiz.reduction.majorization import starts
 from tamiz.reduction.majorization.curves import Curve
 from tamiz.reduction.majorization.descent import LITTLE, Descent
@@ -19,8 +19,8 @@ from tamiz.reduction.majorization.ordinal import Ordinal
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
 from tamiz.reduction.majorization.transformations import Interval, Ratio, Transformation
+from tamiz.reduction.principal_axes import to_principal_axes
 from tamiz.statistics.base import Floats
-from tamiz.statistics.signs import signs
 
 KINDS = ("metric", "interval", "ordinal")
 TIES = ("primary", "secondary")
@@ -100,8 +100,10 @@ class Scaling:
     def scaled(self, *, turn: bool) -> Scaled:
         """Return the best map, along its principal axes where it is to be turned."""
         assert self.best is not None
-        points = self.best.state.points
-        final, pairs = self.problem.at(_turned(points) if turn else points), self.problem.pairs
+        points, pairs = self.best.state.points, self.problem.pairs
+        if turn:
+            points = to_principal_axes(points.T).of(points.T).T
+        final = self.problem.at(points)
         given = np.ascontiguousarray(final.points, dtype=pairs.dtype)
         transformation = self.problem.transformation
         disparities = transformation.disparities()
@@ -141,15 +143,6 @@ def configurations(
         else:
             points = starts.given(init, pairs, n_components)
         points = points[:, first]
-        largest = float(np.abs(points - points[:, :1]).max())
-        if largest == 0.0:
-            raise DataError("init has all its points at one place, from where nothing moves them apart.")
+        refuse_one_place(points.T)
         # In a unit of its own, so that squares are near 1 whatever a user starts from; the best scale is found anyway.
-        yield points / largest
-
-
-def _turned(points: Floats) -> Floats:
-    """Return centred points along their principal axes, the largest coordinate of each positive."""
-    _, vectors = np.linalg.eigh(points @ points.T)
-    turned = vectors[:, ::-1].T @ points
-    return np.asarray(turned * signs(turned.T)[:, None])
+        yield points / float(np.abs(points - points[:, :1]).max())

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.majorization.pairs import pair_numbers
 from tamiz.statistics.base import Floats
 
 
@@ -47,11 +48,10 @@ class ShepardPairs:
             Of all pairs, over the unit.
         unit : float
         """
-        n = len(embedding)
         i, j = (some[ends] for ends in np.triu_indices(len(some), 1))
         measured = [
             rows.distances(rows.points, row, row + 1)[0, some[at + 1 :]] for at, row in enumerate(some.tolist())
         ]
         distances = np.sqrt(((embedding[i] - embedding[j]) ** 2).sum(axis=1))
-        held = i * n - i * (i + 1) // 2 - i - 1 + j
-        return cls(np.concatenate(measured), distances, disparities[held] * np.float64(unit))
+        held = disparities[pair_numbers(i, j, len(embedding))]
+        return cls(np.concatenate(measured), distances, held * np.float64(unit))

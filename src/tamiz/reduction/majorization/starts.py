@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
-from tamiz.graphs.reading import array_of
-from tamiz.kernels.majorization import bridge, unfold
+from tamiz.kernels.majorization import bridge, fold, unfold
 from tamiz.reduction.dissimilarities import Dissimilarities
+from tamiz.reduction.given_start import given_start
 from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.scaling import by_columns, by_distances
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
+CHOICES = ("classical", "random")
 # Rows that are asked for what the triangle inequality says of a missing distance.
 _ASKED = 500
 # What coordinates without an eigenvalue are filled with, next to the first: nothing moves points out of a line or plane that holds
@@ -86,18 +86,9 @@ def drawn(pairs: Pairs, n_components: int, rng: np.random.Generator) -> Floats:
 
 def given(init: Any, pairs: Pairs, n_components: int) -> Floats:
     """Return the configuration that a user starts from, centred."""
-    expected = f"init must be 'classical', 'random' or an array of {pairs.n:,} rows and {n_components} columns"
-    points = np.asarray(array_of(init, expected))
-    if points.dtype.kind not in "fiub":
-        raise TypeError(f"{expected}, got {points.dtype} in the place of numbers.")
-    if points.shape != (pairs.n, n_components):
-        raise DataError(f"{expected}, got the shape {points.shape}.")
-    points = points.astype(np.float64)
-    if not np.isfinite(points).all():
-        row = int(np.argmin(np.isfinite(points).all(axis=1)))
-        raise DataError(f"init holds a NaN or an infinite value in row {row}.")
-    unit = power_of_two(float(np.abs(points).max()))
-    return np.ascontiguousarray((points / unit - (points / unit).mean(axis=0)).T)
+    points = given_start(init, CHOICES, pairs.n, n_components)
+    points /= power_of_two(float(np.abs(points).max()))
+    return np.ascontiguousarray((points - points.mean(axis=0)).T)
 
 
 def _filled(pairs: Pairs) -> Floats:
@@ -112,4 +103,6 @@ def _filled(pairs: Pairs) -> Floats:
     for _ in parallel.map_blocks(lambda span: bridge(known, *span, step, out), parallel.spans(n, 64)):
         pass
     out[np.isnan(out)] = np.nanmean(known)
-    return np.concatenate([out[i, i + 1 :] for i in range(n)]).astype(pairs.values.dtype)
+    held = np.empty_like(pairs.values)
+    fold(out, 1.0, held)
+    return held

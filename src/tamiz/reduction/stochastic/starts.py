@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.exceptions import DataError
+from tamiz.reduction.given_start import given_start
 from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough
 from tamiz.reduction.landmarks import Some
 from tamiz.reduction.sampled_stress import SampledPairs
@@ -20,25 +20,10 @@ _NOISE = 1e-3
 def start(init: Any, table: Some, pairs: SampledPairs, m: int, rng: np.random.Generator) -> Floats:
     """Return the places that were asked for, of shape (n, m)."""
     if not isinstance(init, str):
-        return _given(init, table.n, m)
+        return given_start(init, CHOICES, table.n, m)
     # Places whose distances are as large as the dissimilarities, on the whole.
     size = pairs.unit * float(np.sqrt((pairs.delta**2).mean() / (2 * m)))
     noise = size * rng.standard_normal((table.n, m))
     if init == "random":
         return noise
     return LandmarkScaling.of(table, drawn(table, enough(table.n, m), rng), m).places + _NOISE * noise
-
-
-def _given(init: Any, n: int, m: int) -> Floats:
-    places = np.asarray(init, dtype=np.float64)
-    if places.shape != (n, m):
-        raise DataError(
-            f"init must be 'landmark', 'random' or an array of {n:,} rows and {m} columns, got the shape {places.shape}."
-        )
-    if not np.isfinite(places).all():
-        raise DataError(
-            f"init holds a NaN or an infinite value in row {int(np.argmin(np.isfinite(places).all(axis=1)))}."
-        )
-    if (places == places[0]).all():
-        raise DataError("init has all its points at one place, from where nothing moves them apart.")
-    return places
