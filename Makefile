@@ -20,8 +20,10 @@ $(VENV)/dev: $(VENV)/run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-# Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, beside
-# the others; what they say comes last.
+# Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, and the
+# other halves take a core each; what each says comes one after the other.
+HALF   := $(addprefix tests/,cluster comparison contracts criteria display graphs kernels metrics reduction sources statistics storage)
+
 test: $(VENV)/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -29,8 +31,9 @@ test: $(VENV)/dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m tamiz.kernels
 	$(BIN)/pytest -m browser tests/report > $(VENV)/browser.log 2>&1 & page=$$!; \
-	$(BIN)/pytest -m "not slow and not browser"; others=$$?; \
-	wait $$page; page=$$?; cat $(VENV)/browser.log; exit $$((others | page))
+	$(BIN)/pytest -m "not slow and not browser" $(HALF) > $(VENV)/half.log 2>&1 & half=$$!; \
+	$(BIN)/pytest -m "not slow and not browser" $(HALF:%=--ignore=%); rest=$$?; \
+	wait $$half; half=$$?; wait $$page; page=$$?; cat $(VENV)/half.log $(VENV)/browser.log; exit $$((rest | half | page))
 
 slow: test
 	$(BIN)/pytest -m slow

@@ -201,3 +201,13 @@ def test_spans_cover_a_range_in_pieces():
     assert parallel.spans(10, 4) == [(0, 4), (4, 8), (8, 10)]
     assert parallel.spans(8, 4) == [(0, 4), (4, 8)]
     assert parallel.spans(0, 4) == []
+
+
+def test_work_that_is_kept_alone_stays_in_its_thread_and_leaves_the_pool_to_the_rest():
+    def threads():
+        return set(parallel.map_blocks(lambda _: threading.current_thread().name, range(8)))
+
+    with parallel.session(2):
+        with parallel.alone():
+            assert threads() == {threading.current_thread().name}
+        assert threading.current_thread().name not in threads()

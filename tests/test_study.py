@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from dataclasses import replace
 from importlib.resources import files
 
@@ -10,7 +11,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, make_blobs
 
-from tamiz import RankSelector, SubsetSelector, open_source, study
+import tamiz
+from tamiz import RankSelector, SubsetSelector, open_source, selection_report
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -22,11 +24,11 @@ from tamiz.criteria import (
     fisher_score,
     registry,
 )  # fmt: skip
-from tamiz.exceptions import TamizWarning
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, LaplacianEigenmaps, axis_correlations
 from tamiz.reduction.base import Gallery
-from tamiz.search import BestFirst, Evaluations, Forward
+from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
 from tamiz.statistics.cuts import CutPoints
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -34,6 +36,11 @@ PENGUINS = files("tamiz.datasets") / "penguins.csv"
 USUAL = KNearest(15, weight=Binary(), metric="seuclidean")
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+def study(*data, assess=False, **more):
+    """A study that searches once; what repeats the search a hundred times has tests of its own."""
+    return tamiz.study(*data, assess=assess, **more)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +56,7 @@ def source():
 @pytest.fixture(scope="module")
 def found():
     with pytest.warns(TamizWarning):
-        return study(str(PENGUINS), "species").to_dict()
+        return study(str(PENGUINS), "species", assess=None).to_dict()
 
 
 def without_times(result):
@@ -100,9 +107,109 @@ def test_the_subset_is_that_of_the_selector(found, source):
     assert subset["n_evaluations"] == selector.n_evaluations_
     assert subset["stopped"] == selector.archive_.stopped
     assert subset["course"][-1]["columns"] == subset["columns"]
-    assert subset["trace"]["merit"] == selector.archive_.merits.tolist()
-    assert subset["trace"]["size"] == selector.archive_.sizes.tolist()
+    assert subset["points"]["merit"] == selector.archive_.merits.tolist()
+    assert subset["points"]["size"] == selector.archive_.sizes.tolist()
+    assert (subset["n_written"], subset["certificate"]) == (subset["n_evaluations"], None)
     assert (subset["merit"]["id"], subset["search"]["id"]) == ("cfs", "best_first")
+
+
+def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, source):
+    archive = SubsetSelector(CFS(), BestFirst()).fit(source).archive_
+    names = np.array(source.schema.names)
+    frontier = found["subset"]["frontier"]
+    assert [best["size"] for best in frontier] == sorted(set(archive.sizes.tolist()))
+    for best in frontier:
+        number = int(np.argmax(np.where(archive.sizes == best["size"], archive.merits, -np.inf)))
+        assert (best["merit"], best["columns"]) == (archive.merits[number], names[archive.mask(number)].tolist())
+    assert {"size": 4, "merit": found["subset"]["value"], "columns": found["subset"]["columns"]} in frontier
+
+
+def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
+    monkeypatch.setattr("tamiz._description._MOST_DRAWN", 60)
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
+    search = RandomSubsets(500)
+    archive = SubsetSelector(CFS(), search, random_state=0).fit(X, y).archive_
+    subset = study(X, y, relevances=[], maps=[], search=search).to_dict()["subset"]
+    drawn = subset["points"]
+    assert len(drawn["size"]) <= 60 < subset["n_written"] == len(archive) == 500
+    for size in set(archive.sizes.tolist()):
+        merits = archive.merits[archive.sizes == size]
+        kept = [m for s, m in zip(drawn["size"], drawn["merit"], strict=True) if s == size]
+        assert (max(kept), min(kept)) == (merits.max(), merits.min())
+    assert set(zip(drawn["size"], drawn["merit"], strict=True)) <= set(zip(archive.sizes, archive.merits, strict=True))
+
+
+def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
+    monkeypatch.setattr("tamiz._description._MOST_SIZES", 3)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(60, 12))
+    subset = study(X, X[:, 3] > 0, relevances=[], maps=[], search=Forward(), n_features=5).to_dict()["subset"]
+    assert [best["size"] for best in subset["frontier"]] == [0, 2, 5]
+    assert subset["frontier"][-1]["columns"] == subset["columns"]
+
+
+def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, source):
+    selector = SubsetSelector(CFS(), BestFirst(), random_state=0)
+    report = selection_report(selector, source, n_permutations=99)
+    assert found["assessment"] == json.loads(json.dumps(report.to_dict()))
+    assert found["timings"][-1]["step"] == "assessment"
+
+
+def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch, source):
+    usual = {"relevances": [], "maps": []}
+    told = "The subset was not searched for again inside folds: 110 searches take long here."
+    for limit in ("_MOST_SETS", "_MOST_VALUES"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"tamiz._assessing.{limit}", 1)
+            result = study(source, assess=None, **usual).to_dict()
+            assert result["assessment"] is None
+            assert f"{told} Ask for it with assess=True (--assess)." in result["warnings"]
+    monkeypatch.setattr("tamiz._assessing._MOST_SETS", 1)
+    monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
+    assert len(study(source, assess=True, **usual).to_dict()["assessment"]["null"]["merits"]) == 3
+
+
+def test_an_assessment_that_cannot_be_made_is_told_and_one_that_was_asked_for_is_an_error():
+    X = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5})
+    y, groups = ["u", "v"] * 10, ["one"] * 20
+    result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
+    assert result["subset"]["columns"] == ["a"]
+    assert result["assessment"] is None
+    (told,) = [
+        w for w in result["warnings"] if w.startswith("How far the score of the subset can be trusted cannot be told: ")
+    ]
+    with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
+        study(X, y, groups=groups, relevances=[], maps=[], assess=True)
+    with pytest.raises(
+        DataError, match="assess=True asks how well the subset tells the target, and the table has none"
+    ):
+        study(X, assess=True)
+
+
+def test_groups_and_times_are_told_and_are_no_columns():
+    X = pd.DataFrame({"a": [0, 1] * 10, "who": list("uvwx") * 5, "when": range(20)})
+    table = study(X, ["u", "v"] * 10, groups="who", time="when", relevances=[], maps=[]).to_dict()["table"]
+    assert (table["group_column"], table["time_column"]) == ("who", "when")
+    assert [column["name"] for column in table["columns"]] == ["a"]
+
+
+def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, source, found):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz.assessment.assess.selection_report", interrupt)
+    result = study(source, assess=True).to_dict()
+    assert result["interrupted"] == "Interrupted in the step 'assessment'; what was found until then is shown."
+    assert result["assessment"] is None
+    assert all(result[part] == found[part] for part in ("subset", "maps", "quality", "ranking"))
+
+
+def test_a_search_that_draws_lots_finds_what_the_selector_finds_by_the_same_seed(source):
+    search = RandomSubsets(20)
+    result = study(source, relevances=[], maps=[], search=search, random_state=5).to_dict()
+    selector = SubsetSelector(CFS(), search, random_state=5).fit(source)
+    assert result["subset"]["points"]["merit"] == selector.archive_.merits.tolist()
 
 
 def test_the_maps_are_those_of_the_reducers(found, source):
@@ -215,7 +322,7 @@ def test_the_result_is_plain_json(found):
 
 
 def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
-    again = study(str(PENGUINS), "species").to_dict()
+    again = study(str(PENGUINS), "species", assess=None).to_dict()
     assert without_times(again) == without_times(found)
     assert [step["step"] for step in again["timings"]] == [
         "read",
@@ -225,6 +332,7 @@ def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
         "subset",
         "maps",
         "quality",
+        "assessment",
     ]
 
 
@@ -391,7 +499,7 @@ def test_a_constant_target_is_refused(penguins):
 
 def test_a_source_with_another_target_is_refused():
     source = open_source(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(TypeError, match="A source has its own target, kinds and weights"):
+    with pytest.raises(TypeError, match="A source has its own target, kinds, weights, groups"):
         study(source, "x0")
 
 

@@ -6,15 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source, study
-from tamiz._sampling import Sample
+import tamiz
+from tamiz import open_source
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
+from tamiz.sources.views import rows_of
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+def study(*data, **more):
+    """A study that searches once."""
+    return tamiz.study(*data, assess=False, **more)
 
 
 @pytest.fixture(scope="module")
@@ -138,12 +144,12 @@ def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
 
 def test_a_sample_that_is_kept_is_the_one_that_is_read_again(long_table, monkeypatch):
     kept = without_times(study(long_table, "kind", map_rows=60))
-    monkeypatch.setattr("tamiz._sampling._HELD_VALUES", 0)
+    monkeypatch.setattr("tamiz.sources.views._HELD_BYTES", 0)
     assert without_times(study(long_table, "kind", map_rows=60)) == kept
 
 
 def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
-    sample, read = Sample(source, np.arange(0, 344, 2)), []
+    sample, read = rows_of(source, np.arange(0, 344, 2)), []
     monkeypatch.setattr(type(source), "blocks", lambda *_: read.append(1) or iter(()))
     (block,) = sample.blocks([2, 4])
     assert (read, list(block.values), len(block.values[2])) == ([], [2, 4], 172)

@@ -7,12 +7,13 @@ __version__ = "0.1.0"
 registry = Registry(
     __name__,
     """
-    RankSelector    selection:RankSelector      selector  Columns ranked one by one
-    SubsetSelector  selection:SubsetSelector    selector  Columns chosen together
-    load            storage.file:load           function  A model, graph or selection read from a file
-    open_source     sources:open_source         function  A table opened
-    save            storage.file:save           function  A model, graph or selection written to a file
-    study           _study:study                function  A table studied
+    RankSelector      selection:RankSelector       selector  Columns ranked one by one
+    SubsetSelector    selection:SubsetSelector     selector  Columns chosen together
+    load              storage.file:load            function  A model, graph or selection read from a file
+    open_source       sources:open_source          function  A table opened
+    save              storage.file:save            function  A model, graph or selection written to a file
+    selection_report  assessment:selection_report  function  How far the score of a selection can be trusted
+    study             _study:study                 function  A table studied
     """,
 )
 

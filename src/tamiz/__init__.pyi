@@ -1,5 +1,6 @@
 from tamiz.registry import Registry
 from tamiz._study import study as study
+from tamiz.assessment import selection_report as selection_report
 from tamiz.selection import RankSelector as RankSelector
 from tamiz.selection import SubsetSelector as SubsetSelector
 from tamiz.sources import open_source as open_source

@@ -18,9 +18,12 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# Levels listed, evaluations drawn, components sized, bars of a histogram: what a reader can still take in.
+# Levels listed, sets drawn, sizes of sets on a line, columns named of one, components sized, bars of a histogram: what a
+# reader can still take in.
 _MOST_LEVELS = 20
-_MOST_TRACED = 2000
+_MOST_DRAWN = 3000
+_MOST_SIZES = 500
+_MOST_NAMED = 20
 _MOST_SIZED = 10
 _MOST_BARS = 40
 
@@ -48,6 +51,8 @@ def describe_table(source: Source) -> dict[str, Any]:
         "classes": classes,
         "target_summary": summaries.get(schema.n_columns),
         "weight_column": schema.weight,
+        "group_column": schema.groups,
+        "time_column": schema.time,
         "columns": [{**_column(c), **summaries.get(j, nothing)} for j, c in enumerate(schema.columns)],
     }
 
@@ -180,24 +185,61 @@ def _first_line(part: Any) -> str:
 
 
 def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dict[str, str]) -> dict[str, Any]:
-    """Return the chosen columns and the course of the search."""
+    """Return the chosen columns, the course of the search, and merits against sizes."""
     archive, names = selector.archive_, np.array(selector.schema_.names, dtype=object)
-    merits = archive.merits
-    numbers = np.unique(np.linspace(0, len(archive) - 1, _MOST_TRACED).astype(int))
+    # What Ctrl-C cut off while it was written down is not counted.
+    merits, sizes = archive.merits, archive.sizes
+    best, worst = _extremes(sizes, merits, archive.best)
+    drawn = _thinned(sizes, merits, np.concatenate([best, worst]))
+    certificate = selector.certificate_
     return {
         "merit": merit,
         "search": search,
         "columns": names[selector.support_].tolist(),
         "value": selector.merit_,
-        "n_evaluations": len(archive),
+        "n_evaluations": archive.n_evaluations,
+        "n_written": len(archive),
+        "certificate": None
+        if certificate is None
+        else {"bound": float(certificate.bound), "gap": float(certificate.gap), "proven": bool(certificate.proven)},
         "stopped": archive.stopped,
         "course": [
             {"evaluation": number + 1, "merit": float(merits[number]), "columns": names[archive.mask(number)].tolist()}
             for number in archive.course
         ],
-        "trace": {
-            "evaluation": (numbers + 1).tolist(),
-            "merit": merits[numbers].tolist(),
-            "size": archive.sizes[numbers].tolist(),
-        },
+        "points": {"size": sizes[drawn].tolist(), "merit": merits[drawn].tolist()},
+        "frontier": [
+            {
+                "size": int(sizes[number]),
+                "merit": float(merits[number]),
+                "columns": names[archive.mask(number)][:_MOST_NAMED].tolist(),
+            }
+            for number in best.tolist()
+        ],
     }
+
+
+def _extremes(
+    sizes: NDArray[Any], merits: NDArray[np.float64], chosen: int | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return one of the best sets of every size, the chosen where it is one, and one of the worst; of very many sizes some."""
+    found = np.arange(len(sizes))
+    if chosen is not None:
+        found[chosen] = -1
+    order = np.lexsort((-found, merits, sizes))
+    ends = np.flatnonzero(np.diff(sizes[order], append=-1))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    some = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), _MOST_SIZES)).astype(np.intp))
+    if chosen is not None:
+        some = np.union1d(some, np.flatnonzero(sizes[order[ends]] == sizes[chosen]))
+    return order[ends[some]], order[starts[some]]
+
+
+def _thinned(sizes: NDArray[Any], merits: NDArray[np.float64], kept: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return sets to draw: all, or those to be kept and others evenly spaced by size and, within a size, by merit."""
+    n = len(sizes)
+    if n <= _MOST_DRAWN:
+        return np.arange(n)
+    order = np.lexsort((merits, sizes))
+    room = max(_MOST_DRAWN - len(np.unique(kept)), 0)
+    return np.union1d(kept, order[np.linspace(0, n - 1, room).astype(np.intp)])

@@ -8,13 +8,14 @@ from typing import TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz._sampling import Rows, Sample, rows_with
+from tamiz._sampling import rows_with
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.sources.base import Source
+from tamiz.sources.views import Rows, rows_of
 from tamiz.warn import tell
 
 Part = TypeVar("Part", bound=BaseEstimator)
@@ -101,7 +102,7 @@ def join_rows(source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, r
     sample, joined = None, source
     if asked is None and n > _MOST_JOINED:
         sample = rows_with(drawn, n, _MOST_JOINED, rng)
-        joined = Sample(source, sample)
+        joined = rows_of(source, sample)
         tell([f"The graph joins {_MOST_JOINED:,} of the {n:,} rows, drawn at random; one that is asked for joins all."])
     builder = usual_builder(joined.schema.n_rows) if asked is None else asked
     graph = builder.build(joined, fill=True)

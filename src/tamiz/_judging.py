@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._sampling import Rows, Sample
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.metrics.card import Quality
 from tamiz.metrics.diagram import Shepard, shepard
 from tamiz.metrics.evaluation import quality
 from tamiz.sources.base import Source
+from tamiz.sources.views import Rows, rows_of
 from tamiz.statistics.base import Floats
 from tamiz.warn import held, tell
 
@@ -48,7 +48,7 @@ def describe_quality(
     """
     if len(rows) < _LEAST_ROWS or not maps:
         return None
-    judged = source if len(rows) == source.schema.n_rows else Sample(source, rows)
+    judged = source if len(rows) == source.schema.n_rows else rows_of(source, rows)
     labels = _labels(judged)
     found = [_judge(judged, label, places, dissimilarity, labels, seed, points=points) for label, places in maps]
     cards = [None if one is None else one[0] for one in found]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tamiz._mapping import Mapped
-from tamiz._sampling import Rows
 from tamiz.reduction.axes import correlate
 from tamiz.reduction.base import Gallery
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
+from tamiz.sources.views import Rows
 from tamiz.statistics.base import Floats
 
 # Columns offered for colour, images of a kind, pixels along a side of one: what a reader can still take in.

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamiz._sampling import Rows, Sample, rows_with
+from tamiz._sampling import rows_with
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer, Variant
 from tamiz.registry import Entry, suggestion
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import Rows, rows_of
 from tamiz.statistics.base import Floats
-from tamiz.warn import held
+from tamiz.warn import held, tell
 
 # Distances of rows that a study can measure; others are no columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
@@ -189,13 +190,15 @@ def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, see
         reducer.fit(source)
         return Mapped(reducer, source, None, reducer.embedding_, n)
     rows = rows_with(drawn, n, size, np.random.default_rng(seed))
-    reducer.fit(Sample(source, rows))
+    with held() as told:
+        reducer.fit(rows_of(source, rows))
+    tell([f"On a sample of {size:,} rows: {sentence}" for sentence in told])
     embedding = reducer.embedding_
     others = np.setdiff1d(drawn, rows, assume_unique=True)
     if len(others):
         # Of their gaps the fit has told.
         with held():
-            placed = reducer.transform(Sample(source, others))
+            placed = reducer.transform(rows_of(source, others))
         rows = np.concatenate([rows, others])
         order = np.argsort(rows)
         rows, embedding = rows[order], np.concatenate([embedding, placed])[order]

@@ -6,18 +6,20 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from tamiz import __version__, parallel, progress
+from tamiz._assessing import assess_selection
 from tamiz._description import Ranked, describe_graph, describe_ranking, describe_subset, describe_table
 from tamiz._joining import Joined, join_rows, takes_graph
 from tamiz._judging import describe_quality
 from tamiz._map_description import describe_colors, describe_map
 from tamiz._mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
-from tamiz._sampling import Rows, drawn_rows
+from tamiz._sampling import drawn_rows
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
@@ -40,6 +42,7 @@ from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
+from tamiz.sources.views import Rows
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import collected, tell
 
@@ -50,6 +53,8 @@ def study(
     *,
     kinds: Mapping[str, Kind] | Kind | None = None,
     weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
     memory: Size | None = None,
     relevances: Sequence[Relevance] | None = None,
     merit: Merit | None = None,
@@ -62,6 +67,7 @@ def study(
     n_features: int | tuple[int, int] | None = None,
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
+    assess: bool | None = None,
     points: bool = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -70,7 +76,7 @@ def study(
 
     Parameters
     ----------
-    data, target, kinds, weight, memory
+    data, target, kinds, weight, groups, time, memory
         As in `open_source`; data may be a Source.
     relevances : list of Relevance, default=None
         The ranking's criteria; None is every one that has a meaning on the table.
@@ -93,10 +99,13 @@ def study(
         value of its own.
     n_features, stop, journal
         As in `SubsetSelector`.
+    assess : bool, default=None
+        Whether the search is repeated inside folds and on shuffled targets, to tell how far the score of the subset can be
+        trusted (`selection_report`); None is where that is quick, by the numbers of rows, columns and sets, and told where not.
     points : bool, default=True
         Whether the result holds the rows drawn in the maps, at most 2,000; without them it holds no row of the table.
     random_state : int, default=0
-        Draws the rows that are drawn in the maps.
+        Draws the rows that are drawn in the maps, and the lots of a search that draws any.
     n_jobs : int, default=None
         Threads; None takes the cores that this process may use.
 
@@ -119,7 +128,7 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
-    _check_parts(data, (target, kinds, weight, memory), graph)
+    _check_parts(data, (target, kinds, weight, groups, time, memory), graph)
     check_maps(maps or ())
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     most = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
@@ -131,10 +140,12 @@ def study(
             lambda: (
                 data
                 if isinstance(data, Source)
-                else open_source(data, target, kinds=kinds, weight=weight, memory=memory)
+                else open_source(data, target, kinds=kinds, weight=weight, groups=groups, time=time, memory=memory)
             ),
         )
         schema = source.schema
+        chosen = merit or CFS(missing=missing)
+        searched = _is_searched(chosen, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, rng)
         wanted = wanted_maps(maps, schema, dissimilarity)
         table = run.first("table", lambda: describe_table(source))
@@ -145,26 +156,25 @@ def study(
         found = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
         joined: Joined = found or Joined(source)
         scored = run.step("ranking", lambda: describe_ranking(source, _ranked(relevances, schema, missing, joined)))
-        chosen = merit or CFS(missing=missing)
-        subset = None
-        if schema.target is not None or not chosen.needs_target:
-            selector = SubsetSelector(
-                chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=rng
-            )
-            subset = run.step("subset", lambda: _select(selector, source, run))
         seed = int(rng.integers(2**63))
+        # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
+        lots = random_state if isinstance(random_state, int) else seed
+        selector = SubsetSelector(
+            chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=lots
+        )
+        subset = run.step("subset", lambda: _select(selector, source, run)) if searched else None
         drawn: list[tuple[Mapped, dict[str, Any]]] = []
         run.step("maps", lambda: _draw(wanted, drawn, rows, joined, most, seed, points=points))
         judged = run.step("quality", lambda: _judge(drawn, rows, joined, dissimilarity, seed, points=points))
+        repeated = partial(assess_selection, selector, source, lots, assess=assess)
+        assessed = None if subset is None else run.step("assessment", repeated)
         colors = describe_colors(source, rows, scored) if points and drawn else []
     return Result(
         {
             "format": FORMAT,
             "tamiz": __version__,
             "versions": _versions(),
-            "title": os.path.basename(data)
-            if isinstance(data, str | os.PathLike)
-            else f"{type(data).__name__} in memory",
+            "title": _title(data),
             "seed": random_state if isinstance(random_state, int) else None,
             "timings": run.timings,
             "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
@@ -173,6 +183,7 @@ def study(
             "graph": describe_graph(joined, _label(graphs, joined.builder)),
             "ranking": scored,
             "subset": subset,
+            "assessment": assessed,
             "maps": [described for _, described in drawn],
             "quality": judged,
             "colors": colors,
@@ -183,10 +194,23 @@ def study(
 def _check_parts(data: Any, of_table: Sequence[Any], graph: Any) -> None:
     if isinstance(data, Source) and any(given is not None for given in of_table):
         raise TypeError(
-            "A source has its own target, kinds and weights, and memory: pass them to open_source, not to study."
+            "A source has its own target, kinds, weights, groups, times and memory: pass them to open_source, not to study."
         )
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
+
+
+def _is_searched(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
+    """Whether a subset can be searched for."""
+    if assess and schema.target is None:
+        raise DataError(
+            "assess=True asks how well the subset tells the target, and the table has none; name its column."
+        )
+    return schema.target is not None or not merit.needs_target
+
+
+def _title(data: Any) -> str:
+    return os.path.basename(data) if isinstance(data, str | os.PathLike) else f"{type(data).__name__} in memory"
 
 
 class _Run:

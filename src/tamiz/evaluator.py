@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
+from tamiz.exceptions import DataError
 
 Floats = NDArray[np.float64]
 
+# As many columns of a set are named in one sentence.
+_MOST_NAMED = 5
 
-class Evaluator(ABC):
-    """A merit over one table."""
 
-    @abstractmethod
-    def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merit of every candidate; each value depends on its candidate alone."""
+class Form:
+    """What is known of a merit beyond its values: that is what exact searches live on."""
+
+    @property
+    def name(self) -> str:
+        """What the merit is called in messages."""
+        return type(self).__name__.strip("_").removesuffix("Evaluator")
 
     def quadratic(self) -> tuple[Floats, Floats] | None:
         """Return c and A where merit = c'x / sqrt(x'Ax), None where it is no such quotient."""
@@ -26,3 +32,61 @@ class Evaluator(ABC):
     def bound(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
         """Return upper bounds of the merits of all subsets of each mask, None where there is no bound."""
         return None
+
+    def most_bytes(self) -> float:
+        """Return what the merit holds in memory at most beyond the table."""
+        return 0.0
+
+
+class Evaluator(Form, ABC):
+    """A merit over one table."""
+
+    @abstractmethod
+    def evaluate(self, candidates: Candidates) -> Floats:
+        """Return the merit of every candidate; each value depends on its candidate alone."""
+
+
+class Checked(Evaluator):
+    """Merits that are numbers: a set whose merit is none is named.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+    names : list of str
+        The columns' names.
+    """
+
+    def __init__(self, evaluator: Evaluator, names: Sequence[str]) -> None:
+        self._evaluator = evaluator
+        self._names = names
+
+    @property
+    def name(self) -> str:
+        """What the merit is called."""
+        return self._evaluator.name
+
+    def evaluate(self, candidates: Candidates) -> Floats:
+        """Return the merits; a NaN is a DataError."""
+        merits = self._evaluator.evaluate(candidates)
+        bad = np.flatnonzero(np.isnan(merits))
+        if not len(bad):
+            return merits
+        (mask,) = candidates[bad[:1]].masks()
+        named = [self._names[j] for j in np.flatnonzero(mask).tolist()]
+        more = f", and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+        raise DataError(
+            f"The merit of the set of {', '.join(named[:_MOST_NAMED]) or 'no column'}{more} is not a number. "
+            "Every set must have one: leave out columns that the merit cannot take."
+        )
+
+    def quadratic(self) -> tuple[Floats, Floats] | None:
+        """Return c and A of the merit."""
+        return self._evaluator.quadratic()
+
+    def bound(self, masks: Masks) -> Floats | None:
+        """Return upper bounds of the merit."""
+        return self._evaluator.bound(masks)
+
+    def most_bytes(self) -> float:
+        """Return what the merit holds."""
+        return self._evaluator.most_bytes()

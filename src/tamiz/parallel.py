@@ -114,6 +114,17 @@ def session(n_jobs: int | None = None) -> Iterator[None]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep what is inside to one thread, this one: for work so small that handing it on costs more than doing it."""
+    token = _pool.set(None)
+    try:
+        with session(1):
+            yield
+    finally:
+        _pool.reset(token)
+
+
 def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
     """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import time
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.criteria.base import Merit, Relevance, complete
-from tamiz.evaluator import Evaluator
+from tamiz.evaluator import Checked, Evaluator
 from tamiz.random import Seed, generator
 from tamiz.search.archive import Archive
-from tamiz.search.base import Search
+from tamiz.search.base import Problem, Search
+from tamiz.search.certificate import Certificate
 from tamiz.search.journal import Journal
+from tamiz.search.plan import Plan
 from tamiz.search.run import run
-from tamiz.search.stopping import Stopping
+from tamiz.search.stopping import Evaluations, Seconds, Stopping
 from tamiz.sources.base import Source
 from tamiz.sources.features import compare, mixed_table_tags, remember
 from tamiz.sources.memory import eager_frame, is_frame
@@ -29,9 +34,16 @@ from tamiz.sources.open import as_source
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
 
+# A plan times so many sets, and not for longer.
+_TIMED_SETS = 1000
+_TIMED_SECONDS = 2.0
+
 
 class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """What both selectors share: the tags, and frames that stay frames."""
+
+    # No merit of this version makes folds: groups that a cross-validation is given for its own stop here.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
@@ -152,6 +164,27 @@ class RankSelector(_Selector):
         return kept
 
 
+@dataclass(frozen=True)
+class _Task:
+    """A search made ready for a table."""
+
+    source: Source
+    problem: Problem
+    evaluator: Evaluator
+    min_gain: float
+    rng: np.random.Generator
+
+    def archive(self) -> Archive:
+        """Return empty books."""
+        problem = self.problem
+        return Archive(problem.n_columns, least=problem.least, most=problem.most, min_gain=self.min_gain)
+
+    def run(self, search: Search, stop: Stopping | None, journal: Journal | None = None) -> Archive:
+        """Search."""
+        walk = search.walk(self.problem, self.rng)
+        return run(walk, self.evaluator, self.archive(), stop, journal, search.most_evaluations(self.problem))
+
+
 class SubsetSelector(_Selector):
     """Keep the set of columns that a search finds best by a merit.
 
@@ -177,8 +210,10 @@ class SubsetSelector(_Selector):
     support_ : ndarray of shape (n_columns,), bool
     merit_ : float
     archive_ : Archive
-        Every evaluated set with its merit, in order.
+        Every evaluated set with its merit, in order; of an exact search that goes through sets by the million, those that were
+        better than all before.
     n_evaluations_ : int
+        Sets whose merit was found, those that are not written down among them.
     certificate_ : None or Certificate
         The proven bound and gap, where the search proves one.
     schema_ : Schema
@@ -234,23 +269,67 @@ class SubsetSelector(_Selector):
         groups : ignored
             No merit of this version makes folds.
         """
-        _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
-        _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
-        if self.stop is not None:
-            _check_part("SubsetSelector", "stopping rule", self.stop, Stopping, "Evaluations(1000)")
-        rng = generator(self.random_state)
         with parallel.session(self.n_jobs):
-            source = as_source(X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight)
-            schema = source.schema
-            problem = self.search.problem(schema.names, schema.used, self.n_features)
-            evaluator: Evaluator = self.merit.prepare(source.reduce, schema, rng)
-            archive = Archive(schema.n_columns, least=problem.least, most=problem.most, min_gain=self.search.min_gain)
-            journal = None if self.journal is None else Journal(self.journal, self._facts(source), archive)
-            run(self.search.walk(problem, rng), evaluator, archive, self.stop, journal)
+            task = self._task(X, y, sample_weight, self.random_state)
+            facts = None if self.journal is None else self._facts(task.source)
+            journal = (
+                None if facts is None or self.journal is None else Journal(self.journal, facts, task.problem.n_columns)
+            )
+            archive = task.run(self.search, self.stop, journal)
+        schema = task.source.schema
         remember(self, X)
         self.schema_ = schema
         tell([*schema.dropped, *schema.left_out])
         return self._take(archive)
+
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Plan:
+        """Return what `fit` would take at most; the search is begun to see how fast it goes, and nothing is written.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        y : array of shape (n_samples,), default=None
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        Plan
+            Evaluations, seconds and bytes; as text it is one sentence.
+        """
+        with parallel.session(self.n_jobs):
+            # Lots that the plan draws are drawn again by the search.
+            task = self._task(X, y, sample_weight, copy.deepcopy(self.random_state))
+            most = self.search.most_evaluations(task.problem)
+            limits = [n for n in (most, None if self.stop is None else self.stop.room(task.archive())) if n is not None]
+            begun = time.perf_counter()
+            archive = task.run(self.search, Evaluations(_TIMED_SETS) | Seconds(_TIMED_SECONDS))
+            seconds = time.perf_counter() - begun
+        # A search that ended by itself is no longer than that.
+        evaluations = min([*limits, *([] if archive.cut_off else [archive.n_evaluations])], default=None)
+        # How many times as much there is to do as was timed; numbers of sets go far beyond the largest float.
+        scale = 1.0 if evaluations is None else max(1.0, min(evaluations, 10**30) / max(archive.n_evaluations, 1))
+        # What passes over sets writes hardly any down.
+        held = archive.n_bytes * (1.0 if archive.n_passed else scale)
+        return Plan(
+            evaluations,
+            None if evaluations is None else seconds * scale,
+            None if self.stop is None else self.stop.seconds(),
+            held + task.evaluator.most_bytes(),
+            archive.n_evaluations,
+        )
+
+    def _task(self, X: Any, y: Any, sample_weight: Any, random_state: Seed) -> _Task:
+        """Return the search made ready for a table."""
+        _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
+        _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
+        if self.stop is not None:
+            _check_part("SubsetSelector", "stopping rule", self.stop, Stopping, "Evaluations(1000)")
+        rng = generator(random_state)
+        source = as_source(X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight)
+        schema = source.schema
+        problem = self.search.problem(schema.names, schema.used, self.n_features)
+        evaluator = Checked(self.merit.prepare(source.reduce, schema, rng), schema.names)
+        return _Task(source, replace(problem, form=evaluator), evaluator, self.search.min_gain, rng)
 
     def _facts(self, source: Source) -> dict[str, Any]:
         return {"columns": source.schema.names, "merit": repr(self.merit), "data": source.fingerprint()}
@@ -261,13 +340,13 @@ class SubsetSelector(_Selector):
                 raise KeyboardInterrupt
             raise ValueError(
                 f"No set of the size asked for was evaluated before the search stopped ({archive.stopped}). "
-                "Let it run longer, or start it nearer to that size."
+                "Start it nearer to that size, or let it run longer where a rule stopped it."
             )
         self.archive_ = archive
-        self.n_evaluations_ = len(archive)
+        self.n_evaluations_ = archive.n_evaluations
         self.merit_ = archive.best_merit
         self.support_ = self._support = archive.mask(archive.best)
-        self.certificate_ = None
+        self.certificate_ = None if archive.bound is None else Certificate(archive.best_merit, archive.bound)
         if archive.interrupted:
             raise KeyboardInterrupt
         if not self.support_.any():

@@ -18,9 +18,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tamiz(folder: Path) -> Callable[..., Result]:
-    """Run a command line in the folder."""
+    """Run a command line in the folder; a study searches once where a test does not ask for more."""
 
     def run(*arguments: object) -> Result:
+        if arguments[:1] == ("study",) and not {"--assess", "--no-assess", "-h"} & set(arguments):
+            arguments = (*arguments, "--no-assess")
         return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
     return run

@@ -11,7 +11,7 @@ from tamiz.search import registry as searches
 
 def test_every_method_is_listed_with_a_label_and_a_summary(tamiz: Callable[..., Result]) -> None:
     listed = json.loads(tamiz("methods", "--json").stdout)
-    found = {(method["kind"], method["name"].replace("-", "_")) for method in listed}
+    found = {(method["kind"], method["name"].partition(":")[0].replace("-", "_")) for method in listed}
     kinds = ("relevance", "merit", "search")
     wanted = {(e.kind, e.name) for r in (criteria, searches) for e in r if e.kind in kinds}
     assert len(wanted) >= 10
@@ -26,6 +26,15 @@ def test_every_map_is_listed_by_the_name_that_reduce_takes(tamiz: Callable[..., 
     asked = [part for name in maps for part in ("--reduce", name)]
     numbers = json.loads(tamiz("study", iris, "--relevance", "variance", *asked, "--json", "-", "-q").stdout)
     assert [drawn["label"] for drawn in numbers["maps"]] == list(maps.values())
+
+
+def test_every_search_is_listed_by_a_name_that_search_takes(tamiz: Callable[..., Result], iris: Path) -> None:
+    names = [m["name"] for m in json.loads(tamiz("methods", "--json").stdout) if m["kind"] == "search"]
+    assert {"forward", "best-first:backward", "beam:5", "random-subsets:1000"} <= set(names)
+    assert len(names) == len(set(names))
+    for name in names:
+        done = tamiz("select", iris, "-t", "species", "--search", name)
+        assert (done.exit_code, done.stdout.splitlines()) == (0, ["petal_length", "petal_width"]), name
 
 
 def test_functions_are_no_methods(tamiz: Callable[..., Result]) -> None:

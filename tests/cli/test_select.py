@@ -1,15 +1,18 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import Result
 from sklearn.datasets import load_iris
 
-from tamiz import SubsetSelector
+from tamiz import SubsetSelector, open_source, selection_report
 from tamiz.criteria import CFS
-from tamiz.search import BestFirst
+from tamiz.search import Beam, BestFirst, Evaluations, RandomSubsets
+from tamiz.search.base import Search
 
 CHOSEN = ["petal_length", "petal_width"]
 
@@ -128,3 +131,177 @@ def test_no_column_worth_keeping_is_noted_once(tamiz: Callable[..., Result], wri
     done = tamiz("select", write(f"x,y\n{rows}"), "-t", "y")
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr.count("note: CFS finds no column worth keeping") == 1
+
+
+def shown(done: Result) -> dict[str, Any]:
+    assert done.exit_code == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "search"),
+    [
+        ("beam:2", Beam(2)),
+        ("best-first:backward", BestFirst(direction="backward")),
+        ("Random_Subsets:7", RandomSubsets(7)),
+        ("random:7", RandomSubsets(7)),
+    ],
+)
+def test_a_search_is_named_with_what_it_takes(
+    tamiz: Callable[..., Result], iris: Path, name: str, search: Search
+) -> None:
+    selector = SubsetSelector(CFS(), search, random_state=3).fit(*load_iris(return_X_y=True))
+    found = shown(tamiz("select", iris, "-t", "species", "--search", name, "--seed", 3, "--json"))
+    assert (found["merit"], found["n_evaluations"]) == (selector.merit_, selector.n_evaluations_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--search", "beem"], "'beem' is no search (did you mean 'beam'?); there are: forward, "),
+        (["--search", "beam:0"], "--search beam: width is a whole number of at least 1, got '0'."),
+        (["--search", "beam:wide"], "--search beam: width is a whole number of at least 1, got 'wide'."),
+        (["--search", "best-first:backwards"], "got 'backwards' (did you mean 'backward'?)."),
+        (["--search", "forward:3"], "--search forward: Forward takes no word after a colon, got '3'."),
+        (["--together", "petal_length"], "'petal_length' names no columns that go together, such as a,b."),
+        (["--together", "a,,b"], "'a,,b' names no columns that go together"),
+        (["--min-gain", "-1"], "-1.0 is not in the range x>=0"),
+        (["--stale", "0"], "0 is not in the range x>=1"),
+    ],
+)
+def test_a_search_that_cannot_be_is_a_wrong_command_line(
+    tamiz: Callable[..., Result], iris: Path, arguments: list[str], sentence: str
+) -> None:
+    done = tamiz("select", iris, "-t", "species", *arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+
+
+def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Callable[..., Result], iris: Path) -> None:
+    command = ["select", iris, "-t", "species", "-q"]
+    assert "sepal_width" in tamiz(*command, "--fixed", "sepal_width").stdout.split()
+    without = tamiz(*command, "--exclude", "petal_width", "--exclude", "sepal_length").stdout.split()
+    assert without == ["petal_length"]
+    together = tamiz(*command, "--together", "petal_length, sepal_width").stdout.split()
+    assert together.count("petal_length") == together.count("sepal_width")
+    begun = tamiz(*command, "--start", "sepal_width", "--start", "sepal_length", "--max-evaluations", 1).stdout.split()
+    assert begun == ["sepal_length", "sepal_width"]
+    done = tamiz(*command, "--fixed", "petals")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "fixed names 'petals', which is no column" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "stopped"),
+    [
+        (["--target-merit", "0.5"], "a merit of 0.5 is reached"),
+        (["--stale", "1"], "1 steps in a row without a better set"),
+        (["--min-gain", "10"], "a step gained less than 10"),
+        (["--min-gain", "10", "--max-evaluations", "1"], "1 evaluations made"),
+    ],
+)
+def test_a_search_is_stopped_by_the_first_rule_that_holds(
+    tamiz: Callable[..., Result], iris: Path, rule: list[str], stopped: str
+) -> None:
+    assert shown(tamiz("select", iris, "-t", "species", "--json", *rule))["stopped"] == stopped
+
+
+def test_a_dry_run_tells_what_the_search_takes_and_leaves_nothing(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    command = [
+        "select",
+        iris,
+        "-t",
+        "species",
+        "--search",
+        "beam:3",
+        "--journal",
+        "search.journal",
+        "-o",
+        "s.csv",
+        "--dry-run",
+    ]
+    done = tamiz(*command)
+    assert (done.exit_code, done.stdout.count("\n")) == (0, 1)
+    assert done.stdout.startswith("Plan: at most ")
+    plan = shown(tamiz(*command, "--json", "--max-evaluations", 5))
+    assert plan["evaluations"] == 5
+    assert list(folder.iterdir()) == []
+
+
+def test_the_honest_numbers_are_those_of_the_selection_report(tamiz: Callable[..., Result], iris: Path) -> None:
+    rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess"]
+    selector = SubsetSelector(CFS(), BestFirst(), stop=Evaluations(6), random_state=0)
+    report = selection_report(selector, open_source(iris, "species"))
+    assert shown(tamiz(*rule, "--json", "-q"))["assessment"] == json.loads(json.dumps(report.to_dict()))
+
+
+def test_an_interrupted_assessment_leaves_the_columns_chosen(
+    tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz.assessment.assess.selection_report", interrupt)
+    done = tamiz("select", iris, "-t", "species", "--assess")
+    assert (done.exit_code, done.stdout.splitlines()) == (130, CHOSEN)
+    assert "note: Interrupted when the columns were chosen and their score was not yet assessed." in done.stderr
+
+
+def test_groups_and_times_are_no_features_and_reach_the_folds(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    rows = "".join(f"{i % 2},{i % 7},p{i // 4},{1990 + i},{'ab'[i % 2]}\n" for i in range(60))
+    table = write(f"x,z,patient,year,y\n{rows}")
+    found = shown(tamiz("select", table, "-t", "y", "--group", "patient", "--assess", "--json", "--exclude", "year"))
+    assert (found["columns"], found["assessment"]["groups"]) == (["x"], "patient")
+    assert "whole groups" in found["assessment"]["folds"]
+    fixed = tamiz("select", table, "-t", "y", "--time", "year", "--fixed", "year")
+    assert "fixed names 'year', which is no column" in fixed.stderr
+    done = tamiz("select", table, "-t", "y", "--group", "patients")
+    assert done.exit_code == 1
+    assert "patients" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("no journal at all\n", "is the journal of another search, table or merit"),
+        (None, "cannot be written to; write search.journal elsewhere."),
+    ],
+)
+def test_a_journal_that_cannot_be_used_is_told_in_a_sentence(
+    tamiz: Callable[..., Result],
+    folder: Path,
+    iris: Path,
+    text: str | None,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if text is None:
+        # Root may write anywhere.
+        monkeypatch.setattr("os.access", lambda *_: False)
+    else:
+        (folder / "search.journal").write_text(text)
+    done = tamiz("select", iris, "-t", "species", "--journal", "search.journal")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_journal_of_other_data_and_a_damaged_one_are_refused(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    command = ["select", iris, "-t", "species", "--journal", "search.journal"]
+    assert tamiz(*command).exit_code == 0
+    done = tamiz(*command, "--missing", "category")
+    assert done.exit_code == 1
+    assert "it differs in merit" in done.stderr
+    path = folder / "search.journal"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], "17 nonsense", *lines[3:]]) + "\n")
+    done = tamiz(*command)
+    assert done.exit_code == 1
+    assert re.search(r"search\.journal, line 4: '17 nonsense' is no line of a journal", done.stderr)

@@ -127,6 +127,51 @@ def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
     assert done.stderr == "tamiz: old.json is not a whole tamiz result: graph is missing; run the study again.\n"
 
 
+def test_the_trust_that_the_score_deserves_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
+    folder, done = studied
+    (told,) = [line for line in done.stderr.splitlines() if line.startswith("  Trust: ")]
+    assert told.startswith("  Trust: The search promises 9")
+    assert 'id="assessment"' in (folder / "r.html").read_text()
+
+
+def test_a_dry_run_tells_what_the_search_of_a_study_takes(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    done = tamiz("study", iris, "-t", "species", "--search", "beam:2", "--dry-run")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Plan: at most ")
+    assert list(folder.iterdir()) == []
+
+
+def test_the_same_columns_come_of_a_study_and_a_selection(tamiz: Callable[..., Result], iris: Path) -> None:
+    way = [
+        "--search",
+        "random:5",
+        "--fixed",
+        "sepal_width",
+        "--exclude",
+        "petal_length",
+        "--seed",
+        "9",
+        "--time",
+        "sepal_length",
+    ]
+    studied = tamiz("study", iris, "-t", "species", *way, "-r", "variance", "--reduce", "pca", "--json", "-").stdout
+    chosen = tamiz("select", iris, "-t", "species", *way).stdout
+    assert json.loads(studied)["subset"]["columns"] == chosen.splitlines()
+    assert [column["name"] for column in json.loads(studied)["table"]["columns"]] == [
+        "sepal_width",
+        "petal_length",
+        "petal_width",
+    ]
+
+
+def test_without_a_target_nothing_can_be_assessed(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("study", iris, "--assess")
+    assert done.exit_code == 2
+    assert "--assess asks how well the columns tell the target: name its column with --target." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -1,14 +1,18 @@
 """What differs between a terminal and a pipe."""
 
+import io
 import os
 import pty
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tamiz.cli.terminal import printable
+from tamiz import progress
+from tamiz.cli.terminal import Voice, _left, _progressed, printable
 
 
 def _on_a_terminal(*arguments: object, **settings: str) -> tuple[str, str, int]:
@@ -47,6 +51,40 @@ def test_a_terminal_gets_an_aligned_table_and_progress(iris: Path) -> None:
     assert "\t" not in stdout
     assert "\x1b[" in stderr
     assert "note: The target 'species' is taken as 3 classes" in stderr
+
+
+def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("tamiz.cli.terminal._left", lambda seconds: "about 0:00:07 left")
+    with Voice(quiet=False).at_work():
+        progress.tell("Reading rows", 40, 50)
+        progress.tell("Searching, best merit 0.31 of 4 columns", 1200, None)
+        time.sleep(0.25)
+        progress.tell("Searching, best merit 0.32 of 5 columns", 1300, 5000)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    assert re.search(r"Searching, best merit 0\.31 of 4 columns \S* *1,200 ", shown)
+    assert re.search(r"best merit 0\.32 of 5 columns .* 1,300 of 5,000 .* about 0:00:07 left", shown)
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "told"),
+    [(1234, None, "1,234"), (10, 2000, "10 of 2,000"), (10**9, 2**100, "1,000,000,000 of 1.3e+30")],
+)
+def test_how_far_work_has_come_is_told_in_numbers(done: int, total: int | None, told: str) -> None:
+    assert _progressed(done, total) == told
+
+
+def test_the_time_left_is_told_where_it_is_known() -> None:
+    assert (_left(None), _left(0.0), _left(3725.4)) == ("", "", "about 1:02:05 left")
 
 
 def test_no_color_and_quiet_are_heeded_on_a_terminal(iris: Path) -> None:

@@ -19,7 +19,18 @@ def loaded_by(lines):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-PACKAGES = ["criteria", "search", "graphs", "reduction", "metrics", "cluster", "comparison", "display", "sources"]
+PACKAGES = [
+    "assessment",
+    "criteria",
+    "search",
+    "graphs",
+    "reduction",
+    "metrics",
+    "cluster",
+    "comparison",
+    "display",
+    "sources",
+]
 
 
 @pytest.mark.parametrize("module", ["tamiz", *(f"tamiz.{package}" for package in PACKAGES)])

@@ -13,6 +13,7 @@ import tamiz
 from tamiz import (
     RankSelector,
     SubsetSelector,
+    assessment,
     cluster,
     comparison,
     criteria,
@@ -37,7 +38,20 @@ from tamiz.search.base import Search
 from tamiz.search.stopping import Stopping
 from tamiz.statistics.cuts import Discretization
 
-PACKAGES = [tamiz, criteria, graphs, search, reduction, metrics, cluster, comparison, display, sources, report]
+PACKAGES = [
+    tamiz,
+    assessment,
+    criteria,
+    graphs,
+    search,
+    reduction,
+    metrics,
+    cluster,
+    comparison,
+    display,
+    sources,
+    report,
+]
 ENTRIES = [entry for package in PACKAGES for entry in package.registry]
 BASES = {
     "relevance": Relevance,
@@ -56,7 +70,7 @@ METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "sea
 SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
 FUNCTIONS = [
     entry
-    for package in (tamiz, criteria, reduction, metrics, comparison)
+    for package in (tamiz, assessment, criteria, reduction, metrics, comparison)
     for entry in package.registry.of_kind("function")
 ]
 ARGUMENTS = {

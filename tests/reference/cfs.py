@@ -51,24 +51,84 @@ def greedy(merit_of, p, direction, weka=False):
 
 
 def best_first(merit_of, p, direction="forward", patience=5, weka=False):
-    """Expand the best open subset, the oldest of equals; `patience` expansions without a gain above 1e-5 end it.
+    """Return the last gain of a best-first search."""
+    return best_first_visits(merit_of, p, direction, patience, weka)[0]
 
-    A subset is opened once. Weka opens it again whenever another path reaches it, and each time is an expansion; and to
-    Weka it is a gain when taking a column away leaves the best merit exactly as it was, with fewer columns.
+
+def best_first_visits(merit_of, p, direction="forward", patience=5, weka=False):
+    """Expand the best open subset, the oldest of equals; `patience` expansions without a gain end it.
+
+    A gain is more than 1e-5 above the best merit, or a drop that leaves it exactly as it was, with fewer columns. A subset is
+    opened once; Weka opens it again whenever another path reaches it, and each time is an expansion.
+
+    Return the last gain, and all subsets that were looked at.
     """
     best = tuple(range(p)) if direction == "backward" else ()
-    opened, seen, stale = [best], {best}, 0
+    opened, seen, stale = [best], [best], 0
     while opened and stale < patience:
         subset = max(opened, key=merit_of)
         opened.remove(subset)
-        stale += 1
-        for candidate in neighbours(subset, p, direction):
-            if candidate in seen and not weka:
-                continue
-            seen.add(candidate)
+        steps = [s for s in neighbours(subset, p, direction) if weka or s not in seen]
+        # Weka counts an expansion also where there is nothing to expand.
+        stale += bool(neighbours(subset, p, direction)) or weka
+        for candidate in steps:
+            seen.append(candidate)
             opened.append(candidate)
             change = merit_of(candidate) - merit_of(best)
-            smaller = len(candidate) < min(len(best), len(subset))
-            if change > 1e-5 or (weka and change == 0 and smaller):
+            fewer = len(candidate) < min(len(best), len(subset))
+            if change > 1e-5 or (change == 0 and fewer):
                 best, stale = candidate, 0
-    return best
+    return best, seen
+
+
+def floating(merit_of, p, least=0, most=None):
+    """Forward selection; from there, in turn, drops as long as each gives the best subset of its size, and an addition.
+
+    Additions need a gain over the best subset of an allowed size, or a size below `least`. Return all subsets looked at.
+    """
+    most = p if most is None else most
+    current, seen = (), [()]
+    best_of_size = {0: merit_of(())}
+
+    def look(direction):
+        steps = neighbours(current, p, direction)
+        seen.extend(step for step in steps if step not in seen)
+        # The last of equal drops.
+        return max(steps if direction == "forward" else steps[::-1], key=merit_of)
+
+    climbing = True
+    while True:
+        while not climbing and current:
+            smaller = look("backward")
+            if merit_of(smaller) <= best_of_size.get(len(smaller), merit_of(current)):
+                break
+            current, best_of_size[len(smaller)] = smaller, merit_of(smaller)
+        if len(current) == most:
+            if not climbing:
+                return seen
+            climbing = False
+            continue
+        larger = look("forward")
+        allowed = [merit for size, merit in best_of_size.items() if least <= size]
+        goal = merit_of(current) if climbing else max(allowed, default=-np.inf)
+        if len(current) >= least and merit_of(larger) <= goal:
+            if not climbing:
+                return seen
+            climbing = False
+            continue
+        current = larger
+        best_of_size[len(larger)] = max(merit_of(larger), best_of_size.get(len(larger), -np.inf))
+
+
+def beam(merit_of, p, width, least=0, most=None):
+    """Additions to each of the best `width` subsets of a size, until none beats them. Return all subsets looked at."""
+    most = p if most is None else most
+    level, seen = [()], [()]
+    while len(level[0]) < most:
+        steps = list(dict.fromkeys(step for subset in level for step in neighbours(subset, p, "forward")))
+        seen += steps
+        best = sorted(steps, key=merit_of, reverse=True)[:width]
+        if len(level[0]) >= least and merit_of(best[0]) <= merit_of(level[0]):
+            break
+        level = best
+    return seen

@@ -32,7 +32,7 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECTIONS = ("table", "ranking", "subset", "graph", "maps", "quality", "about")
+SECTIONS = ("table", "ranking", "subset", "assessment", "graph", "maps", "quality", "about")
 
 
 @pytest.fixture(scope="module")
@@ -364,11 +364,11 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
         reader.page.wait_for_timeout(100)
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     plots = reader.page.locator(".plot")
-    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 10
+    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 12
     assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") <= 640
     reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
     reader.page.wait_for_timeout(500)
-    assert reader.page.evaluate("document.getElementById('course')._fullLayout.width") > 900
+    assert reader.page.evaluate("document.getElementById('sizes')._fullLayout.width") > 900
 
 
 def test_the_numbers_can_be_saved_and_drawn_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:
@@ -400,17 +400,19 @@ def test_a_browser_that_cannot_unpack_is_told_and_still_sorts(browser: Any, repo
     page.close()
 
 
-def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(read: Any) -> None:
-    reader = read("wine")
-    reader.page.evaluate(
-        """window.longest = 0;
-        new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
-            window.longest = Math.max(window.longest, entry.duration);
-        })).observe({ type: "longtask", buffered: true })"""
-    )
-    reader.visit_all()
-    # The library itself is one script of 5 MB to parse; a slow machine must not fail this for being slow.
-    assert reader.page.evaluate("window.longest") < 2000
+def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(browser: Any, reports: dict[str, Path]) -> None:
+    page = browser.new_page()
+    browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
+    Reader(page, reports["wine"]).visit_all()
+    trace = json.loads(browser.stop_tracing())
+    page.close()
+    # Time of the thread: what else runs on the machine, the other tests for one, does not count.
+    tasks = [event["tdur"] for event in trace["traceEvents"] if event["name"] == "RunTask" and "tdur" in event]
+    *charts, library = sorted(task for task in tasks if task > 10_000)
+    assert len(charts) > 10
+    # The charts' library is one script of 5 MB to parse.
+    assert library < 5_000_000
+    assert charts[-1] < 1_000_000
 
 
 def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: Any) -> None:
@@ -437,3 +439,19 @@ def test_the_curves_of_the_maps_have_the_colours_of_the_theme(read: Any) -> None
     colors = reader.page.evaluate("document.getElementById('agreement').data.map((line) => line.line.color)")
     themes = json.loads(reader.page.locator("#themes").text_content())
     assert colors == themes["dark"]["levels"][:2]
+
+
+def test_the_best_subset_of_a_size_names_its_columns_when_it_is_pointed_at(read: Any) -> None:
+    reader = read("wine")
+    reader.show("sizes")
+    x, y = reader.page.evaluate(
+        """() => {
+            const plot = document.getElementById("sizes"), { xaxis, yaxis } = plot._fullLayout;
+            const box = plot.getBoundingClientRect(), { x, y } = plot.data[1];
+            return [box.x + xaxis._offset + xaxis.d2p(x[2]), box.y + yaxis._offset + yaxis.d2p(y[2])];
+        }"""
+    )
+    reader.page.mouse.move(x, y)
+    told = reader.page.locator("#sizes .hoverlayer text").first
+    told.wait_for()
+    assert told.text_content().replace("\xa0", " ") == "Best of 2 columns: merit 0.5834flavanoids, proline"

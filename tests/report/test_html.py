@@ -64,7 +64,7 @@ def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
 def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
     shown = re.findall(r'<section id="(\w+)"', render(wine))
     assert shown == [entry.name for entry in registry.of_kind("section")] == [
-        "table", "ranking", "subset", "graph", "maps", "quality",
+        "table", "ranking", "subset", "assessment", "graph", "maps", "quality",
     ]  # fmt: skip
 
 
@@ -86,10 +86,10 @@ def test_hostile_names_add_no_element_and_no_handler(wine: dict[str, Any], hosti
     page = Elements(render(hostile))
     assert set(page.tags) == {*Elements(render(wine)).tags, *Elements(render(sample.digits())).tags}
     assert page.handlers == []
-    # Two maps with a spectrum and pairs each, curves, a course, a balance and a histogram; themes, rows, the page's own script, and
-    # what is packed; and beside the columns a colour for how rows are placed.
+    # Two maps with a spectrum and pairs each, curves, sizes, a balance, a histogram, scores and chance; themes, rows, the page's
+    # own script, and what is packed; and beside the columns a colour for how rows are placed.
     colors = len(hostile["colors"]) + 1
-    assert page.tags.count("script") == 10 + 2 + 1 + 2 + colors
+    assert page.tags.count("script") == 12 + 2 + 1 + 2 + colors
 
 
 def test_hostile_names_are_whole_in_the_text(hostile: dict[str, Any]) -> None:
@@ -116,6 +116,8 @@ def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:
 
 def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> None:
     bare |= {"ranking": None, "maps": [], "quality": None}
+    assert bare["subset"] is None
+    assert bare["assessment"] is None
     assert bare["graph"] is None
     page = render(bare)
     assert re.findall(r'<section id="(\w+)"', page) == ["table"]

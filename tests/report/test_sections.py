@@ -33,6 +33,16 @@ def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
     }
 
 
+def test_columns_that_say_what_rows_are_stand_among_the_facts(wine: dict[str, Any]) -> None:
+    wine["table"] |= {"weight_column": "w", "group_column": "patient", "time_column": "day"}
+    told = dict(collected(collect_table, wine)["facts"])
+    assert [told[name] for name in ("Row weights", "Groups of rows", "Time of rows")] == [
+        "from the column w",
+        "from the column patient",
+        "from the column day",
+    ]
+
+
 def test_the_largest_class_stands_first_with_its_share(wine: dict[str, Any]) -> None:
     balance = collected(collect_table, wine)["balance"]
     assert balance["title"] == "Grignolino is the largest of 3 classes: 40% of the rows"
@@ -106,11 +116,79 @@ def test_the_steps_add_up_to_the_subset(wine: dict[str, Any]) -> None:
     assert told["steps"][0] | {"merit": "0", "gain": "", "size": 0} == told["steps"][0]
 
 
-def test_the_line_of_the_best_runs_to_the_last_evaluation_and_never_falls(wine: dict[str, Any]) -> None:
-    dots, line = collected(collect_subset, wine)["chart"]["data"]
-    assert line["x"][-1] == wine["subset"]["n_evaluations"] == max(dots["x"])
-    assert line["y"] == sorted(line["y"])
-    assert line["y"][-1] == pytest.approx(max(dots["y"]))
+def test_every_subset_is_a_point_under_the_line_of_the_best_of_each_size_and_the_kept_one_has_a_ring(
+    wine: dict[str, Any],
+) -> None:
+    subset = wine["subset"]
+    told = collected(collect_subset, wine)
+    dots, line, ring = told["chart"]["data"]
+    assert len(dots["x"]) == subset["n_evaluations"] > 50
+    best = {size: max(y for x, y in zip(dots["x"], dots["y"], strict=True) if x == size) for size in set(dots["x"])}
+    assert dict(zip(line["x"], line["y"], strict=True)) == best
+    assert (ring["x"], ring["y"]) == ([len(subset["columns"])], [max(line["y"])])
+    assert told["drawn"] == "Each dot is a subset that the search looked at. The line joins the best of each size."
+    # Only the best name their columns.
+    assert dots["hoverinfo"] == "skip"
+    assert line["customdata"][2] == ["2 columns", f"{subset['frontier'][2]['merit']:.4f}", "flavanoids, proline"]
+    subset["frontier"][-1] |= {"size": 30, "columns": [f"c{k}" for k in range(20)]}
+    line = collected(collect_subset, wine)["chart"]["data"][1]
+    assert line["customdata"][-1][2] == "c0, c1, c2,<br>c3, c4, c5,<br>c6, c7, c8,<br>c9, c10, c11,<br>and 18 more"
+
+
+@pytest.mark.parametrize(
+    ("frontier", "title"),
+    [
+        ([0, 0.5, 0.9, 1.0], "The merit is highest with 3 columns"),
+        ([0, 0.96, 0.99, 1.0], "The merit is highest with 3 columns; 1 column reaches 96% of it"),
+        ([0, 0.5, 0.96, 1.0], "The merit is highest with 3 columns; 2 columns reach 96% of it"),
+        ([0, 0.5, 0.9, 1.0, 1.2], "Of the sizes asked for 3 columns are best; 4 columns reach more"),
+        # By a hair, which a search that asks for a gain may leave.
+        ([0, 0.5, 0.9, 1.0, 1.00001], "The merit is highest with 3 columns"),
+        ([-3, -2, -1.9, -1], "The merit is highest with 3 columns"),
+    ],
+)
+def test_the_title_says_how_many_columns_are_best_and_how_few_nearly(
+    frontier: list[float], title: str, wine: dict[str, Any]
+) -> None:
+    wine["subset"] |= {
+        "columns": ["ash", "hue", "proline"],
+        "value": frontier[3],
+        "frontier": [{"size": k, "merit": m, "columns": []} for k, m in enumerate(frontier)],
+    }
+    assert collected(collect_subset, wine)["title"] == title
+
+
+def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
+    assert [term for term, _ in collected(collect_subset, wine)["facts"]][-1] == "Stopped"
+    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.31, "gap": 0.02, "proven": False}}
+    told = collected(collect_subset, wine)["facts"][-1]
+    assert told == ("Proven", "no subset is better than 0.31; the best found has 0.29")
+    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.2900002, "gap": 2e-7, "proven": False}}
+    told = collected(collect_subset, wine)["facts"][-1]
+    assert told == ("Proven", "no subset is better than 0.2900002; the best found has 0.29")
+    wine["subset"] |= {"certificate": {"bound": 0.29, "gap": 0.0, "proven": True}}
+    told = collected(collect_subset, wine)["facts"][-1]
+    assert told == ("Proven best", "no subset that may be chosen is better")
+
+
+def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_told(wine: dict[str, Any]) -> None:
+    drawn = len(wine["subset"]["points"]["size"])
+    wine["subset"] |= {"n_evaluations": 2**28, "n_written": drawn}
+    told = collected(collect_subset, wine)
+    assert dict(told["facts"])["Subsets looked at"] == "268,435,456; only what was best so far is written down"
+    assert told["drawn"] == (
+        f"Each dot is a subset that was written down, {drawn} in all; the line joins the best of these of each size."
+    )
+    wine["subset"] |= {"n_evaluations": 50_000, "n_written": 50_000}
+    assert collected(collect_subset, wine)["drawn"] == (
+        f"Each dot is a subset that the search looked at: {drawn} of 50,000, the best and the worst of each size among them. The "
+        "line joins the best of each size."
+    )
+
+
+def test_two_sizes_are_no_picture(wine: dict[str, Any]) -> None:
+    wine["subset"]["frontier"] = wine["subset"]["frontier"][:2]
+    assert collected(collect_subset, wine)["chart"] is None
 
 
 def test_an_empty_subset_is_told(wine: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Merits to search by, without a table."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tamiz.candidates import Candidates
@@ -23,25 +25,34 @@ class Quadratic(Evaluator):
         return float(self.c[x].sum() / np.sqrt(self.A[np.ix_(x, x)].sum())) if x else 0.0
 
     def evaluate(self, candidates: Candidates):
-        subsets = [tuple(np.flatnonzero(mask).tolist()) for mask in candidates.masks()]
+        masks = candidates.masks()
+        subsets = [subset_of(mask) for mask in masks]
         self.asked += subsets
-        return np.array([self.merit(subset) for subset in subsets])
+        if type(self).merit is not Quadratic.merit:
+            return np.array([self.merit(subset) for subset in subsets])
+        # Sums of whole numbers are exact in any order: these are the very merits of `merit`.
+        x = masks.astype(float)
+        return np.divide(
+            x @ self.c, np.sqrt(((x @ self.A) * x).sum(axis=1)), out=np.zeros(len(x)), where=masks.any(axis=1)
+        )
 
 
-def problem_of(search, p, n_features=None):
-    return search.problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
+def problem_of(search, p, n_features=None, form=None):
+    problem = search.problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
+    return problem if form is None else replace(problem, form=form)
 
 
 def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None):
     """Run a search over p columns; `journal` is a function of the archive."""
-    problem = problem_of(search, p, n_features)
+    problem = problem_of(search, p, n_features, evaluator)
     archive = Archive(p, least=problem.least, most=problem.most, min_gain=search.min_gain)
     opened = None if journal is None else journal(archive)
-    return run(search.walk(problem, np.random.default_rng(0)), evaluator, archive, stop, opened)
+    walk = search.walk(problem, np.random.default_rng(0))
+    return run(walk, evaluator, archive, stop, opened, search.most_evaluations(problem))
 
 
 def subset_of(mask):
-    return tuple(np.flatnonzero(mask).tolist())
+    return tuple(mask.nonzero()[0].tolist())
 
 
 def best_of(archive):

@@ -12,7 +12,12 @@ def record(archive, *sets_with_merits):
     masks = np.array([[c == "1" for c in mask] for mask, _ in sets_with_merits])
     candidates = Candidates.of(masks)
     archive.record(candidates, archive.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits]))
+    archive.end_step()
     return archive
+
+
+def names_of(archive, candidates):
+    return {tuple(key) for key in archive.keys(candidates).tolist()}
 
 
 def test_sets_and_merits_stand_in_the_order_of_evaluation():
@@ -105,20 +110,21 @@ def test_a_set_has_one_key_however_it_is_proposed():
         parent = rng.random(40) < 0.5
         flips = rng.permutation(np.flatnonzero(parent != target))
         starts = np.array([0, len(flips)])
-        keys.update(archive.keys(Candidates(parent[None], np.array([0]), starts, flips)))
-    assert keys == set(archive.keys(Candidates.of(target)))
+        keys.update(names_of(archive, Candidates(parent[None], np.array([0]), starts, flips)))
+    assert keys == names_of(archive, Candidates.of(target))
 
 
 def test_different_sets_have_different_keys():
     archive = Archive(12)
     masks = (np.arange(2**12)[:, None] >> np.arange(12) & 1).astype(bool)
-    assert len(set(archive.keys(Candidates.of(masks)))) == 2**12
+    assert len(names_of(archive, Candidates.of(masks))) == 2**12
 
 
 def test_merits_are_recalled_by_set():
     archive = record(Archive(3), ("100", 1), ("110", 2))
     candidates = Candidates.of(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool))
-    assert archive.recall(archive.keys(candidates)) == [2, None, 1]
+    assert archive.find(archive.keys(candidates)).tolist() == [1, -1, 0]
+    assert archive.recall(np.array([1, 0])).tolist() == [2, 1]
 
 
 def test_stale_steps_and_the_last_gain_are_counted_by_step():
@@ -128,3 +134,49 @@ def test_stale_steps_and_the_last_gain_are_counted_by_step():
     assert (archive.stale_steps, archive.last_gain) == (1, -0.25)
     record(archive, ("001", 1.5))
     assert (archive.stale_steps, archive.last_gain) == (0, 0.5)
+    # Nothing new was written down.
+    archive.end_step()
+    assert (archive.stale_steps, archive.last_gain) == (1, 0)
+
+
+def test_a_step_on_the_way_to_the_size_asked_for_is_stale_and_says_nothing_of_gains():
+    archive = record(Archive(3, least=2), ("110", 1))
+    record(archive, ("111", 3))
+    record(archive, ("100", 9), ("010", 8))
+    assert (archive.stale_steps, archive.last_gain) == (1, 2)
+
+
+def test_a_set_of_merit_minus_infinity_is_better_than_none():
+    archive = record(Archive(3), ("110", -np.inf), ("100", -np.inf))
+    assert archive.best == 1
+    assert archive.best_size == 1
+    assert record(archive, ("111", -5)).best == 2
+
+
+def test_of_equal_sets_the_one_of_earlier_columns_is_best_beyond_a_byte():
+    sets = ["0" * 8 + "0110", "0" * 8 + "1001", "0" * 8 + "0101"]
+    archive = record(Archive(12), *((one, 1.0) for one in sets))
+    assert archive.best == 1
+
+
+def test_masks_in_any_order_of_memory_have_the_same_keys():
+    masks = np.random.default_rng(0).random((20, 50)) < 0.5
+    archive = Archive(50)
+    np.testing.assert_array_equal(
+        archive.keys(Candidates.of(np.asfortranarray(masks))), archive.keys(Candidates.of(masks))
+    )
+
+
+def test_a_batch_that_control_c_cut_short_is_not_there(monkeypatch):
+    archive = record(Archive(3), ("100", 1), ("110", 2))
+
+    def interrupted(keys):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(archive._seen, "add", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        record(archive, ("001", 3))
+    assert len(archive) == len(archive.merits) == len(archive.sizes) == len(archive.masks) == 2
+    assert (archive.best, archive.best_merit, archive.best_size) == (1, 2, 2)
+    again = Archive.restored(archive.stored())
+    assert again.masks.tolist() == archive.masks.tolist()

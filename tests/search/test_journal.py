@@ -21,7 +21,11 @@ FACTS = {"columns": [f"x{j}" for j in range(8)], "merit": "Quadratic", "data": "
 def searched(path, search=None, p=8, **parameters):
     evaluator = Quadratic(3, p)
     archive = search_in(
-        search or BestFirst(), evaluator, p, journal=lambda archive: Journal(path, FACTS, archive), **parameters
+        search or BestFirst(),
+        evaluator,
+        p,
+        journal=lambda archive: Journal(path, FACTS, archive.n_columns),
+        **parameters,
     )
     return archive, evaluator
 
@@ -60,18 +64,18 @@ def test_a_journal_changes_nothing_about_the_search(tmp_path):
 
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(stale=2)], ids=repr)
-def test_a_search_goes_on_from_every_byte_at_which_it_was_cut_off(tmp_path, search):
+def test_a_search_goes_on_from_any_byte_at_which_it_was_cut_off(tmp_path, search):
     whole, _ = searched(tmp_path / "whole", search, p=5)
     written = (tmp_path / "whole").read_bytes()
     path = tmp_path / "cut"
-    for length in range(len(written) + 1):
+    for length in range(0, len(written) + 1, 3):
         path.write_bytes(written[:length])
         archive, _ = searched(path, search, p=5)
         assert_same(archive, whole)
         assert path.read_bytes() == written, length
 
 
-def test_a_search_with_groups_goes_on_from_every_byte(tmp_path):
+def test_a_search_with_groups_goes_on_from_any_byte(tmp_path):
     search = BestFirst(groups=[[0, 3], [1, 2]], fixed=[4])
     whole, _ = searched(tmp_path / "whole", search)
     written = (tmp_path / "whole").read_bytes()
@@ -112,7 +116,9 @@ def test_control_c_leaves_a_journal_to_go_on_from(tmp_path):
 
     whole, _ = searched(tmp_path / "whole")
     path = tmp_path / "cut"
-    archive = search_in(BestFirst(), Interrupted(3, 8), 8, journal=lambda archive: Journal(path, FACTS, archive))
+    archive = search_in(
+        BestFirst(), Interrupted(3, 8), 8, journal=lambda archive: Journal(path, FACTS, archive.n_columns)
+    )
     assert archive.interrupted
     assert_same(searched(path)[0], whole)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
@@ -173,7 +179,19 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, conte
 
 @pytest.mark.parametrize(
     "line",
-    ["three 0x1p-1", "3 0x1p-1 what", "3", "= 1 two", "= 8", "8 0x1p-1", "-1 0x1p-1", "", "3 0,5", "3 4 - 0x1p-1"],
+    [
+        "three 0x1p-1",
+        "3 0x1p-1 what",
+        "3",
+        "= 1 two",
+        "= 8",
+        "8 0x1p-1",
+        "-1 0x1p-1",
+        "",
+        "3 0,5",
+        "3 4 - 0x1p-1",
+        "3 nan",
+    ],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     path = tmp_path / "journal"
@@ -202,6 +220,28 @@ def test_an_empty_file_is_begun(tmp_path):
     assert (tmp_path / "journal").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(OSError, match="nowhere"):
+def test_a_journal_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"^The journal .*nowhere.*cannot be written: No such file or directory\. Name"
+    ):
         searched(tmp_path / "nowhere" / "journal")
+    with pytest.raises(IsADirectoryError, match=r"cannot be written: Is a directory\. Name another file\.$"):
+        searched(tmp_path)
+
+
+def test_searches_of_one_table_and_merit_share_a_journal(tmp_path):
+    path = tmp_path / "journal"
+    first, _ = searched(path, Forward())
+    alone = search_in(BestFirst(), Quadratic(3, 8), 8)
+    second, evaluator = searched(path, BestFirst())
+    assert_same(second, alone)
+    assert set(evaluator.asked) == set(sets_of(alone)) - set(sets_of(first))
+    assert searched(path, Backward())[1].asked
+    for search in (Forward(), BestFirst(), Backward()):
+        assert searched(path, search)[1].asked == []
+
+
+@pytest.mark.parametrize("path", ["", 5])
+def test_what_names_no_file_is_no_journal(path):
+    with pytest.raises(TypeError, match=f"^journal must be the name of a file, got {path!r}"):
+        searched(path)

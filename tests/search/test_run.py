@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from tamiz import progress
-from tamiz.candidates import Candidates
+from tamiz.candidates import Candidates, Found, Proposal
+from tamiz.evaluator import Checked
+from tamiz.exceptions import DataError
 from tamiz.search import Backward, BestFirst, Evaluations, Forward, MinGain, Seconds, Stale, Target
 from tamiz.search.archive import Archive
 from tamiz.search.run import run
 
-from .merits import Quadratic, best_of, search_in, sets_of
+from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst()], ids=repr)
@@ -72,12 +74,29 @@ def test_either_of_two_rules_stops_and_the_smaller_room_holds():
     assert len(archive) == 1
 
 
+def test_both_of_two_rules_stop_a_search_and_the_larger_room_holds():
+    whole = search_in(Backward(), Quadratic(0, 8), 8)
+    archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Evaluations(7))
+    assert len(archive) == 7
+    assert archive.stopped == "3 evaluations made and 7 evaluations made"
+    archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Target(whole.best_merit))
+    assert archive.stopped == f"3 evaluations made and a merit of {whole.best_merit:g} is reached"
+    assert search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Target(1e9)).stopped == whole.stopped
+
+
+def test_rules_know_how_long_they_let_a_search_run():
+    both, either = Seconds(5) & Seconds(9), Seconds(5) | Seconds(9) | Evaluations(3)
+    assert (both.seconds(), either.seconds(), (Seconds(5) & Evaluations(3)).seconds()) == (9, 5, None)
+
+
 @pytest.mark.parametrize(
     ("stop", "error", "message"),
     [
         (Evaluations(0), ValueError, "most must be at least 1, got 0"),
         (Evaluations(2.5), TypeError, "most must be a whole number, got 2.5"),
-        (Seconds(-1), ValueError, "most must be at least 0, got -1"),
+        (Seconds(-1), ValueError, "most must be above 0 seconds, got -1"),
+        (Seconds(0), ValueError, "most must be above 0 seconds, got 0"),
+        (Seconds("long"), TypeError, "most must be a number, got 'long'"),
         (Stale(0), ValueError, "most must be at least 1, got 0"),
         (MinGain(-0.1), ValueError, "least must be at least 0, got -0.1"),
         (Target("high"), TypeError, "merit must be a number, got 'high'"),
@@ -142,8 +161,9 @@ def test_progress_tells_how_many_sets_were_evaluated():
     with progress.listening(lambda label, done, total: told.append((label, done, total))):
         archive = search_in(Forward(), Quadratic(2, 6), 6)
     assert [done for _, done, _ in told][-1] == len(archive)
-    assert all(total is None for _, _, total in told)
-    assert told[-1][0] == f"Searching, best merit {archive.best_merit:.4g}"
+    assert {total for _, _, total in told} == {Forward().most_evaluations(problem_of(Forward(), 6))}
+    size = len(best_of(archive))
+    assert told[-1][0] == f"Searching, best merit {archive.best_merit:.4g} of {size} column{'' if size == 1 else 's'}"
 
 
 def test_the_walk_is_closed_when_a_rule_stops_it():
@@ -163,3 +183,56 @@ def test_the_walk_is_closed_when_a_rule_stops_it():
 def test_best_of_a_search_over_no_column_is_the_empty_set():
     archive = search_in(Forward(excluded=[0, 1]), Quadratic(0, 2), 2)
     assert best_of(archive) == ()
+
+
+def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
+    class Survey(Proposal):
+        def look(self, room):
+            rooms.append(room)
+            return Found(Candidates.of(np.array([True, False])), n_passed=4, bound=9.5, total=20)
+
+    rooms, told = [], []
+
+    def walk():
+        merits = yield Survey()
+        assert merits.tolist() == [Quadratic(0, 2).merit((0,))]
+        yield Survey()
+        return "done"
+
+    with progress.listening(lambda label, done, total: told.append((done, total))):
+        archive = run(walk(), Quadratic(0, 2), Archive(2), Evaluations(12))
+    assert rooms == [12, 7]
+    assert (len(archive), archive.n_passed, archive.n_evaluations, archive.bound) == (1, 8, 9, 9.5)
+    assert told == [(5, 17), (9, 16)]
+    assert not archive.cut_off
+    assert run(walk(), Quadratic(0, 2), Archive(2), Evaluations(5)).cut_off
+
+
+def test_a_merit_that_is_no_number_is_an_error_that_names_the_set():
+    class Broken(Quadratic):
+        def merit(self, subset):
+            return float("nan") if subset == (1, 3) else len(subset)
+
+    names = ["age", "height", "mass", "length"]
+    with pytest.raises(DataError, match=r"^The merit of the set of height, length is not a number\."):
+        search_in(Forward(start=[1], excluded=[0]), Checked(Broken(0, 4), names), 4)
+
+
+def test_a_checked_merit_knows_what_its_merit_knows():
+    class Bounded(Quadratic):
+        def quadratic(self):
+            return self.c, self.A
+
+        def bound(self, masks):
+            return masks @ self.c
+
+        def most_bytes(self):
+            return 7.0
+
+    merit = Bounded(0, 3)
+    checked = Checked(merit, ["a", "b", "c"])
+    assert checked.name == "Bounded"
+    assert checked.quadratic()[0] is merit.c
+    assert checked.bound(np.eye(3, dtype=bool)).tolist() == merit.c.tolist()
+    assert checked.most_bytes() == 7.0
+    assert Checked(Quadratic(0, 3), []).bound(np.eye(3, dtype=bool)) is None

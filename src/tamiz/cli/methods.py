@@ -10,12 +10,12 @@ import click
 from tamiz.cli.command import Work
 from tamiz.cli.maps import listed_maps
 from tamiz.cli.options import command_name, json_flag
+from tamiz.cli.searches import listed_searches
 from tamiz.cli.terminal import show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.registry import Entry, Registry
-from tamiz.search import registry as searches
 from tamiz.sources import registry as sources
 
 # A person chooses among methods; functions and base classes are for those who write Python.
@@ -33,7 +33,7 @@ def methods(as_json: bool) -> None:
     """
     # Of what makes a graph, the command line takes the builders, as graphs.
     builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
-    lines = [*_lines(criteria), *_lines(searches), *builders, *listed_maps(), *_lines(clusters), *_lines(sources)]
+    lines = [*_lines(criteria), *listed_searches(), *builders, *listed_maps(), *_lines(clusters), *_lines(sources)]
     listed = [
         {
             "kind": kind,

@@ -14,7 +14,6 @@ from tamiz.registry import Entry, Registry, suggestion
 if TYPE_CHECKING:
     from tamiz.cli.terminal import Voice
     from tamiz.criteria.base import Relevance
-    from tamiz.search.stopping import Stopping
     from tamiz.sources.schema import Kind, Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -24,7 +23,7 @@ FILE = click.Path(readable=False, path_type=Path)
 
 
 class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
-    """A method by its registered name, with dashes or underscores."""
+    """A method by its registered name, with dashes or underscores; its first words do where no other has them."""
 
     name = "method"
 
@@ -42,26 +41,14 @@ class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
         if isinstance(value, Entry):
             return value
         asked = str(value).lower().replace("_", "-")
+        begun = [name for name in self._entries if f"{name}-".startswith(f"{asked}-")]
+        if asked not in self._entries and len(begun) == 1:
+            asked = begun[0]
         if asked not in self._entries:
             self.fail(
                 f"{value!r} is no {self.kind}{suggestion(asked, self._entries)}; there are: {self.names}.", param, ctx
             )
         return self._entries[asked]
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of columns, "3", or the least and the most of them, "3-8"."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
-        """Return the number or the pair."""
-        if not isinstance(value, str):
-            return value
-        low, dash, high = value.partition("-")
-        if not (low.isdecimal() and (high.isdecimal() or not dash)) or int(low) < 1 or (dash and int(high) < int(low)):
-            self.fail(f"{value!r} is neither a number of columns such as 3 nor a range such as 3-8.", param, ctx)
-        return (int(low), int(high)) if dash else int(low)
 
 
 class MemorySize(click.ParamType):  # type: ignore[type-arg]
@@ -99,17 +86,6 @@ def read_kinds(context: click.Context, param: click.Parameter, given: tuple[str,
     return kinds
 
 
-def stop_after(max_evaluations: int | None, max_seconds: float | None) -> Stopping | None:
-    """Return the rule for stopping that two options make."""
-    from tamiz.search import Evaluations, Seconds
-
-    rules: list[Stopping] = [Evaluations(max_evaluations)] if max_evaluations is not None else []
-    rules += [Seconds(max_seconds)] if max_seconds is not None else []
-    if not rules:
-        return None
-    return rules[0] if len(rules) == 1 else rules[0] | rules[1]
-
-
 def need_target(entries: tuple[Entry, ...], target: str | None) -> None:
     """Refuse a command line without a target where a method of it needs one."""
     for entry in entries:
@@ -125,12 +101,15 @@ def tell_plan(
     weight: str | None,
     memory: int | None,
     criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
+    *,
+    group: str | None = None,
+    time: str | None = None,
 ) -> None:
     """Say what a file that does not fit in memory will take."""
     from tamiz._plan import make_plan
     from tamiz.sources.table import Roles
 
-    plan = make_plan(table, Roles(target, weight, kinds), memory, criteria)
+    plan = make_plan(table, Roles(target, weight, kinds, group, time), memory, criteria)
     if plan is not None:
         voice.say(str(plan))
 
@@ -170,61 +149,6 @@ def table_options(command: Command) -> Command:
     return command
 
 
-def search_options(command: Command) -> Command:
-    """Add how a subset is searched for."""
-    from tamiz.criteria import registry as criteria
-    from tamiz.search import registry as searches
-
-    merits, ways = Method(criteria, "merit"), Method(searches, "search")
-    for decorate in reversed(
-        [
-            click.option(
-                "--merit",
-                type=merits,
-                metavar="NAME",
-                default="cfs",
-                show_default=True,
-                help=f"Worth of a set of columns: {merits.names}.",
-            ),
-            click.option(
-                "--search",
-                type=ways,
-                metavar="NAME",
-                default="best-first",
-                show_default=True,
-                help=f"How the sets are walked through: {ways.names}.",
-            ),
-            click.option(
-                "-k",
-                "--n-features",
-                type=Size(),
-                metavar="K",
-                help="Number of columns to choose, or a range such as 3-8; by default the merit decides.",
-            ),
-            click.option(
-                "--journal",
-                type=FILE,
-                metavar="FILE",
-                help="Write every evaluated set down; run again with the same file, the search goes on from it.",
-            ),
-            click.option(
-                "--max-evaluations",
-                type=click.IntRange(min=1),
-                metavar="N",
-                help="Stop the search after N evaluated sets.",
-            ),
-            click.option(
-                "--max-seconds",
-                type=click.FloatRange(min=0, min_open=True),
-                metavar="S",
-                help="Stop the search after S seconds.",
-            ),
-        ]
-    ):
-        command = decorate(command)
-    return command
-
-
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -240,4 +164,5 @@ jobs_option = click.option(
     metavar="N",
     help="Threads, by default the cores that may be used; the result does not depend on it.",
 )
+dry_run_flag = click.option("--dry-run", is_flag=True, help="Tell what the search would take at most, and do nothing.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

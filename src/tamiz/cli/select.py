@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tamiz.cli.assessment import assessment_options, check_assessed
 from tamiz.cli.command import INTERRUPTED, Work
 from tamiz.cli.options import (
     FILE,
+    dry_run_flag,
     jobs_option,
     json_flag,
     need_target,
-    search_options,
     seed_option,
-    stop_after,
     table_options,
     tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places, check_table_ending, write_table
 from tamiz.cli.rank import tell_columns
+from tamiz.cli.searches import Searching, search_options
 from tamiz.cli.terminal import Voice, show_lines
-from tamiz.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
+    from tamiz.assessment import SelectionReport
+    from tamiz.search.plan import Plan
     from tamiz.sources.schema import Kind
 
 
 @click.command(cls=Work, short_help="Choose columns that are best together.")
 @table_options
 @search_options
+@assessment_options("not done by default")
 @click.option(
     "-o",
     "--output",
@@ -41,66 +45,76 @@ if TYPE_CHECKING:
     help="Write every row with the chosen columns and the target, as CSV, TSV, Parquet or Arrow by the name's ending.",
 )
 @json_flag
+@dry_run_flag
 @seed_option
 @jobs_option
 @click.pass_context
 def select(
     context: click.Context,
+    /,
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
     missing: str,
     memory: int | None,
-    merit: Entry,
-    search: Entry,
-    n_features: int | tuple[int, int] | None,
-    journal: Path | None,
-    max_evaluations: int | None,
-    max_seconds: float | None,
+    searching: Searching,
+    assess: bool | None,
+    group: str | None,
+    time: str | None,
     output: Path | None,
     as_json: bool,
+    dry_run: bool,
     seed: int,
     jobs: int | None,
 ) -> None:
     """\b
     tamiz select data.csv --target class
     tamiz select data.csv --target class -o selected.csv
-    tamiz select data.csv --target class --search forward --n-features 8 --journal search.journal
+    tamiz select data.csv --target class --search beam:20 --n-features 8 --journal search.journal
+    tamiz select data.csv --target class --search branch-and-bound --max-seconds 60
+    tamiz select data.csv --target class --search genetic --dry-run
+    tamiz select data.csv --target class --assess --group patient
 
     Choose the columns of TABLE that are best together and print them, one a line. Ctrl-C prints the best found so far.
     """
     _check_output(output)
-    need_target((merit,), target)
-    check_places([output, journal], table)
-    from tamiz import SubsetSelector, open_source, parallel
+    need_target((searching.merit,), target)
+    check_assessed(assess, target)
+    check_places([output, searching.journal], table)
+    from tamiz import open_source, parallel
 
     voice: Voice = context.obj
-    selector = SubsetSelector(
-        merit.load()().with_missing(missing),
-        search.load()(),
-        n_features=n_features,
-        stop=stop_after(max_evaluations, max_seconds),
-        journal=journal,
-        random_state=seed,
-    )
+    selector = searching.selector(missing, seed, journal=not dry_run)
     with voice.at_work(), parallel.session(jobs):
-        tell_plan(voice, table, target, kinds, weight, memory)
-        source = open_source(table, target, kinds=kinds, weight=weight, memory=memory)
+        tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time)
+        source = open_source(table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory)
+        if dry_run:
+            tell_columns(voice, source.schema)
+            show_plan(selector.plan(source), as_json=as_json)
+            return
         interrupted = _fit(selector, source)
+        report = None if interrupted or not assess else _assess(selector, source, seed)
     tell_columns(voice, source.schema)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         voice.note(f"Interrupted after {selector.n_evaluations_:,} evaluations; the best set until then is given.")
+    elif assess and report is None:
+        voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
-        _write(table, [*chosen, target, weight], output)
+        _write(table, [*chosen, target, weight, group, time], output)
         voice.say(f"Written: {output}")
-    _show(chosen, selector, as_json)
+    _show(chosen, selector, report, as_json)
     voice.say(
-        f"{merit.label} {selector.merit_:.4g} by {search.label.lower()}, "
+        f"{searching.merit.label} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
     )
-    if interrupted:
+    if selector.certificate_ is not None:
+        voice.say(f"Certificate: {selector.certificate_}.")
+    if report is not None:
+        for line in repr(report).splitlines():
+            voice.say(line)
+    if interrupted or (assess and report is None):
         context.exit(INTERRUPTED)
 
 
@@ -125,6 +139,16 @@ def _fit(selector: SubsetSelector, source: Any) -> bool:
     return False
 
 
+def _assess(selector: SubsetSelector, source: Any, seed: int) -> SelectionReport | None:
+    """Search again inside folds and on shuffled targets; None where Ctrl-C ended that."""
+    from tamiz import selection_report
+
+    try:
+        return selection_report(selector, source, random_state=seed)
+    except KeyboardInterrupt:
+        return None
+
+
 def _write(table: Path, wanted: list[str | None], output: Path) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
     from tamiz import open_source
@@ -134,14 +158,22 @@ def _write(table: Path, wanted: list[str | None], output: Path) -> None:
     write_table(source.frame([j for j, name in enumerate(names) if name in wanted]), output)
 
 
-def _show(chosen: list[str], selector: SubsetSelector, as_json: bool) -> None:
+def show_plan(plan: Plan, *, as_json: bool = False) -> None:
+    """Write what a search takes at most to stdout."""
+    click.echo(json.dumps(asdict(plan), indent=2) if as_json else str(plan))
+
+
+def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool) -> None:
     if not as_json:
         show_lines(chosen)
         return
+    certificate = selector.certificate_
     shown = {
         "columns": chosen,
         "merit": selector.merit_,
         "n_evaluations": selector.n_evaluations_,
         "stopped": selector.archive_.stopped,
+        **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.proven}),
+        **({} if report is None else {"assessment": report.to_dict()}),
     }
     click.echo(json.dumps(shown, ensure_ascii=False, indent=2))

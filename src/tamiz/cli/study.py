@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tamiz.cli.assessment import assessment_options, check_assessed
 from tamiz.cli.command import INTERRUPTED, Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.maps import check_maps, map_options
 from tamiz.cli.options import (
     FILE,
     Method,
+    dry_run_flag,
     jobs_option,
     need_target,
-    search_options,
     seed_option,
-    stop_after,
     table_options,
     tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places
+from tamiz.cli.searches import Searching, search_options
+from tamiz.cli.select import show_plan
 from tamiz.cli.terminal import Voice
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry
@@ -61,11 +63,13 @@ _json_option = click.option(
     help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning.",
 )
 @search_options
+@assessment_options("done by default where it is quick")
 @graph_options
 @map_options
 @_output_option
 @_json_option
 @click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
+@dry_run_flag
 @seed_option
 @jobs_option
 @click.pass_context
@@ -75,10 +79,8 @@ def study(
     table: Path,
     target: str | None,
     relevances: tuple[Entry, ...],
-    merit: Entry,
-    search: Entry,
-    max_evaluations: int | None,
-    max_seconds: float | None,
+    searching: Searching,
+    group: str | None,
     asked: Asked | None,
     width: float | None,
     maps: tuple[str, ...],
@@ -86,6 +88,7 @@ def study(
     output: Path | None,
     json_output: Path | None,
     no_points: bool,
+    dry_run: bool,
     seed: int,
     jobs: int | None,
     **same: Any,
@@ -93,7 +96,8 @@ def study(
     """\b
     tamiz study data.csv --target class -o report.html
     tamiz study data.csv --target price --kinds zip=categorical
-    tamiz study data.parquet --target class --search forward --n-features 8 --journal search.journal
+    tamiz study data.parquet --target class --search beam:20 --n-features 8 --journal search.journal
+    tamiz study data.csv --target class --group patient --assess
     tamiz study data.csv --graph knn:30 --t inf
     tamiz study data.csv --reduce pca --reduce mds:ordinal --dissimilarity gower
 
@@ -102,25 +106,34 @@ def study(
     """
     output = output or _report_name(table)
     need_target(relevances, target)
+    check_assessed(same["assess"], target)
     _check_streams(output, json_output)
-    check_places([output, json_output, same["journal"]], table)
+    check_places([output, json_output, searching.journal], table)
     graph = make_builder(asked, width, target)
     named = check_maps(maps)
+    search = searching.make_search()
     from tamiz import study as run
 
     voice: Voice = context.obj
     with voice.at_work():
-        tell_plan(voice, table, target, same["kinds"], same["weight"], same["memory"])
+        of_table = {name: same[name] for name in ("kinds", "weight", "memory")}
+        tell_plan(voice, table, target, **of_table, group=group, time=same["time"])
+        if dry_run:
+            _show_search(table, target, searching, group, same, seed, jobs)
+            return
         result = run(
             table,
             target,
+            groups=group,
             relevances=[entry.load()().with_missing(same["missing"]) for entry in relevances] or None,
-            merit=merit.load()().with_missing(same["missing"]),
-            search=search.load()(),
+            merit=searching.make_merit(same["missing"]),
+            search=search,
+            n_features=searching.n_features,
+            stop=searching.make_stop(),
+            journal=searching.journal,
             maps=named,
             dissimilarity=dissimilarity.name,
             graph=graph,
-            stop=stop_after(max_evaluations, max_seconds),
             points=not no_points,
             random_state=seed,
             n_jobs=jobs,
@@ -169,6 +182,25 @@ def report(result: Path, output: Path | None) -> None:
     from tamiz.report import Result
 
     _write_page(Result.from_json(result), output)
+
+
+def _show_search(
+    table: Path,
+    target: str | None,
+    searching: Searching,
+    group: str | None,
+    same: dict[str, Any],
+    seed: int,
+    jobs: int | None,
+) -> None:
+    """Write what the search of a study takes at most."""
+    need_target((searching.merit,), target)
+    from tamiz import open_source, parallel
+
+    of_table = {name: same[name] for name in ("kinds", "weight", "memory", "time")}
+    with parallel.session(jobs):
+        source = open_source(table, target, groups=group, **of_table)
+        show_plan(searching.selector(same["missing"], seed, journal=False).plan(source))
 
 
 def _report_name(table: Path) -> Path:

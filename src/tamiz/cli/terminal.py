@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 import click
@@ -17,6 +18,9 @@ from tamiz import progress
 from tamiz.exceptions import TamizWarning
 
 Cell: TypeAlias = "str | float"
+
+# What nobody counts to the last digit.
+_HUGE = 10**12
 
 
 class Voice:
@@ -71,18 +75,37 @@ def _bar() -> Iterator[None]:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.completed:,.0f}"),
+        TextColumn("{task.fields[done]}", markup=False),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
     )
     # Standard output holds the answer and is not rich's to redirect.
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task("Starting", total=None)
+        task, stage = bar.add_task("Starting", total=None, done="", left=""), ""
 
         def listen(label: str, done: int, total: int | None) -> None:
+            nonlocal task, stage
+            if (name := label.partition(",")[0]) != stage:
+                # The pace of one stage says nothing of the next.
+                bar.remove_task(task)
+                task, stage = bar.add_task(label, total=total, done="", left=""), name
             bar.update(task, description=label, completed=done, total=total)
+            bar.update(task, done=_progressed(done, total), left=_left(bar.tasks[0].time_remaining))
 
         with progress.listening(listen):
             yield
+
+
+def _progressed(done: int, total: int | None) -> str:
+    """Return how far work has come, in numbers."""
+    if total is None:
+        return f"{done:,}"
+    return f"{done:,} of {total:,}" if total < _HUGE else f"{done:,} of {total:.2g}"
+
+
+def _left(seconds: float | None) -> str:
+    """Return how long work goes on at its pace, where that is known."""
+    return f"about {timedelta(seconds=round(seconds))} left" if seconds else ""
 
 
 def printable(text: str) -> str:

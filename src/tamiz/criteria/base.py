@@ -119,7 +119,7 @@ class Pairs(ABC):
         """Return the association of columns i[k] and j[k] for every k; `n_columns` stands for the target."""
 
     def own(self, columns: NDArray[np.intp]) -> Floats:
-        """Return the association of each column with itself: 1, for a constant one too."""
+        """Return the association of each column with itself, which none with another exceeds: 1, for a constant one too."""
         return np.ones(len(columns))
 
 

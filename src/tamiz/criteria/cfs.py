@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates
+from tamiz.criteria.association_rows import AssociationRows
 from tamiz.criteria.base import Association, Gather, Merit, Pairs
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_family import MISSING, Missing
@@ -16,7 +17,8 @@ from tamiz.criteria.weka import WekaCorrelation, WekaUncertainty
 from tamiz.evaluator import Evaluator
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_choice, check_memory
+from tamiz.statistics.exact import Parts, scale_of
+from tamiz.validation import check_choice
 
 Convention = Literal["hall", "weka"]
 
@@ -103,85 +105,48 @@ class CFS(Merit):
 
 
 class _CFSEvaluator(Evaluator):
-    """Merits from the row of sums of the parent: :math:`r_j = \\sum_{i \\in S} A_{ij}`.
+    """Merits from sums of associations.
 
-    The row is summed anew from the rows of the matrix, in column order, for every parent: a merit depends on the parent
-    and the flip, never on what was evaluated before, so that a resumed search repeats it to the bit.
+    Sums are exact (`tamiz.statistics.exact`): a merit depends on its set alone, to the bit, whatever parent it is reached
+    from and whatever was evaluated before, and sets of equal merit are equal to the bit. Where numbers differ too much in size
+    for that, every set is added up anew, in column order: what is taken away again would leave its rounding behind.
     """
 
     def __init__(self, pairs: Pairs, n_columns: int, used: NDArray[np.intp]) -> None:
-        self._pairs = pairs
-        self._used = used
-        self._target = np.zeros(n_columns)
-        self._target[used] = pairs.pairs(used, np.full(len(used), n_columns))
-        self._diagonal = np.zeros(n_columns)
-        self._diagonal[used] = pairs.own(used)
-        self._row_of: dict[int, Floats] = {}
-        self._room = 0
-
-    def _rows(self, columns: NDArray[np.intp]) -> list[Floats]:
-        n_wanted = len(self._row_of) + sum(column not in self._row_of for column in columns.tolist())
-        if n_wanted > self._room:
-            # Asked for twice as many each time, so that a long search does not ask at every step.
-            room = min(max(n_wanted, 2 * self._room), len(self._used))
-            check_memory(
-                8.0 * (room - len(self._row_of)) * len(self._target),
-                f"{room:,} rows of {len(self._target):,} associations",
-                "Keep fewer columns first, with RankSelector, or search forward.",
-            )
-            self._room = room
-        for column in columns.tolist():
-            if column not in self._row_of:
-                self._row_of[column] = self._row(column)
-        return [self._row_of[column] for column in columns.tolist()]
-
-    def _row(self, column: int) -> Floats:
-        row = np.zeros(len(self._target))
-        row[column] = self._diagonal[column]
-        for other, known in self._row_of.items():
-            row[other] = known[column]
-        rest = np.array([j for j in self._used.tolist() if j != column and j not in self._row_of], dtype=np.intp)
-        row[rest] = self._between(np.full(len(rest), column), rest)
-        return row
-
-    def _between(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        # Always from the lower column to the higher: the two ways round differ in their last bit.
-        return self._pairs.pairs(np.minimum(i, j), np.maximum(i, j))
+        target = np.zeros(n_columns)
+        target[used] = pairs.pairs(used, np.full(len(used), n_columns))
+        self._rows = AssociationRows(pairs, n_columns, used)
+        self._target = Parts.of(target, scale_of(target) if self._rows.exact else 0.0)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
-        merits = np.empty(len(candidates))
-        for parent, mask in enumerate(candidates.parents):
-            members = np.flatnonzero(mask)
-            relevance = self._target[members].sum()
-            row = np.zeros(len(self._target))
-            for part in self._rows(members):
-                row += part
-            total = row[members].sum()
+        if not self._rows.exact:
+            candidates = Candidates.of(candidates.masks())
+        relevances, totals = np.empty((2, len(candidates)))
+        whole = np.diff(candidates.starts) == 0
+        if whole.any():
+            masks = candidates.parents[candidates.parent[whole]]
+            relevances[whole] = Parts(masks @ self._target.head, masks @ self._target.tail).value
+            totals[whole] = self._rows.totals(masks)
+        for parent in np.unique(candidates.parent[~whole]).tolist():
+            mask = candidates.parents[parent]
+            relevance, sums = self._target[mask].sum(), self._rows.sums(mask)
             for where, columns in candidates.flips_of(parent):
-                merits[where] = self._flipped(mask, relevance, total, row, columns)
-        return merits
+                if columns.shape[1]:
+                    signs = np.where(mask[columns], -1.0, 1.0)
+                    change = Parts(
+                        (self._target.head[columns] * signs).sum(axis=1),
+                        (self._target.tail[columns] * signs).sum(axis=1),
+                    )
+                    relevances[where] = (relevance + change).value
+                    totals[where] = self._rows.flipped_totals(mask, sums, columns, signs)
+        usable = (candidates.sizes() > 0) & (totals > 0)
+        return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
 
-    def _flipped(
-        self, mask: NDArray[np.bool_], relevance: float, total: float, row: Floats, columns: NDArray[Any]
-    ) -> Floats:
-        """Return the merits of the parent with each row of `columns` (m, w) flipped."""
-        relevances, totals = np.full(len(columns), relevance), np.full(len(columns), total)
-        sizes = np.full(len(columns), int(mask.sum()))
-        for w in range(columns.shape[1]):
-            flipped = columns[:, w]
-            sign = np.where(mask[flipped], -1.0, 1.0)
-            relevances += sign * self._target[flipped]
-            totals += 2 * sign * row[flipped] + self._diagonal[flipped]
-            sizes += sign.astype(np.intp)
-            for earlier in range(w):
-                other = columns[:, earlier]
-                totals += 2 * sign * np.where(mask[other], -1.0, 1.0) * self._between(flipped, other)
-        usable = (sizes > 0) & (totals > 0)
-        return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(columns)), where=usable)
+    def quadratic(self) -> tuple[Floats, Floats] | None:
+        """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
+        return (self._target.value, self._rows.whole()) if self._rows.exact else None
 
-    def quadratic(self) -> tuple[Floats, Floats]:
-        """Return c and A of merit = c'x / sqrt(x'Ax)."""
-        matrix = np.zeros((len(self._target), len(self._target)))
-        matrix[self._used] = self._rows(self._used)
-        return self._target.copy(), matrix
+    def most_bytes(self) -> float:
+        """Return the bytes of the whole matrix."""
+        return 8.0 * len(self._target.head) ** 2

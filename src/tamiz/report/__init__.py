@@ -10,15 +10,16 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    result    result:Result              result    What a study found
-    render    html:render                function  The result as an HTML page
-    write     html:write                 function  The result as an HTML file
-    table     table:collect_table        section   The table
-    ranking   ranking:collect_ranking    section   The ranking
-    subset    subset:collect_subset      section   The subset
-    graph     graph:collect_graph        section   The graph
-    maps      maps:collect_maps          section   The maps
-    quality   quality:collect_quality    section   The quality of the maps
+    result      result:Result                  result    What a study found
+    render      html:render                    function  The result as an HTML page
+    write       html:write                     function  The result as an HTML file
+    table       table:collect_table            section   The table
+    ranking     ranking:collect_ranking        section   The ranking
+    subset      subset:collect_subset          section   The subset
+    assessment  assessment:collect_assessment  section   Can it be trusted?
+    graph       graph:collect_graph            section   The graph
+    maps        maps:collect_maps              section   The maps
+    quality     quality:collect_quality        section   The quality of the maps
     """,
 )
 

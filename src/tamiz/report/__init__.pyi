@@ -1,4 +1,5 @@
 from tamiz.registry import Registry
+from tamiz.report.assessment import collect_assessment as collect_assessment
 from tamiz.report.graph import collect_graph as collect_graph
 from tamiz.report.html import render as render
 from tamiz.report.html import write as write

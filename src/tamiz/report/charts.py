@@ -51,7 +51,7 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
         font={"family": 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', "size": 13, "color": colors["ink"]},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        colorway=[colors["faint"], colors["strong"]],
+        colorway=[colors[name] for name in ("faint", "strong", "ink", "faint", "faint")],
         annotationdefaults={"font": {"size": 12, "color": colors["ink"]}, "bgcolor": colors["veil"], "borderpad": 1},
         # One scale whatever the signs: a diverging one has a middle as pale as the page.
         colorscale={"sequential": shades, "sequentialminus": shades, "diverging": shades},
@@ -145,37 +145,6 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
             "zeroline": False,
             "fixedrange": True,
         },
-    )
-
-
-def course(trace: dict[str, list[Any]], best: Sequence[tuple[int, float]], *, merit: str) -> dict[str, Any]:
-    """Return the merit of every evaluated subset in order, under the best merit until then."""
-    sizes = [counted(size, "column") for size in trace["size"]]
-    return make_chart(
-        [
-            go.Scatter(
-                x=trace["evaluation"],
-                y=[rounded(m) for m in trace["merit"]],
-                mode="markers",
-                name="An evaluated subset",
-                marker={"size": 5, "opacity": 0.7},
-                customdata=[[size, number(m)] for size, m in zip(sizes, trace["merit"], strict=True)],
-                hovertemplate="Subset %{x}: %{customdata[0]}, merit %{customdata[1]}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[evaluation for evaluation, _ in best],
-                y=[rounded(m) for _, m in best],
-                mode="lines",
-                line={"shape": "hv", "width": 2.5},
-                name="The best until then",
-                customdata=[number(m) for _, m in best],
-                hovertemplate="Best until subset %{x}: merit %{customdata}<extra></extra>",
-            ),
-        ],
-        height=340,
-        xaxis={"title": {"text": "Subsets evaluated"}, "rangemode": "tozero", "showgrid": False, "zeroline": False},
-        yaxis={"title": {"text": label(merit, 40)}},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
 
 

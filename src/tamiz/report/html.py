@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def render(result: Mapping[str, Any]) -> str:
             style=Markup(style),  # our own files, without a word of the user's
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            plotly=_packed(get_plotlyjs()),
+            plotly=_library(),
             numbers=_packed(text.script_json(result)),
         )
     )
@@ -101,6 +102,12 @@ def _environment() -> Environment:
 
 def _asset(name: str) -> str:
     return (files("tamiz.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _library() -> str:
+    """Return what draws the charts, packed once."""
+    return _packed(get_plotlyjs())
 
 
 def _packed(source: str) -> str:

@@ -12,6 +12,7 @@ from tamiz.exceptions import DataError
 from tamiz.report.files import write_whole
 from tamiz.report.shape import FORMAT, wanting
 from tamiz.report.text import counted, edges_told, listed, number, shortened
+from tamiz.report.trust import verdict
 
 if TYPE_CHECKING:
     import os
@@ -136,6 +137,8 @@ class Result:
                     f" {counted(subset['n_evaluations'], 'evaluation')})",
                 )
             )
+        if self.data["assessment"] is not None:
+            lines.append(("Trust", verdict(self.data["assessment"])))
         if self.data["graph"] is not None:
             lines.append(("Graph", edges_told(self.data["graph"])))
         if self.data["maps"]:

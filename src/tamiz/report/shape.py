@@ -12,6 +12,7 @@ FORMAT = "tamiz result 1"
 
 _CHOSEN = {"id": str, "label": str}
 _SPREAD = {"min": float, "median": float, "max": float}
+_SCORES = {"mean": float, "interval": [float], "folds": [float]}
 _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
@@ -29,6 +30,8 @@ _SHAPE: dict[str, Any] = {
         "classes": [{"name": str, "weight": float}],
         "target_summary": ({"mean": (float,), "sd": (float,), "min": (float,), "max": (float,)},),
         "weight_column": (str,),
+        "group_column": (str,),
+        "time_column": (str,),
         "columns": [
             {
                 "name": str,
@@ -78,9 +81,31 @@ _SHAPE: dict[str, Any] = {
             "columns": [str],
             "value": float,
             "n_evaluations": float,
+            "n_written": float,
+            "certificate": ({"bound": float, "gap": float, "proven": bool},),
             "stopped": (str,),
             "course": [{"evaluation": float, "merit": float, "columns": [str]}],
-            "trace": {"evaluation": [float], "merit": [float], "size": [float]},
+            "points": {"size": [float], "merit": [float]},
+            "frontier": [{"size": float, "merit": float, "columns": [str]}],
+        },
+    ),
+    # What `SelectionReport.to_dict` gives.
+    "assessment": (
+        {
+            "predictor": str,
+            "scoring": str,
+            "folds": str,
+            "n_columns": float,
+            "merit": (float,),
+            "merit_name": str,
+            "scores": {"baseline": _SCORES, "nested": _SCORES, "apparent": _SCORES, "all_columns": (_SCORES,)},
+            "gap": float,
+            "helps": bool,
+            "beats_chance": bool,
+            "frequencies": [{"name": str, "share": float, "chosen": bool}],
+            "stability": {"sentence": str},
+            "null": ({"statistic": str, "observed": float, "p_value": float, "merits": [float], "how": str},),
+            "notes": [str],
         },
     ),
     "maps": [

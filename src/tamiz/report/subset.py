@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import charts
-from tamiz.report.text import count, counted, listed, number
+from tamiz.report import subset_charts
+from tamiz.report.text import count, counted, listed, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+# A smaller subset of this share of the merit is worth a word.
+_NEARLY = 0.95
+# An exact search may write down one or two sets, and two sizes are no picture.
+_LEAST_SIZES = 3
 
 
 def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -28,20 +33,22 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if subset is None:
         return None
     merit, search = subset["merit"]["label"], subset["search"]["label"]
-    n_columns = len(result["table"]["columns"])
+    kept = {"size": len(subset["columns"]), "merit": subset["value"], "columns": subset["columns"]}
     return {
-        "lead": _lead(merit, subset["columns"], n_columns),
+        "lead": _lead(merit, subset["columns"], len(result["table"]["columns"])),
         "columns": subset["columns"],
         "facts": [
             ("Merit", f"{number(subset['value'])} ({merit})"),
             ("Search", search),
-            ("Subsets evaluated", count(subset["n_evaluations"])),
+            ("Subsets looked at", _looked_at(subset)),
             ("Stopped", subset["stopped"] or "when nothing was left to try"),
+            *_certified(subset),
         ],
         "steps": _steps(subset["course"]),
-        "title": _title(subset),
-        "chart": charts.course(subset["trace"], _best(subset), merit=f"Merit ({merit})")
-        if subset["trace"]["evaluation"]
+        "title": _title(subset["frontier"], kept),
+        "drawn": _drawn(subset),
+        "chart": subset_charts.merit_by_size(subset["points"], subset["frontier"], kept, merit=f"Merit ({merit})")
+        if len(subset["frontier"]) >= _LEAST_SIZES
         else None,
     }
 
@@ -72,19 +79,62 @@ def _steps(course: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return steps
 
 
-def _best(subset: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """Return the best merit so far as steps: where it rose, and on to the last evaluation."""
-    best = [(step["evaluation"], step["merit"]) for step in subset["course"]]
-    if best and best[-1][0] < subset["n_evaluations"]:
-        best.append((subset["n_evaluations"], best[-1][1]))
-    return best
+def _certified(subset: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what is proven of the subset, nothing where the search proves nothing."""
+    certificate = subset["certificate"]
+    if certificate is None:
+        return []
+    if certificate["proven"]:
+        return [("Proven best", "no subset that may be chosen is better")]
+    found, bound = _apart(subset["value"], certificate["bound"])
+    return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
 
 
-def _title(subset: Mapping[str, Any]) -> str:
-    course, n_evaluations = subset["course"], subset["n_evaluations"]
-    if not course:
-        return f"{counted(n_evaluations, 'subset')} evaluated"
-    last = course[-1]["evaluation"]
-    words = f"The best merit was found at subset {last:,}"
-    rest = n_evaluations - last
-    return f"{words}; {'the one' if rest == 1 else f'the {rest:,}'} after it brought no gain" if rest > 0 else words
+def _apart(found: float, bound: float) -> tuple[str, str]:
+    """Return two merits with as many digits as tell them apart."""
+    digits = next((d for d in range(4, 12) if number(found, digits=d) != number(bound, digits=d)), 12)
+    return number(found, digits=digits), number(bound, digits=digits)
+
+
+def _looked_at(subset: Mapping[str, Any]) -> str:
+    """Return how many subsets the search looked at, and whether they are all written down."""
+    words = count(subset["n_evaluations"])
+    return (
+        words
+        if subset["n_written"] == subset["n_evaluations"]
+        else f"{words}; only what was best so far is written down"
+    )
+
+
+def _drawn(subset: Mapping[str, Any]) -> str:
+    """Return which of the subsets are points of the chart, and what the line is."""
+    n, written, drawn = subset["n_evaluations"], subset["n_written"], len(subset["points"]["size"])
+    if written < n:
+        return f"Each dot is a subset that was written down, {count(drawn)} in all; the line joins the best of these of each size."
+    words = "Each dot is a subset that the search looked at"
+    if drawn < written:
+        words += f": {count(drawn)} of {count(written)}, the best and the worst of each size among them"
+    return f"{words}. The line joins the best of each size."
+
+
+def _title(frontier: Sequence[Mapping[str, Any]], kept: Mapping[str, Any]) -> str:
+    """Return how many columns are best, and how few are nearly as good."""
+    if not frontier:
+        return ""
+    size, merit = kept["size"], kept["merit"]
+    top = max(frontier, key=lambda best: best["merit"])
+    if top["size"] != size and number(top["merit"]) != number(merit):
+        return f"Of the sizes asked for {counted(size, 'column')} {_are(size)} best; {counted(top['size'], 'column')} reach more"
+    words = f"The merit is highest with {counted(size, 'column')}" if size else "No column raises the merit"
+    near = [best for best in frontier if best["size"] < size and best["merit"] >= _NEARLY * merit > 0]
+    if near:
+        words += f"; {counted(near[0]['size'], 'column')} {_reach(near[0]['size'])} {percent(near[0]['merit'] / merit)} of it"
+    return words
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _reach(n: int) -> str:
+    return "reaches" if n == 1 else "reach"

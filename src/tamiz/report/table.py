@@ -68,6 +68,10 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts.append(("Constant columns", listed(constant) if constant else "none"))
     if table["weight_column"] is not None:
         facts.append(("Row weights", f"from the column {shortened(table['weight_column'], 40)}"))
+    if table["group_column"] is not None:
+        facts.append(("Groups of rows", f"from the column {shortened(table['group_column'], 40)}"))
+    if table["time_column"] is not None:
+        facts.append(("Time of rows", f"from the column {shortened(table['time_column'], 40)}"))
     return [fact for fact in facts if fact[1]]
 
 

@@ -1,7 +1,13 @@
 from tamiz.registry import Registry
 from tamiz.search.backward import Backward as Backward
+from tamiz.search.beam import Beam as Beam
 from tamiz.search.best_first import BestFirst as BestFirst
+from tamiz.search.bidirectional import Bidirectional as Bidirectional
+from tamiz.search.branch_and_bound import BranchAndBound as BranchAndBound
+from tamiz.search.exhaustive import Exhaustive as Exhaustive
 from tamiz.search.forward import Forward as Forward
+from tamiz.search.genetic import Genetic as Genetic
+from tamiz.search.random_subsets import RandomSubsets as RandomSubsets
 from tamiz.search.stopping import Evaluations as Evaluations
 from tamiz.search.stopping import MinGain as MinGain
 from tamiz.search.stopping import Seconds as Seconds

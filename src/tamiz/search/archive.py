@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
+from tamiz.search.seen import Keys, Seen
 from tamiz.storage.stored import Stored
+
+# Of equal merits the larger rank is better: size, negative, and the set as bits, the first column the highest.
+_Rank: TypeAlias = tuple[int, bytes]
+_NO_RANK: _Rank = (-(2**62), b"")
 
 
 class Archive(Stored):
@@ -26,9 +31,15 @@ class Archive(Stored):
         exceeds the best by more than `min_gain`; of equal ones the smaller is better, then the one of earlier columns.
     course : list of int
         The number of the best set after every step that found a better one.
+    n_passed : int
+        Sets that an exact search looked at and found no better; they are counted and not written down.
+    bound : float or None
+        What no set that may be chosen exceeds, where the search has proven it.
     stopped : str
         Why the search ended.
     interrupted : bool
+    cut_off : bool
+        Whether a rule ended the search, or Ctrl-C, before it came to its own end.
     """
 
     def __init__(self, n_columns: int, *, least: int = 0, most: int | None = None, min_gain: float = 0.0) -> None:
@@ -38,32 +49,53 @@ class Archive(Stored):
         self._min_gain = min_gain
         self.best: int | None = None
         self.best_merit = -np.inf
+        self._rank: _Rank | None = None
+        # The best set and its merit before the step under way, and the best merit that came of that step: None where all its new
+        # sets were of sizes that may not be chosen, minus infinity where it had none.
+        self._before: tuple[int | None, float] = (None, -np.inf)
+        self._step_merit: float | None = -np.inf
         self.course: list[int] = []
         self.stopped = ""
         self.interrupted = False
+        self.cut_off = False
         self.stale_steps = 0
         self.last_gain: float | None = None
+        self.n_passed = 0
+        self.bound: float | None = None
         self._batches: list[tuple[int, NDArray[np.uint8], Candidates]] = []
-        self._merits: list[Floats] = []
-        self._sizes: list[NDArray[np.intp]] = []
-        self._count = 0
-        self._merit: dict[bytes, float] = {}
-        # Each column has 128 random bits, and a set is known by the exclusive or of its columns': a flip changes it in one
-        # step. That two of a billion sets share theirs has odds of 1 to 10^20.
-        self._bits = np.random.default_rng(0).integers(2**64, size=(n_columns, 2), dtype=np.uint64)
+        self._sizes: list[NDArray[np.int32]] = []
+        self._seen = Seen(n_columns)
+        self._merits = np.empty(0)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._seen)
+
+    @property
+    def n_evaluations(self) -> int:
+        """Sets whose merit is known: those written down and those passed over."""
+        return len(self) + self.n_passed
+
+    @property
+    def best_size(self) -> int | None:
+        """Number of columns of the best set, None while there is none."""
+        return None if self._rank is None else -self._rank[0]
+
+    @property
+    def n_bytes(self) -> int:
+        """What the books take in memory."""
+        batches = ((packed, batch.parent, batch.starts, batch.flipped) for _, packed, batch in self._batches)
+        held = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
+        return held + sum(sizes.nbytes for sizes in self._sizes) + self._seen.n_bytes
 
     @property
     def merits(self) -> Floats:
         """Merits in the order of evaluation."""
-        return np.concatenate(self._merits) if self._merits else np.empty(0)
+        return self._merits[: len(self)].copy()
 
     @property
-    def sizes(self) -> NDArray[np.intp]:
+    def sizes(self) -> NDArray[np.int32]:
         """Numbers of columns in the order of evaluation."""
-        return np.concatenate(self._sizes) if self._sizes else np.empty(0, dtype=np.intp)
+        return np.concatenate(self._sizes)[: len(self)] if self._sizes else np.empty(0, dtype=np.int32)
 
     @property
     def masks(self) -> Masks:
@@ -73,7 +105,12 @@ class Archive(Stored):
 
     def batches(self) -> Iterator[Candidates]:
         """Return the sets as they were evaluated together."""
-        return map(self._unpacked, range(len(self._batches)))
+        return map(self._unpacked, range(self._n_batches))
+
+    @property
+    def _n_batches(self) -> int:
+        """Batches that are written down whole: Ctrl-C may come in the middle of one."""
+        return bisect_left(self._batches, len(self), key=lambda batch: batch[0])
 
     def _unpacked(self, place: int) -> Candidates:
         _, packed, candidates = self._batches[place]
@@ -90,18 +127,24 @@ class Archive(Stored):
 
     def stored(self) -> dict[str, Any]:
         """Return the sizes asked for, and all batches one after the other."""
-        batches = [candidates for _, _, candidates in self._batches]
+        whole = self._batches[: self._n_batches]
+        batches = [candidates for _, _, candidates in whole]
         return {
             "n_columns": self.n_columns,
             "least": self._least,
             "most": self._most,
             "min_gain": self._min_gain,
+            "n_passed": self.n_passed,
+            "bound": self.bound,
             "stopped": self.stopped,
             "interrupted": self.interrupted,
+            "cut_off": self.cut_off,
+            "stale_steps": self.stale_steps,
+            "last_gain": self.last_gain,
             "parents": np.concatenate(
-                [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in self._batches)]
+                [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in whole)]
             ),
-            "n_parents": np.array([len(packed) for _, packed, _ in self._batches], dtype=np.intp),
+            "n_parents": np.array([len(packed) for _, packed, _ in whole], dtype=np.intp),
             "n_candidates": np.array([len(batch) for batch in batches], dtype=np.intp),
             "parent": np.concatenate([np.empty(0, np.intp), *(batch.parent for batch in batches)]),
             "widths": np.concatenate([np.empty(0, np.intp), *(np.diff(batch.starts) for batch in batches)]),
@@ -128,57 +171,93 @@ class Archive(Stored):
                 made_of["flipped"][flips[0] : flips[-1]],
             )
             archive.record(candidates, archive.keys(candidates), made_of["merits"][here])
+        archive.pass_over(made_of["n_passed"], made_of["bound"])
         archive.stopped, archive.interrupted = made_of["stopped"], made_of["interrupted"]
+        archive.cut_off = made_of["cut_off"]
+        archive.stale_steps, archive.last_gain = made_of["stale_steps"], made_of["last_gain"]
         return archive
 
-    def keys(self, candidates: Candidates) -> list[bytes]:
+    def keys(self, candidates: Candidates) -> Keys:
         """Return what candidates are known by."""
-        hashes = np.stack([np.bitwise_xor.reduce(self._bits[parent], axis=0) for parent in candidates.parents])
-        keys = hashes[candidates.parent]
-        owner = np.repeat(np.arange(len(candidates)), np.diff(candidates.starts))
-        np.bitwise_xor.at(keys, owner, self._bits[candidates.flipped])
-        return keys.view("V16")[:, 0].tolist()
+        return self._seen.keys(candidates)
 
-    def recall(self, keys: list[bytes]) -> list[float | None]:
-        """Return the merit of each set that was evaluated before, None for a new one."""
-        return list(map(self._merit.get, keys))
+    def find(self, keys: Keys) -> NDArray[np.int64]:
+        """Return the number of each set that was evaluated before, -1 for a new one."""
+        return self._seen.find(keys)
 
-    def record(self, candidates: Candidates, keys: list[bytes], merits: Floats) -> None:
+    def are_new(self, keys: Keys) -> NDArray[np.bool_]:
+        """Return which sets were not evaluated before, and stand here for the first time."""
+        return self._seen.are_new(keys)
+
+    def recall(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the merits of sets by their numbers."""
+        return self._merits[numbers]
+
+    def record(self, candidates: Candidates, keys: Keys, merits: Floats) -> None:
         """Write new sets down, all evaluated at the same step."""
-        start = self._count
-        packed = np.packbits(candidates.parents, axis=1)
-        bare = Candidates(np.empty((0, 0), dtype=bool), candidates.parent, candidates.starts, candidates.flipped)
-        self._batches.append((start, packed, bare))
-        sizes = candidates.sizes()
-        self._merits.append(merits)
+        start = len(self)
+        parent, starts, flipped = map(_small, (candidates.parent, candidates.starts, candidates.flipped))
+        sizes = _small(candidates.sizes())
+        self._batches.append(
+            (start, candidates.packed, Candidates(np.empty((0, 0), dtype=bool), parent, starts, flipped))
+        )
         self._sizes.append(sizes)
-        self._merit.update(zip(keys, merits.tolist(), strict=True))
-        self._count += len(keys)
+        self._keep(start, merits)
+        self._seen.add(keys)
         self._take_best(start, candidates, sizes, merits)
 
-    def _take_best(self, start: int, candidates: Candidates, sizes: NDArray[np.intp], merits: Floats) -> None:
-        before = self.best_merit
-        allowed = (sizes >= self._least) & (sizes <= self._most)
-        gained = False
-        for c in np.flatnonzero(allowed & (merits >= self.best_merit)).tolist():
-            if self._is_better(candidates, c, int(sizes[c]), float(merits[c])):
-                self.best, self.best_merit, gained = start + c, float(merits[c]), True
-                self._best_set = int(sizes[c]), candidates[np.array([c])].masks()[0]
-        if allowed.any() and len(merits):
-            self.last_gain = None if np.isinf(before) else float(merits[allowed].max() - before)
-        if gained:
-            assert self.best is not None
-            self.course.append(self.best)
-        self.stale_steps = 0 if gained else self.stale_steps + 1
+    def _keep(self, start: int, merits: Floats) -> None:
+        stop = start + len(merits)
+        if stop > len(self._merits):
+            merits_before = self._merits
+            self._merits = np.empty(max(stop, 2 * len(merits_before)))
+            self._merits[:start] = merits_before[:start]
+        self._merits[start:stop] = merits
 
-    def _is_better(self, candidates: Candidates, c: int, size: int, merit: float) -> bool:
-        if self.best is None or merit - self.best_merit > self._min_gain:
-            return True
-        if merit != self.best_merit:
-            return False
-        best_size, best_mask = self._best_set
-        if size != best_size:
-            return size < best_size
-        mask = candidates[np.array([c])].masks()[0]
-        differ = np.flatnonzero(mask != best_mask)
-        return bool(differ.size and mask[differ[0]])
+    def pass_over(self, n_sets: int, bound: float | None) -> None:
+        """Take note of sets that were found no better, and of what is proven."""
+        self.n_passed += n_sets
+        self.bound = self.bound if bound is None else bound
+
+    def _take_best(self, start: int, candidates: Candidates, sizes: NDArray[np.int32], merits: Floats) -> None:
+        merit, rank = self.best_merit, self._rank
+        allowed = np.flatnonzero((sizes >= self._least) & (sizes <= self._most))
+        found = merits[allowed]
+        # One after the other, as what counts as a gain depends on the one before.
+        for value in found[(found > merit) | (rank is None)].tolist():
+            if rank is None or value - merit > self._min_gain:
+                merit, rank = value, _NO_RANK
+        place, rank = _first_of_tied(candidates, sizes, allowed[found == merit], rank)
+        if place is not None:
+            # At once, so that Ctrl-C finds them together.
+            self.best, self.best_merit, self._rank = start + place, merit, rank
+            self.course.append(self.best)
+        # A step on the way to the size asked for says nothing of gains.
+        self._step_merit = float(found.max()) if len(found) else None
+
+    def end_step(self) -> None:
+        """Take note that what came of one proposal is written down."""
+        best, merit = self._before
+        if best is not None and self._step_merit is not None:
+            # Where nothing was new, nothing was gained.
+            self.last_gain = self._step_merit - merit if self._step_merit > -np.inf else 0.0
+        self.stale_steps = 0 if self.best != best else self.stale_steps + 1
+        self._before, self._step_merit = (self.best, self.best_merit), -np.inf
+
+
+def _first_of_tied(
+    candidates: Candidates, sizes: NDArray[np.int32], tied: NDArray[np.intp], rank: _Rank | None
+) -> tuple[int | None, _Rank | None]:
+    """Return the smallest of equally good sets, of these the one of earlier columns, and its rank; None where it is no better."""
+    if not len(tied) or rank is None:
+        return None, rank
+    smallest = tied[sizes[tied] == sizes[tied].min()]
+    names = [packed.tobytes() for packed in np.packbits(candidates[smallest].masks(), axis=1)]
+    first = max(range(len(names)), key=names.__getitem__)
+    own = -int(sizes[smallest[first]]), names[first]
+    return (int(smallest[first]), own) if own > rank else (None, rank)
+
+
+def _small(numbers: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return numbers in half the room."""
+    return numbers.astype(np.int32)

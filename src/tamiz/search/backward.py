@@ -6,6 +6,7 @@ import numpy as np
 
 from tamiz.candidates import Candidates
 from tamiz.search.base import Problem, Search, Walk
+from tamiz.search.sizes import most_steps
 
 
 class Backward(Search):
@@ -57,3 +58,10 @@ class Backward(Search):
             if problem.sized and mask.sum() == problem.least
             else "no column is left to drop"
         )
+
+    def most_evaluations(self, problem: Problem) -> int:
+        """Return what it costs to drop as many columns as may go out."""
+        mask = ~problem.excluded if problem.start is None else problem.start
+        units = [unit for unit in problem.units if mask[unit[0]]]
+        n_steps = most_steps(units, int(mask.sum()) - problem.least)
+        return 1 + sum(len(units) - step for step in range(n_steps))

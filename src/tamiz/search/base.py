@@ -1,8 +1,8 @@
 """The two ideas of this package: a search is a generator, and a problem is a value.
 
-`walk(problem, rng)` yields `Candidates` and is sent their merits. Forward selection, for instance, yields every set of one
-column more than the present one, takes the best of the merits it is sent, and goes on from there. Everything else stands
-once in `run`: the cache of merits, the archive, the journal, the rules for stopping. Whatever is written as a walk can be
+`walk(problem, rng)` yields proposals, mostly `Candidates`, and is sent their merits. Forward selection, for instance, yields every
+set of one column more than the present one, takes the best of the merits it is sent, and goes on from there. Everything else
+stands once in `run`: the cache of merits, the archive, the journal, the rules for stopping. Whatever is written as a walk can be
 stopped, resumed and looked into.
 """
 
@@ -12,17 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from tamiz.candidates import Candidates, Masks
+from tamiz.candidates import Masks, Proposal
+from tamiz.evaluator import Form
 from tamiz.registry import suggestion
+from tamiz.search.sizes import can_make, leading, nearest_sums
 
 # A walk ends with the sentence that says why.
-Walk: TypeAlias = "Generator[Candidates, NDArray[np.float64], str]"
+Walk: TypeAlias = "Generator[Proposal, NDArray[np.float64], str]"
 Columns: TypeAlias = "Iterable[str | int]"
 
 
@@ -43,6 +45,8 @@ class Problem:
         Where to begin; None leaves it to the search.
     units : list of ndarray
         Columns that move together, in column order; most units are one column.
+    form : Form
+        What is known of the merit beyond its values.
     """
 
     n_columns: int
@@ -53,16 +57,44 @@ class Problem:
     excluded: Masks
     start: Masks | None = None
     units: list[NDArray[np.intp]] = field(default_factory=list)
+    form: Form = field(default_factory=Form)
 
     def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
-        """Return the units that can still come in."""
-        room = self.most - int(mask.sum())
-        return [unit for unit in self.units if len(unit) <= room and not mask[unit[0]]]
+        """Return the units that can still come in and leave a way to the sizes asked for."""
+        size = int(mask.sum())
+        return leading([unit for unit in self.units if not mask[unit[0]]], self.least - size, self.most - size)
 
     def removals(self, mask: Masks) -> list[NDArray[np.intp]]:
-        """Return the units that can still go out."""
-        spare = int(mask.sum()) - self.least
-        return [unit for unit in self.units if len(unit) <= spare and mask[unit[0]]]
+        """Return the units that can still go out and leave a way to the sizes asked for."""
+        size = int(mask.sum())
+        return leading([unit for unit in self.units if mask[unit[0]]], size - self.most, size - self.least)
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a word after a search's name stands for: "20" in "beam:20", "backward" in "best-first:backward".
+
+    Attributes
+    ----------
+    parameter : str
+        The parameter of the constructor.
+    choices : tuple of str
+        The words there are; none where it is a whole number of at least 1.
+    """
+
+    parameter: str
+    choices: tuple[str, ...] = ()
+
+    def read(self, word: str) -> str | int:
+        """Return the value of the parameter."""
+        if word in self.choices:
+            return word
+        if self.choices:
+            known = ", ".join(self.choices)
+            raise ValueError(f"{self.parameter} is one of {known}, got {word!r}{suggestion(word, self.choices)}.")
+        if not word.isdecimal() or int(word) < 1:
+            raise ValueError(f"{self.parameter} is a whole number of at least 1, got {word!r}.")
+        return int(word)
 
 
 class Search(BaseEstimator, ABC):
@@ -72,9 +104,12 @@ class Search(BaseEstimator, ABC):
     ----------
     min_gain : float
         A merit counts as better than the best so far when it exceeds it by more than this.
+    word : Word or None
+        What a word after the search's name stands for, None where it takes none.
     """
 
     min_gain: float = 0.0
+    word: ClassVar[Word | None] = None
 
     def __init__(
         self,
@@ -89,9 +124,35 @@ class Search(BaseEstimator, ABC):
         self.excluded = excluded
         self.groups = groups
 
+    @classmethod
+    def named(cls, word: str, **settings: Any) -> Self:
+        """Return the search that a word after its name asks for, the usual one where there is no word.
+
+        Parameters
+        ----------
+        word : str
+            `Beam.named("20")` is `Beam(width=20)`.
+        **settings
+            What else the search is made with.
+
+        Raises
+        ------
+        ValueError
+            When the search takes no such word.
+        """
+        if word and cls.word is None:
+            raise ValueError(f"{cls.__name__} takes no word after a colon, got {word!r}.")
+        if word and cls.word is not None:
+            settings[cls.word.parameter] = cls.word.read(word)
+        return cls(**settings)
+
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
-        """Yield candidates, receive their merits."""
+        """Yield proposals, receive the merits of the sets that each comes to."""
+
+    def most_evaluations(self, problem: Problem) -> int | None:  # noqa: ARG002 - a search with a limit reads the problem
+        """Return how many sets the search evaluates at most, None where no such number can be given."""
+        return None
 
     def problem(
         self, names: Sequence[str], used: NDArray[np.intp], n_features: int | tuple[int, int] | None
@@ -118,6 +179,16 @@ class Search(BaseEstimator, ABC):
             if (both := np.flatnonzero(start & excluded)).size:
                 raise ValueError(f"Column {names[both[0]]!r} is to start with, but takes no part.")
         units = self._units(names, fixed, excluded)
+        widths = [len(unit) for unit in units]
+        if not can_make(widths, least - n_fixed, most - n_fixed):
+            near = [n_fixed + size for size in nearest_sums(widths, least - n_fixed, most - n_fixed)]
+            raise ValueError(
+                f"n_features={n_features} cannot be had, as groups move together; ask for {' or '.join(str(n) for n in near if n)}."
+            )
+        if start is not None:
+            for unit in units:
+                if start[unit].any() and not start[unit].all():
+                    raise ValueError(f"The group of {names[unit[0]]!r} is to start with only in part.")
         return Problem(n, least, most, n_features is not None, fixed, excluded, start, units)
 
     def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[NDArray[np.intp]]:
@@ -166,6 +237,8 @@ def _sizes(n_features: int | tuple[int, int] | None, n_free: int, n_columns: int
     low, high = pair
     if not 1 <= low <= high:
         raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
+    if n_free == 0:
+        raise ValueError("No column can be chosen: each is excluded, or takes no part in this table.")
     if high > n_free:
         usable = "" if n_free == n_columns else f", of which {n_free} can be chosen"
         raise ValueError(

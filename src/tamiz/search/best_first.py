@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
-from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.validation import check_integer, check_real
+from tamiz.evaluator import Floats
+from tamiz.search.base import Columns, Problem, Search, Walk, Word
+from tamiz.search.forward import beginning
+from tamiz.validation import check_choice, check_integer, check_real
+
+Direction = Literal["forward", "backward", "bidirectional"]
+_DIRECTIONS = ("forward", "backward", "bidirectional")
 
 
 class BestFirst(Search):
-    """Add a column to the best set that was not yet expanded; go back to an earlier one when the way leads nowhere.
+    """Change one column of the best set that was not yet expanded; go back to an earlier one when the way leads nowhere.
 
-    With a size asked for, sets of the largest size are not expanded further; a search that has stopped below the least size
-    goes on from its largest set, adding the best column again and again.
+    With a size asked for, no set leaves its range once it is in it; a search that stops before it has come there goes on from
+    its nearest set, by the best column again and again.
 
     Parameters
     ----------
+    direction : {"forward", "backward", "bidirectional"}, default="forward"
+        Add columns, beginning with none; drop columns, beginning with all; or try every addition and then every drop,
+        beginning with none.
     stale : int, default=5
         Stop after this many expansions in a row without a gain.
     min_gain : float, default=1e-5
-        What counts as a gain: more than this above the best merit so far.
+        What counts as a gain: more than this above the best merit so far. A drop that leaves the best merit exactly as it was,
+        with fewer columns, is one as well.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out.
     groups : list of lists of column names or numbers, default=None
-        Columns that come in together.
+        Columns that move together.
 
     Notes
     -----
-    Each expansion costs at most one evaluation a column. Among equal merits the set seen first is expanded first.
+    Each expansion costs at most one evaluation a column; how many there are has no useful bound. Among equal merits the set
+    seen first is expanded first. No set is expanded twice. Weka's BestFirst expands a set again whenever another path reaches
+    it, each time counts as an expansion without a gain, and so it may stop earlier.
 
     References
     ----------
@@ -49,9 +61,12 @@ class BestFirst(Search):
     array([2, 3])
     """
 
+    word = Word("direction", _DIRECTIONS)
+
     def __init__(
         self,
         *,
+        direction: Direction = "forward",
         stale: int = 5,
         min_gain: float = 1e-5,
         start: Columns | None = None,
@@ -60,48 +75,80 @@ class BestFirst(Search):
         groups: Sequence[Columns] | None = None,
     ) -> None:
         super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        self.direction = direction
         self.stale = stale
         self.min_gain = min_gain
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates, one expansion at a time."""
+        check_choice("direction", self.direction, _DIRECTIONS)
         check_integer("stale", self.stale, low=1)
         check_real("min_gain", self.min_gain, low=0)
-        first = problem.fixed.copy() if problem.start is None else problem.start.copy()
-        best = (yield Candidates.of(first))[0]
-        front = _Front(first, best)
+        backward = self.direction == "backward" and problem.start is None
+        first = ~problem.excluded if backward else beginning(problem)
+        best = _Best(int(first.sum()), float((yield Candidates.of(first))[0]), self.min_gain)
+        front = _Front(first, best.merit)
         expanded: set[bytes] = set()
-        stale, deepest = 0, first
+        stale, nearest = 0, first
         while (mask := front.pop()) is not None:
             name = np.packbits(mask).tobytes()
-            units = [] if name in expanded else problem.additions(mask)
+            units = [] if name in expanded else self._moves(problem, mask)
             expanded.add(name)
             if not units:
                 continue
             merits = yield Candidates.flips(mask, units)
             front.push(mask, units, merits)
-            gained = False
-            for merit in merits[merits - best > self.min_gain].tolist():
-                if merit - best > self.min_gain:
-                    best, gained = merit, True
+            stale = 0 if best.take(mask, units, merits) else stale + 1
             child = _best_child(mask, units, merits)
-            deepest = child if child.sum() > deepest.sum() else deepest
-            stale = 0 if gained else stale + 1
+            nearest = child if _distance(problem, child) < _distance(problem, nearest) else nearest
             if stale >= self.stale:
                 break
         else:
             return "every set within reach was expanded"
         # Best first would go through all small sets before it came to a large one that is worse: straight on instead.
-        while deepest.sum() < problem.least and (units := problem.additions(deepest)):
-            merits = yield Candidates.flips(deepest, units)
-            deepest = _best_child(deepest, units, merits)
+        while _distance(problem, nearest):
+            units = problem.additions(nearest) if nearest.sum() < problem.least else problem.removals(nearest)
+            if not units:
+                break
+            merits = yield Candidates.flips(nearest, units)
+            nearest = _best_child(nearest, units, merits)
         return f"{self.stale} expansions in a row without a gain"
 
+    def _moves(self, problem: Problem, mask: Masks) -> list[NDArray[np.intp]]:
+        additions = [] if self.direction == "backward" else problem.additions(mask)
+        return additions if self.direction == "forward" else additions + problem.removals(mask)
 
-def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: NDArray[np.float64]) -> Masks:
+
+def _distance(problem: Problem, mask: Masks) -> int:
+    """Return how many columns a set lacks, or has too many."""
+    size = int(mask.sum())
+    return max(problem.least - size, size - problem.most, 0)
+
+
+def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> Masks:
     child = mask.copy()
     child[units[int(np.argmax(merits))]] ^= True
     return child
+
+
+class _Best:
+    """The best merit so far, and how many columns it takes."""
+
+    def __init__(self, size: int, merit: float, min_gain: float) -> None:
+        self.size = size
+        self.merit = merit
+        self._min_gain = min_gain
+
+    def take(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> bool:
+        """Take in the children of a set, and return whether one of them is a gain."""
+        gained = False
+        for place in np.flatnonzero(merits >= self.merit).tolist():
+            merit, unit = float(merits[place]), units[place]
+            size = int(mask.sum()) + (-len(unit) if mask[unit[0]] else len(unit))
+            fewer = bool(mask[unit[0]]) and size < self.size
+            if merit - self.merit > self._min_gain or (merit == self.merit and fewer):
+                self.size, self.merit, gained = size, merit, True
+        return gained
 
 
 class _Front:
@@ -112,11 +159,11 @@ class _Front:
     """
 
     def __init__(self, mask: Masks, merit: float) -> None:
-        self._batches: list[tuple[Masks, list[NDArray[np.intp]], NDArray[np.float64], NDArray[np.intp]]] = []
+        self._batches: list[tuple[Masks, list[NDArray[np.intp]], Floats, NDArray[np.intp]]] = []
         self._heap: list[tuple[float, int, int]] = []
         self.push(mask, [np.empty(0, dtype=np.intp)], np.array([merit]))
 
-    def push(self, mask: Masks, units: list[NDArray[np.intp]], merits: NDArray[np.float64]) -> None:
+    def push(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> None:
         """Take in the children of a set."""
         self._batches.append((mask.copy(), units, merits, np.argsort(-merits, kind="stable")))
         self._queue(len(self._batches) - 1, 0)

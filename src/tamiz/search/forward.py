@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import NamedTuple
+
 import numpy as np
 
-from tamiz.candidates import Candidates
+from tamiz.candidates import Candidates, Masks
+from tamiz.evaluator import Floats
 from tamiz.search.base import Problem, Search, Walk
+from tamiz.search.sizes import most_steps
 
 
 class Forward(Search):
@@ -41,18 +46,42 @@ class Forward(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""
-        mask = problem.fixed.copy() if problem.start is None else problem.start.copy()
-        merit = (yield Candidates.of(mask))[0]
-        while units := problem.additions(mask):
-            merits = yield Candidates.flips(mask, units)
-            best = int(np.argmax(merits))
-            wanted = problem.sized and mask.sum() < problem.least
-            if not (wanted or merits[best] > merit):
-                return "no further column raises the merit"
-            mask[units[best]] = True
-            merit = merits[best]
-        return (
-            "the size asked for is reached"
-            if problem.sized and mask.sum() == problem.most
-            else "no column is left to add"
-        )
+        return (yield from climb(problem)).why
+
+    def most_evaluations(self, problem: Problem) -> int:
+        """Return what a climb costs that adds as many columns as may come in."""
+        mask = beginning(problem)
+        units = [unit for unit in problem.units if not mask[unit[0]]]
+        n_steps = most_steps(units, problem.most - int(mask.sum()))
+        return 1 + sum(len(units) - step for step in range(n_steps))
+
+
+class Climb(NamedTuple):
+    """Where a climb came to: the set, the merits on the way by number of columns, and why it ended."""
+
+    mask: Masks
+    merits: dict[int, float]
+    why: str
+
+
+def beginning(problem: Problem) -> Masks:
+    """Return the set that a search begins with when it adds columns."""
+    return problem.fixed.copy() if problem.start is None else problem.start.copy()
+
+
+def climb(problem: Problem) -> Generator[Candidates, Floats, Climb]:
+    """Add the best column again and again while the merit rises, or the size asked for is not reached."""
+    mask = beginning(problem)
+    merit = float((yield Candidates.of(mask))[0])
+    path = {int(mask.sum()): merit}
+    while units := problem.additions(mask):
+        merits = yield Candidates.flips(mask, units)
+        best = int(np.argmax(merits))
+        wanted = problem.sized and mask.sum() < problem.least
+        if not (wanted or merits[best] > merit):
+            return Climb(mask, path, "no further column raises the merit")
+        mask[units[best]] = True
+        merit = float(merits[best])
+        path[int(mask.sum())] = merit
+    reached = problem.sized and mask.sum() == problem.most
+    return Climb(mask, path, "the size asked for is reached" if reached else "no column is left to add")

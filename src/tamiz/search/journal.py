@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
+from tamiz.evaluator import Evaluator, Floats
 from tamiz.exceptions import DataError
-from tamiz.search.archive import Archive
+from tamiz.search.seen import Seen
 
 _FORMAT = "tamiz journal 1"
 
@@ -38,17 +38,25 @@ class Journal:
         Continued where it exists.
     facts : mapping
         What the merits depend on (columns, merit, data); a journal of other facts is refused.
-    archive : Archive
-        Gives sets the keys they are known by.
+    n_columns : int
     """
 
-    def __init__(self, path: str | os.PathLike[str], facts: Mapping[str, Any], archive: Archive) -> None:
+    def __init__(self, path: str | os.PathLike[str], facts: Mapping[str, Any], n_columns: int) -> None:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise TypeError(f"journal must be the name of a file, got {path!r}.")
         self._path = Path(path)
-        self._archive = archive
-        self._merit: dict[bytes, float] = {}
+        self._n_columns = n_columns
+        self._seen = Seen(n_columns)
+        self._merits = np.empty(0)
         # The line of the parent that stands last: it is not written again, wherever a search was cut off.
         self._parent = ""
         head = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
+        try:
+            self._open(head)
+        except OSError as error:
+            raise type(error)(f"The journal {path} cannot be written: {error.strerror}. Name another file.") from error
+
+    def _open(self, head: str) -> None:
         if self._path.exists() and self._path.stat().st_size:
             self._read(head)
             self._file: IO[str] = self._path.open("r+", encoding="utf-8", newline="\n")
@@ -75,7 +83,7 @@ class Journal:
                 f"{self._path} is the journal of another search, table or merit{_difference(lines[:1], head)}. "
                 "Name another file, or delete this one."
             )
-        n_columns = self._archive.n_columns
+        n_columns = self._n_columns
         parents: list[Masks] = []
         owners: list[int] = []
         units: list[list[int]] = []
@@ -89,7 +97,7 @@ class Journal:
                 else:
                     first, *others, merit = line.split()
                     units.append([] if first == "-" and not others else _columns([first, *others], n_columns))
-                    merits.append(float.fromhex(merit))
+                    merits.append(_number(merit))
                     # An IndexError where no parent came before.
                     owners.append(range(len(parents))[-1])
             except (ValueError, IndexError):
@@ -100,13 +108,28 @@ class Journal:
             starts = np.concatenate([[0], np.cumsum([len(unit) for unit in units])]).astype(np.intp)
             flipped = np.array([column for unit in units for column in unit], dtype=np.intp)
             read = Candidates(np.array(parents), np.array(owners, dtype=np.intp), starts, flipped)
-            self._merit = dict(zip(self._archive.keys(read), merits, strict=True))
+            # A set stands once, whichever search wrote it down: the merit is the set's own.
+            keys = self._seen.keys(read)
+            once = np.flatnonzero(self._seen.are_new(keys))
+            self._seen.add(keys[once])
+            self._merits = np.array(merits)[once]
 
-    def recall(self, keys: Sequence[bytes]) -> list[float | None]:
-        """Return the merits that are written down already, None for the others."""
-        return [self._merit.get(key) for key in keys]
+    def complete(self, candidates: Candidates, evaluator: Evaluator) -> Floats:
+        """Return merits, as they are written down where they are; the others are evaluated, and written down."""
+        numbers = self._seen.find(self._seen.keys(candidates))
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown) == len(candidates):
+            merits = evaluator.evaluate(candidates)
+            self.append(candidates, merits)
+            return merits
+        merits = self._merits[numbers]
+        if len(unknown):
+            part = candidates[unknown]
+            merits[unknown] = evaluator.evaluate(part)
+            self.append(part, merits[unknown])
+        return merits
 
-    def append(self, candidates: Candidates, merits: NDArray[np.float64]) -> None:
+    def append(self, candidates: Candidates, merits: Floats) -> None:
         """Write new merits down, and hand them to the system before the search goes on."""
         lines: list[str] = []
         flipped, starts = candidates.flipped.tolist(), candidates.starts.tolist()
@@ -130,6 +153,14 @@ class Journal:
 def _columns(words: Sequence[str], n_columns: int) -> list[int]:
     """Return the columns that words name; a ValueError for one that is not there."""
     return [range(n_columns).index(int(word)) for word in words]
+
+
+def _number(word: str) -> float:
+    """Return the merit that a word writes; a ValueError for one that is no number."""
+    merit = float.fromhex(word)
+    if merit != merit:
+        raise ValueError
+    return merit
 
 
 def _difference(lines: list[str], head: str) -> str:

@@ -12,30 +12,43 @@ from tamiz.search.base import Walk
 from tamiz.search.journal import Journal
 from tamiz.search.stopping import Stopping
 
+# Nobody waits for so many sets, and there are numbers of sets beyond the largest float.
+_COUNTLESS = 10**15
+
 
 def run(
-    walk: Walk, evaluator: Evaluator, archive: Archive, stop: Stopping | None = None, journal: Journal | None = None
+    walk: Walk,
+    evaluator: Evaluator,
+    archive: Archive,
+    stop: Stopping | None = None,
+    journal: Journal | None = None,
+    most: int | None = None,
 ) -> Archive:
     """Run a walk to its end, or until a rule stops it, and return the archive.
 
-    Every set is evaluated once. On Ctrl-C the archive keeps what was found and says so (`interrupted`).
+    Every set is evaluated once. On Ctrl-C the archive keeps what was found and says so (`interrupted`). `most` is how many sets
+    the walk evaluates at most, where that is known: whoever listens to the progress is told.
     """
     stop = None if stop is None else stop.begin()
     try:
-        candidates = next(walk)
+        proposal = next(walk)
         while True:
-            merits = _merits(candidates, evaluator, archive, stop, journal)
-            progress.tell(f"Searching, best merit {archive.best_merit:.4g}", len(archive))
+            room = None if stop is None else stop.room(archive)
+            found = proposal.look(room)
+            merits = _merits(found.sets, evaluator, archive, room, journal)
+            archive.pass_over(found.n_passed, found.bound)
+            archive.end_step()
+            _tell(archive, room, most if found.total is None else found.total)
             reason = None if stop is None else stop.reason(archive)
             if reason is not None or merits is None:
-                archive.stopped = reason or "the room for evaluations is used up"
+                archive.stopped, archive.cut_off = reason or "the room for evaluations is used up", True
                 break
-            candidates = walk.send(merits)
+            proposal = walk.send(merits)
     except StopIteration as end:
         archive.stopped = str(end.value)
     except KeyboardInterrupt:
         archive.stopped = "interrupted"
-        archive.interrupted = True
+        archive.interrupted = archive.cut_off = True
     finally:
         walk.close()
         if journal is not None:
@@ -43,38 +56,31 @@ def run(
     return archive
 
 
+def _tell(archive: Archive, room: int | None, most: int | None) -> None:
+    rooms = (most, None if room is None else archive.n_evaluations + room)
+    limits = [n for n in rooms if n is not None and n < _COUNTLESS]
+    size = archive.best_size
+    columns = "" if size is None else f" of {size:,} {'column' if size == 1 else 'columns'}"
+    progress.tell(
+        f"Searching, best merit {archive.best_merit:.4g}{columns}", archive.n_evaluations, min(limits, default=None)
+    )
+
+
 def _merits(
-    candidates: Candidates, evaluator: Evaluator, archive: Archive, stop: Stopping | None, journal: Journal | None
+    candidates: Candidates, evaluator: Evaluator, archive: Archive, room: int | None, journal: Journal | None
 ) -> Floats | None:
     """Return the merits of a batch, evaluating what is new; None when there was no room for all of it."""
     keys = archive.keys(candidates)
-    known = archive.recall(keys)
-    first = {key: c for c, (key, merit) in reversed(list(enumerate(zip(keys, known, strict=True)))) if merit is None}
-    fresh = np.array(sorted(first.values()), dtype=np.intp)
-    room = None if stop is None else stop.room(archive)
-    if room is not None and len(fresh) > room:
+    fresh = np.flatnonzero(archive.are_new(keys))
+    n_wanted = len(fresh)
+    if room is not None:
         fresh = fresh[: max(room, 0)]
-    new = candidates[fresh]
-    new_keys = [keys[c] for c in fresh.tolist()]
-    values = _evaluated(new, new_keys, evaluator, journal)
-    if len(new):
-        archive.record(new, new_keys, values)
-    if len(fresh) == len(candidates):
-        return values
-    if len(fresh) < len(first):
+    if len(fresh):
+        new = candidates if len(fresh) == len(candidates) else candidates[fresh]
+        values = evaluator.evaluate(new) if journal is None else journal.complete(new, evaluator)
+        archive.record(new, keys[fresh], values)
+        if new is candidates:
+            return values
+    if len(fresh) < n_wanted:
         return None
-    return np.array(archive.recall(keys), dtype=np.float64)
-
-
-def _evaluated(new: Candidates, keys: list[bytes], evaluator: Evaluator, journal: Journal | None) -> Floats:
-    """Return merits, from the journal where it has them; what is evaluated is written down."""
-    if journal is None:
-        return evaluator.evaluate(new)
-    recalled = journal.recall(keys)
-    values = np.array([np.nan if merit is None else merit for merit in recalled])
-    unknown = np.array([c for c, merit in enumerate(recalled) if merit is None], dtype=np.intp)
-    if len(unknown):
-        part = new[unknown]
-        values[unknown] = evaluator.evaluate(part)
-        journal.append(part, values[unknown])
-    return values
+    return archive.recall(archive.find(keys))

@@ -12,7 +12,7 @@ from tamiz.validation import check_integer, check_real
 
 
 class Stopping(BaseEstimator, ABC):
-    """A rule for stopping; `a | b` stops when either does."""
+    """A rule for stopping; `a | b` stops when either does, `a & b` when both do."""
 
     def begin(self) -> Stopping:
         """Return the rule for one run: itself, where it holds nothing of the run."""
@@ -26,8 +26,15 @@ class Stopping(BaseEstimator, ABC):
         """Return how many evaluations may still be made, None without a limit: the last batch is cut to it."""
         return None
 
+    def seconds(self) -> float | None:
+        """Return how long a search may take, None where the rule does not look at the clock."""
+        return None
+
     def __or__(self, other: Stopping) -> Stopping:
         return AnyOf(self, other)
+
+    def __and__(self, other: Stopping) -> Stopping:
+        return AllOf(self, other)
 
 
 class AnyOf(Stopping):
@@ -50,6 +57,38 @@ class AnyOf(Stopping):
         rooms = [room for room in (self.first.room(archive), self.second.room(archive)) if room is not None]
         return min(rooms, default=None)
 
+    def seconds(self) -> float | None:
+        """Return the shorter time."""
+        times = [limit for limit in (self.first.seconds(), self.second.seconds()) if limit is not None]
+        return min(times, default=None)
+
+
+class AllOf(Stopping):
+    """Stop when both of two rules do."""
+
+    def __init__(self, first: Stopping, second: Stopping) -> None:
+        self.first = first
+        self.second = second
+
+    def begin(self) -> Stopping:
+        """Return both begun."""
+        return AllOf(self.first.begin(), self.second.begin())
+
+    def reason(self, archive: Archive) -> str | None:
+        """Return both reasons, when there are two."""
+        reasons = self.first.reason(archive), self.second.reason(archive)
+        return None if None in reasons else " and ".join(map(str, reasons))
+
+    def room(self, archive: Archive) -> int | None:
+        """Return the larger room, None where one of the rules has no limit."""
+        rooms = self.first.room(archive), self.second.room(archive)
+        return None if rooms[0] is None or rooms[1] is None else max(rooms[0], rooms[1])
+
+    def seconds(self) -> float | None:
+        """Return the longer time, None where one of the rules does not look at the clock."""
+        times = self.first.seconds(), self.second.seconds()
+        return None if times[0] is None or times[1] is None else max(times[0], times[1])
+
 
 class Evaluations(Stopping):
     """Stop after `most` evaluated sets; the last batch is cut."""
@@ -59,11 +98,11 @@ class Evaluations(Stopping):
 
     def room(self, archive: Archive) -> int:
         """Return what is left."""
-        return check_integer("most", self.most, low=1) - len(archive)
+        return check_integer("most", self.most, low=1) - archive.n_evaluations
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when the number is reached."""
-        return f"{self.most} evaluations made" if len(archive) >= self.most else None
+        return f"{self.most} evaluations made" if archive.n_evaluations >= self.most else None
 
 
 class Seconds(Stopping):
@@ -74,7 +113,14 @@ class Seconds(Stopping):
 
     def begin(self) -> Stopping:
         """Return a rule whose clock runs."""
-        return _Deadline(self.most, time.monotonic() + check_real("most", self.most, low=0))
+        return _Deadline(self.most, time.monotonic() + self.seconds())
+
+    def seconds(self) -> float:
+        """Return the time."""
+        most = check_real("most", self.most)
+        if most <= 0:
+            raise ValueError(f"most must be above 0 seconds, got {self.most}.")
+        return most
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - before the run no time has passed
         """Return None: the clock runs in what `begin` returns."""

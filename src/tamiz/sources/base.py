@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tamiz import parallel, progress
 from tamiz.memory import Limit
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, Codes
 
 Statistics = TypeVarTuple("Statistics")
 
@@ -28,11 +28,19 @@ class Source(ABC):
     Attributes
     ----------
     schema : Schema
+    groups : ndarray of shape (n_rows,), int32, or None
+        The group of every row that counts, as a position in `group_names`.
+    group_names : tuple of str
+    time : ndarray of shape (n_rows,), float64 or int64, or None
+        Numbers that sort as the rows that count do in time.
     limit : Limit or None
         The memory that the user stated, in force as long as the source is there.
     """
 
     schema: Schema
+    groups: Codes | None = None
+    group_names: tuple[str, ...] = ()
+    time: NDArray[np.float64] | NDArray[np.int64] | None = None
     limit: Limit | None = None
 
     @abstractmethod
@@ -76,4 +84,6 @@ class Source(ABC):
                 digest.update(block.column(column).data)
             for rows in (block.y, block.weight):
                 digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
+        for said in (self.groups, self.time):
+            digest.update(b"" if said is None else np.ascontiguousarray(said).data)
         return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,7 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.columns import departures
 from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, level_text, number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
-from tamiz.sources.schema import Column, Schema
+from tamiz.sources.schema import Column
 from tamiz.sources.table import Roles, TableSource, build
 
 # Values of one piece of work.
@@ -138,15 +139,14 @@ def open_array(data: Any, roles: Roles) -> TableSource:
         given = data if isinstance(data, np.ndarray) else array
         return given[:, [int(name[1:]) for name in wanted]][rows]
 
-    by_name = isinstance(roles.target, str) or isinstance(roles.weight, str)
-    if array.dtype.kind in "fiu" and roles.kinds is None and not by_name:
+    if array.dtype.kind in "fiu" and roles.kinds is None and not roles.names:
         return _open_numbers(array, names, roles, frame_of)
     return build(names, load, roles, frame_of, has_names=False)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of: Any) -> TableSource:
     """Open a matrix of numbers as it lies in memory: nothing is copied but what must change."""
-    # The target and the weights take the general road, over a table of one column that stands for the others.
+    # The target and other roles take the general road, over a table of one column that stands for the others.
     stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
     frame = build(["x0"], lambda _: stand_in, roles, frame_of)
     numbers = np.asarray(array, dtype=_float_type(array.dtype))
@@ -161,12 +161,13 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
             continue
         n_missing = refuse_infinite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
         columns.append(number_column(name, "numeric", numbers[:, j], n_missing, guessed=False))
-    told = frame.schema
-    schema = Schema(tuple(columns), told.n_rows, told.target, told.weight, told.n_dropped, told.notes)
+    schema = replace(frame.schema, columns=tuple(columns))
     values = {j: numbers[:, j] for j in schema.numeric}
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
-    return TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
+    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
+    source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
+    return source
 
 
 def _float_type(given: np.dtype[Any]) -> type[np.floating[Any]]:

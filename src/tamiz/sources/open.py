@@ -23,6 +23,8 @@ def open_source(
     *,
     kinds: Mapping[str, Kind] | Kind | None = None,
     weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
     memory: Size | None = None,
 ) -> Source:
     """Open a table: a file, an array or a data frame.
@@ -38,6 +40,10 @@ def open_source(
         "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out.
     weight : str or array of shape (n_samples,), default=None
         The name of a column with the weight of every row, or the weights.
+    groups : str or array of shape (n_samples,), default=None
+        The name of a column with the group of every row, such as a patient, or the groups: folds keep a group together.
+    time : str or array of shape (n_samples,), default=None
+        The name of a column with the time of every row, numbers or dates, or the times: folds test on what comes later.
     memory : str or int, default=None
         What the process may take at most, "800MB" or "1.5GiB" or a number of bytes, its programs and libraries included; it holds
         as long as the source is there. None is what the machine has.
@@ -66,7 +72,9 @@ def open_source(
     >>> source.schema.target.levels
     ('a', 'b')
     """
-    roles = Roles(_role(target, "target"), _role(weight, "weight"), _kinds(kinds))
+    roles = Roles(
+        _role(target, "target"), _role(weight, "weight"), _kinds(kinds), _role(groups, "group"), _role(time, "time")
+    )
     with limited(None if memory is None else read_size("memory", memory)) as limit:
         source = _open(data, roles)
         source.limit = limit
@@ -81,22 +89,26 @@ def _open(data: Any, roles: Roles) -> Source:
     return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
 
 
-def as_source(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
+def as_source(X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Source:
     """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is."""
     if isinstance(X, Source):
-        if y is not None or sample_weight is not None:
+        if any(given is not None for given in (y, sample_weight, groups, time)):
             raise TypeError("A source has its own target and weights: pass them to open_source, not to fit.")
         return X
     if isinstance(X, str | os.PathLike):
         raise TypeError(f"X takes a table, got the name {str(X)!r}: fit on open_source({str(X)!r}, target=...).")
     if isinstance(y, str):
         raise TypeError(f"y takes the target's values, got the name {y!r}: fit on open_source(X, target={y!r}).")
-    if isinstance(sample_weight, str):
-        raise TypeError(
-            f"sample_weight takes the weights, got the name {sample_weight!r}: fit on "
-            f"open_source(X, weight={sample_weight!r})."
-        )
-    return open_source(X, y, weight=sample_weight)
+    for name, role, values, given in (
+        ("sample_weight", "weight", "weights", sample_weight),
+        ("groups", "groups", "groups", groups),
+        ("time", "time", "times", time),
+    ):
+        if isinstance(given, str):
+            raise TypeError(
+                f"{name} takes the {values}, got the name {given!r}: fit on open_source(X, {role}={given!r})."
+            )
+    return open_source(X, y, weight=sample_weight, groups=groups, time=time)
 
 
 def _role(given: Any, name: str) -> Any:

@@ -54,12 +54,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, the target and the weight apart.
+    """The columns of a table, those of a role (target, weight, groups, time) apart.
 
     Attributes
     ----------
     columns : tuple of Column
-        Every column but target and weight, in the table's order, those left out among them.
+        Every column without a role, in the table's order, those left out among them.
     n_rows : int
         Rows that count: those with a target, where there is one.
     target : Column or None
@@ -70,6 +70,8 @@ class Schema:
         Rows left out because their target is missing.
     notes : tuple of str
         What a reader of the numbers must know, a sentence each.
+    groups, time : str or None
+        The names of the rows' groups and of their times, where they have any.
     """
 
     columns: tuple[Column, ...]
@@ -78,6 +80,8 @@ class Schema:
     weight: str | None = None
     n_dropped: int = 0
     notes: tuple[str, ...] = ()
+    groups: str | None = None
+    time: str | None = None
 
     @property
     def dropped(self) -> list[str]:

@@ -1,9 +1,13 @@
-"""Columns in a file, read piece by piece into memory of their own: pages of a mapped file would count as the process's."""
+"""Columns that are read when they are used: those that lie in a file, and some rows of others.
+
+A file is read piece by piece into memory of its own: pages of a mapped file would count as the process's.
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +48,8 @@ class ColumnFile:
                 data = data[n:]
 
 
-class StoredColumn(NDArrayOperatorsMixin):
-    """A column that lies in a file: a slice of it is one as well, and any other use reads it as an array.
+class LazyColumn(NDArrayOperatorsMixin, ABC):
+    """A column that is read when it is used: a slice of it is one as well, and any other use reads it as an array.
 
     Attributes
     ----------
@@ -53,6 +57,48 @@ class StoredColumn(NDArrayOperatorsMixin):
     """
 
     ndim = 1
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def part(self, rows: slice) -> LazyColumn:
+        """Return some rows in a row, not read yet."""
+
+    @abstractmethod
+    def read(self) -> NDArray[Any]:
+        """Return the values."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of rows."""
+        return (len(self),)
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and key.step in (None, 1):
+            return self.part(key)
+        return self.read()[key]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("A column that is not read yet cannot be had without a copy.")
+        values = self.read()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        read = (x.read() if isinstance(x, LazyColumn) else x for x in inputs)
+        return getattr(ufunc, method)(*read, **options)
+
+
+class StoredColumn(LazyColumn):
+    """A column that lies in a file."""
 
     def __init__(self, file: ColumnFile, start: int, dtype: np.dtype[Any], rows: range) -> None:
         self._file = file
@@ -60,31 +106,45 @@ class StoredColumn(NDArrayOperatorsMixin):
         self._rows = rows
         self.dtype = dtype
 
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of rows."""
-        return (len(self._rows),)
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
+    def __len__(self) -> int:
         return len(self._rows)
+
+    def part(self, rows: slice) -> StoredColumn:
+        """Return some rows in a row."""
+        return StoredColumn(self._file, self._start, self.dtype, self._rows[rows])
+
+    def read(self) -> NDArray[Any]:
+        """Return the values."""
+        values = np.empty(len(self), self.dtype)
+        self._file.read(self._start + self._rows.start * self.dtype.itemsize, values)
+        return values
+
+
+class KeptColumn(LazyColumn):
+    """Some rows of another column.
+
+    Parameters
+    ----------
+    column : ndarray or LazyColumn
+    rows : ndarray of row numbers, ascending
+    """
+
+    def __init__(self, column: Any, rows: NDArray[np.intp]) -> None:
+        self._column = column
+        self._rows = rows
+        self.dtype = column.dtype
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice) and key.step in (None, 1):
-            return StoredColumn(self._file, self._start, self.dtype, self._rows[key])
-        return np.asarray(self)[key]
+    def part(self, rows: slice) -> KeptColumn:
+        """Return some rows in a row."""
+        return KeptColumn(self._column, self._rows[rows])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("A column in a file cannot be had without a copy.")
-        values = np.empty(len(self), self.dtype)
-        self._file.read(self._start + self._rows.start * self.dtype.itemsize, values)
-        return values if dtype is None else values.astype(dtype, copy=False)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        read = (np.asarray(x) if isinstance(x, StoredColumn) else x for x in inputs)
-        return getattr(ufunc, method)(*read, **options)
+    def read(self) -> NDArray[Any]:
+        """Return the values, of the other column only those between the first and the last row."""
+        if not len(self._rows):
+            return np.empty(0, self.dtype)
+        first, last = self._rows[0], self._rows[-1]
+        between = np.asarray(self._column[first : last + 1])
+        return between if len(between) == len(self._rows) else between[self._rows - first]

@@ -17,8 +17,9 @@ from tamiz.registry import suggestion
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import Encoded, encode, encode_target, to_numbers
 from tamiz.sources.raw import RawColumn
+from tamiz.sources.row_roles import Times, group_codes, moments
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Codes, Floats
 from tamiz.turns import Turns
 from tamiz.validation import check_choice
 
@@ -83,7 +84,7 @@ class Roles:
 
     Attributes
     ----------
-    target, weight : str, RawColumn or None
+    target, weight, groups, time : str, RawColumn or None
         A column's name, or values that came beside the table.
     kinds : mapping of column name to kind, or one kind for every column but the target, or None
     is_head : bool
@@ -94,7 +95,20 @@ class Roles:
     target: str | RawColumn | None = None
     weight: str | RawColumn | None = None
     kinds: Mapping[str, Kind] | Kind | None = None
+    groups: str | RawColumn | None = None
+    time: str | RawColumn | None = None
     is_head: bool = False
+
+    @property
+    def given(self) -> dict[str, str | RawColumn]:
+        """Every role that was given, by what it is called in messages."""
+        roles = {"target": self.target, "weight": self.weight, "group": self.groups, "time": self.time}
+        return {role: column for role, column in roles.items() if column is not None}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns of the table that have a role, each with that role."""
+        return {column: role for role, column in self.given.items() if isinstance(column, str)}
 
 
 def build(
@@ -125,8 +139,10 @@ def build(
         return word_row(int(rows[at]) if rows is not None else at)
 
     weight = _weight(load, roles, rows, word)
+    with Turns().taken(column_work, "Reading groups and times", _NO_WAY_OUT):
+        of_rows = (None, (), None) if roles.is_head else _of_rows(load, roles, rows, word)
     pa.default_memory_pool().release_unused()
-    features = [name for name in names if name not in (roles.target, roles.weight)]
+    features = [name for name in names if name not in roles.names]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
     # What is free now is less than before the target was there.
@@ -154,8 +170,24 @@ def build(
     check_enough_rows(n)
     columns, values = _encode_all(features, encoded, n)
     notes = (*_notes(target), *_weight_notes(weight))
-    schema = Schema(tuple(columns), n, target.column if target else None, _name(roles.weight), n_dropped, notes)
-    return TableSource(schema, values, target.values if target else None, weight, rows, frame_of)
+    called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
+    schema = Schema(tuple(columns), n, target.column if target else None, *called)
+    source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of)
+    source.groups, source.group_names, source.time = of_rows
+    return source
+
+
+def _of_rows(
+    load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
+) -> tuple[Codes | None, tuple[str, ...], Times | None]:
+    """Return the rows' groups, the names of those, and the rows' times."""
+
+    def read(role: str | RawColumn) -> RawColumn:
+        raw = load(role) if isinstance(role, str) else role
+        return raw if rows is None else raw.take(rows)
+
+    codes, names = (None, ()) if roles.groups is None else group_codes(read(roles.groups), word)
+    return codes, names, None if roles.time is None else moments(read(roles.time), word)
 
 
 def _encode_all(
@@ -177,24 +209,23 @@ def _encode_all(
 
 
 def check_names(names: Sequence[str], roles: Roles) -> None:
-    """Refuse column names that occur twice, and a target or weight that is not there."""
+    """Refuse column names that occur twice, a role's column that is not there, and one of two roles."""
     seen: set[str] = set()
     for column in names:
         if column in seen:
             raise DataError(f"Column {column!r} occurs twice; give every column a name of its own.")
         seen.add(column)
-    for role, name in (("target", roles.target), ("weight", roles.weight)):
+    for role, name in roles.given.items():
         if isinstance(name, str) and name not in seen:
             listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise DataError(f"There is no column {name!r} for the {role}{suggestion(name, names)}; columns: {listed}.")
-    if isinstance(roles.target, str) and roles.target == roles.weight:
-        raise DataError(f"Column {roles.target!r} cannot be both the target and the weight.")
+        if isinstance(name, str) and roles.names[name] != role:
+            raise DataError(f"Column {name!r} cannot be both the {role} and the {roles.names[name]}.")
 
 
 def _check_lengths(names: Sequence[str], load: Callable[[str], RawColumn], roles: Roles) -> None:
-    """Refuse a target or weights beside the table that are not as long as the table, its gaps counted."""
-    beside = {"target": roles.target, "weight": roles.weight}
-    given = {role: len(column) for role, column in beside.items() if isinstance(column, RawColumn)}
+    """Refuse a target or another role beside the table that is not as long as the table, its gaps counted."""
+    given = {role: len(column) for role, column in roles.given.items() if isinstance(column, RawColumn)}
     n_rows = len(load(names[0])) if given and names else 0
     for role, length in given.items():
         if length != n_rows:

@@ -85,16 +85,18 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
 
 
 def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
-    """Return the columns of which the user did not say what they are."""
+    """Return the columns of which the user did not say what they are; a group may be anything."""
     if roles.kinds is None:
-        return set(names)
-    return {roles.target} if isinstance(roles.kinds, str) else set(names) - set(roles.kinds)  # type: ignore[arg-type]
+        guessed = set(names)
+    else:
+        guessed = {roles.target} if isinstance(roles.kinds, str) else set(names) - set(roles.kinds)  # type: ignore[arg-type]
+    return guessed - {roles.groups}
 
 
 def _left_out(roles: Roles) -> set[str]:
     """Return the features that the user said take no part."""
     given = roles.kinds if isinstance(roles.kinds, Mapping) else {}
-    return {name for name, kind in given.items() if kind in ("text", "id") and name not in (roles.target, roles.weight)}
+    return {name for name, kind in given.items() if kind in ("text", "id") and name not in roles.names}
 
 
 def _plain(values: Any) -> pa.Array:

@@ -1,0 +1,19 @@
+"""Honest numbers: what a choice of columns is worth on rows that it was not made on."""
+
+from __future__ import annotations
+
+from tamiz.registry import Registry
+
+registry = Registry(
+    __name__,
+    """
+    selection_report  assess:selection_report     function   How far the score of a selection can be trusted
+    SelectionReport   report:SelectionReport      record     What selection_report returns
+    stability         set_stability:stability     function   How much sets of columns are alike
+    naive_bayes       naive_bayes:NaiveBayes      predictor  Naive Bayes
+    knn               predictors:NearestRows      predictor  Nearest neighbours
+    tree              predictors:Tree             predictor  Decision tree
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

@@ -1,0 +1,251 @@
+"""One call for honest numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from tamiz import parallel
+from tamiz.assessment.folds import Folds, make_folds
+from tamiz.assessment.nested import Assessor, FoldResult, in_turn
+from tamiz.assessment.null import Null, shuffling, usual_number
+from tamiz.assessment.predictors import Given, Predictor
+from tamiz.assessment.report import SelectionReport
+from tamiz.assessment.scores import FoldScores, read_scoring
+from tamiz.assessment.selectors import Choice, chooser
+from tamiz.exceptions import DataError
+from tamiz.random import Seed, generator
+from tamiz.sources.base import Source
+from tamiz.sources.open import as_source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import rows_of, weight_of, with_target
+from tamiz.validation import check_choice, check_integer
+from tamiz.warn import held, tell
+
+
+def selection_report(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    predictor: Any = None,
+    scoring: Any = None,
+    n_splits: int = 10,
+    n_permutations: int | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> SelectionReport:
+    """Return how far the score of a selection can be trusted: its score on rows that took no part in it, and what luck alone finds.
+
+    Parameters
+    ----------
+    selector : selector
+        A `SubsetSelector` or `RankSelector`, a selector of scikit-learn's with `get_support`, or a pipeline that ends in one. It is
+        copied, and stays as it is. A journal is used by the search of the whole table alone.
+    X : array, data frame or Source
+        What comes from scikit-learn is given the rows as they are in an array or a data frame.
+    y : array of shape (n_samples,), default=None
+        The target; of a source, its own.
+    groups : array of shape (n_samples,), default=None
+        Rows of one group, such as a patient, are learned from or tested, never both.
+    time : array of shape (n_samples,), default=None
+        Numbers or dates: what is learned from comes before what is tested. Rows of one time stay together.
+    sample_weight : array of shape (n_samples,), default=None
+        A weight of 2 counts as the row twice, in what is learned and in the score.
+    predictor : {"naive_bayes", "knn", "tree"} or estimator, default=None
+        What predicts the target from the columns chosen. None is naive Bayes for classes and the 5 nearest neighbours for a number.
+        Classes have the labels they were given, for it as for a scorer and for a selector of scikit-learn's: whole numbers where
+        every label is one, numbers where every one is, True and False, or text.
+    scoring : str or callable, default=None
+        The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for classes and R2 for a number.
+    n_splits : int, default=10
+        Folds, fewer where a class has not as many rows, where there are not as many groups or times, or where folds would have too
+        few rows: 2 to learn from, and 2 to test where the target is a number. That is told.
+    n_permutations : int, default=None
+        Shuffled targets that the search is repeated on. None is 99 on a table of up to 200,000 values, and on a larger one 19, the
+        fewest with which p can be 0.05.
+    random_state : int, default=0
+        Draws folds and shuffles, and seeds searches that have no seed of their own.
+    n_jobs : int, default=None
+        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+
+    Returns
+    -------
+    SelectionReport
+
+    Raises
+    ------
+    DataError
+        When there is no target, when rows cannot be divided into such folds, or when the search or the predictor fails in a fold,
+        which is then named: no fold is left out of a mean.
+
+    Notes
+    -----
+    A merit that reads the target is compared with that of the best sets for shuffled targets; where there is none, as for
+    scikit-learn's selectors, the optimistic score takes its place.
+
+    The time is that of 1 + n_splits + n_permutations searches.
+
+    References
+    ----------
+    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray gene-expression data, PNAS 99;
+    Varma and Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics 7.
+
+    Examples
+    --------
+    Of a thousand columns of noise, the 20 that go best with the target predict it well, as long as rows that chose them are asked:
+
+    >>> import numpy as np
+    >>> from tamiz import RankSelector, selection_report
+    >>> from tamiz.criteria import FisherScore
+    >>> noise, y = np.random.default_rng(0).normal(size=(100, 1000)), np.arange(100) % 2
+    >>> report = selection_report(RankSelector(FisherScore(), n_features=20), noise, y, n_permutations=19)
+    >>> print(f"optimistic {report.apparent.mean:.2f}, honest {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
+    optimistic 0.86, honest 0.41, p = 0.50
+    """
+    rng = generator(random_state)
+    chosen_by = chooser(selector)
+    if n_permutations is not None:
+        check_integer("n_permutations", n_permutations, low=0)
+    with parallel.session(n_jobs):
+        given = as_source(X, y, sample_weight, groups=groups, time=time)
+        source, weightless = _counted(given)
+        schema = source.schema
+        if schema.target is None:
+            raise DataError("selection_report requires a target, but the target y is None.")
+        predicted_by = _predictor(predictor, schema)
+        assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, schema))
+        for part in (chosen_by, predicted_by, assessor.scoring):
+            part.check(schema)
+        seeds = rng.integers(0, 2**31, 2).tolist()
+        folds = make_folds(source, n_splits, seeds[0])
+        fold_seeds = rng.integers(0, 2**31, len(folds)).tolist()
+        with held() as told:
+            choice = chosen_by.choose_first(source, seeds[1])
+        results = in_turn(
+            "Folds",
+            source,
+            lambda item: assessor.fold(source, item[0], choice.support, item[1]),
+            list(zip(folds.parts, fold_seeds, strict=True)),
+            lambda at: f"Fold {at + 1} of {len(folds)}",
+        )
+        n_shuffles = usual_number(source) if n_permutations is None else n_permutations
+        null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
+    told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes]))
+    tell(told)
+    notes = [*told, *chosen_by.notes, *_told_in_folds(results, set(told))]
+    if n_permutations is None:
+        notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
+    return _report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
+
+
+def _counted(source: Source) -> tuple[Source, list[str]]:
+    """Return the rows that weigh anything, and the sentence that tells of the others."""
+    weight = weight_of(source)
+    if weight is None or (weight > 0).all():
+        return source, []
+    n = int(np.count_nonzero(weight == 0))
+    return rows_of(source, np.flatnonzero(weight)), [f"{n:,} row{'s' * (n > 1)} of weight 0 left out."]
+
+
+def _predictor(given: Any, schema: Schema) -> Predictor:
+    """Return what predicts, by its name or as it was given."""
+    # Here and not above: the package that lists the names imports this module.
+    from tamiz.assessment import registry
+
+    if given is None:
+        given = "naive_bayes" if schema.has_classes else "knn"
+    if not isinstance(given, str):
+        return Given(given)
+    check_choice("predictor", given, [entry.name for entry in registry.of_kind("predictor")])
+    made: Predictor = registry[given].load()()
+    return made
+
+
+def _shuffled(
+    assessor: Assessor,
+    source: Source,
+    choice: Choice,
+    folds: Folds,
+    fold_seeds: Sequence[int],
+    n_shuffles: int,
+    rng: np.random.Generator,
+) -> Null:
+    """Search for shuffled targets."""
+    way = shuffling(source)
+    by_merit = assessor.chooser.reads_target
+
+    def found(view: Source, choice: Choice) -> float:
+        if by_merit:
+            assert choice.merit is not None
+            return choice.merit
+        return assessor.apparent(view, folds, choice.support, fold_seeds)
+
+    def one(seed: int) -> float:
+        own = np.random.default_rng(seed)
+        view = with_target(source, way.draw(own))
+        return found(view, assessor.chooser.choose(view, int(own.integers(2**31))))
+
+    seeds = rng.integers(0, 2**63, n_shuffles).tolist()
+    done = in_turn("Shuffled targets", source, one, seeds, lambda at: f"Shuffled target {at + 1} of {n_shuffles}")
+    merits = np.array([merit for merit, _ in done])
+    return Null(merits, found(source, choice), "merit" if by_merit else "optimistic score", way.how)
+
+
+def _told_in_folds(results: Sequence[tuple[FoldResult, list[str]]], known: set[str]) -> list[str]:
+    """Return what the searches of folds told and that of the whole table did not, each with the number of folds."""
+    counts = Counter(sentence for _, told in results for sentence in dict.fromkeys(told) if sentence not in known)
+    return [f"In {n} of {len(results)} folds: {sentence}" for sentence, n in counts.items()]
+
+
+def _report(
+    assessor: Assessor,
+    source: Source,
+    choice: Choice,
+    folds: Folds,
+    results: Sequence[FoldResult],
+    null: Null | None,
+    notes: Sequence[str],
+    random_state: Seed,
+) -> SelectionReport:
+    schema = source.schema
+    every = [result.all_columns for result in results]
+
+    def scores(name: str) -> FoldScores:
+        return FoldScores(np.array([getattr(result, name) for result in results]), folds.inflation)
+
+    if None in every:
+        notes = [*notes, "The score of all columns was not found: the rows do not fit in memory."]
+    taking_part = np.zeros(schema.n_columns, dtype=bool)
+    taking_part[schema.used] = True
+    return SelectionReport(
+        selector=assessor.chooser.label,
+        predictor=assessor.predictor.label,
+        scoring=assessor.scoring.name,
+        folds=folds.how,
+        n_samples=schema.n_rows,
+        n_columns=schema.n_columns,
+        groups=schema.groups,
+        time=schema.time,
+        names=tuple(schema.names),
+        support=choice.support,
+        merit=choice.merit,
+        merit_name=assessor.chooser.merit_name,
+        unit=assessor.chooser.unit,
+        nested=scores("nested"),
+        apparent=scores("apparent"),
+        baseline=scores("baseline"),
+        all_columns=None if None in every else scores("all_columns"),
+        sets=np.stack([result.support for result in results]),
+        taking_part=taking_part,
+        null=null,
+        notes=tuple(notes),
+        seed=int(random_state) if isinstance(random_state, Integral) else None,
+    )

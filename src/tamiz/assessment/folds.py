@@ -1,0 +1,202 @@
+"""Folds: which rows are learned from and which are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.views import target_of
+from tamiz.validation import check_integer
+
+Rows = NDArray[np.intp]
+
+# Of one row nothing can be learned.
+_LEAST_TRAIN = 2
+_TOO_FEW = "of more, some would have too few rows"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to learn from and rows to test on, each ascending."""
+
+    train: Rows
+    test: Rows
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Folds of one table.
+
+    Attributes
+    ----------
+    parts : tuple of Fold
+    how : str
+        How they were made, in words.
+    notes : tuple of str
+        Sentences for whoever asked for other folds.
+    """
+
+    parts: tuple[Fold, ...]
+    how: str
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def inflation(self) -> float:
+        """The variance of the mean of the folds' scores, in units of the variance of one of them: 1 / J + n_test / n_train."""
+        return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.parts]))
+
+
+def make_folds(source: Source, n_splits: int, seed: int) -> Folds:
+    """Return the folds that a table allows: forward in time, of whole groups, or at random, each with its share of every class."""
+    check_integer("n_splits", n_splits, low=2)
+    if source.groups is not None and source.time is not None:
+        raise DataError(
+            "Folds are made of whole groups or forward in time, not both; leave one of the two out "
+            f"({source.schema.groups!r} and {source.schema.time!r} were given)."
+        )
+    if source.time is not None:
+        return _forward(source, n_splits)
+    return _random(source, n_splits, seed) if source.groups is None else _grouped(source, n_splits, seed)
+
+
+def _random(source: Source, n_splits: int, seed: int) -> Folds:
+    y = target_of(source)
+    schema = source.schema
+    assert schema.target is not None
+    if not schema.has_classes:
+        n_allowed, why = len(y) // _least_test(source), f"the table has {len(y):,} rows"
+        if n_allowed < 2:
+            raise DataError(
+                f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
+            )
+    else:
+        n_allowed, level = _rarest(np.bincount(y, minlength=schema.n_classes), schema.target.levels)
+        if n_allowed < 2:
+            raise DataError(
+                f"Class {level!r} has 1 row; every class needs at least 2, one to learn from and one to test on. Leave the row "
+                "out, or join the class with another."
+            )
+        why = f"class {level!r} has {n_allowed:,} rows"
+    n = min(n_splits, n_allowed)
+    splitter = (StratifiedKFold if schema.has_classes else KFold)(n, shuffle=True, random_state=seed)
+    how = f"{n} folds, each with its share of every class" if schema.has_classes else f"{n} folds drawn at random"
+    return Folds(tuple(_split(splitter, y)), how, _fewer(n, n_splits, why))
+
+
+def _grouped(source: Source, n_splits: int, seed: int) -> Folds:
+    assert source.groups is not None
+    present = np.unique(source.groups)
+    name = source.schema.groups
+    if len(present) == 1:
+        raise DataError(
+            f"Every row is of one group, {source.group_names[int(present[0])]!r} in {name!r}; at least 2 groups are needed, one to "
+            "learn from and one to test on."
+        )
+    allowed, why = len(present), f"{name!r} has {len(present):,} groups"
+    y = target_of(source)
+    if source.schema.has_classes and (most := int(np.bincount(y).max())) < allowed:
+        # The splitter refuses more folds than every class has rows.
+        allowed, why = most, f"no class has more than {_rows(most)}"
+        if most == 1:
+            raise DataError(
+                "No class has more than 1 row; every class needs at least 2, one to learn from and one to test on."
+            )
+    for n in range(min(n_splits, allowed), 1, -1):
+        parts = _of_groups(source, y, n, seed)
+        if parts is not None:
+            note = _fewer(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW)
+            return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note)
+    raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(source)}.")
+
+
+def _of_groups(source: Source, y: NDArray[Any], n: int, seed: int) -> tuple[Fold, ...] | None:
+    """Return folds of whole groups, None where they would have too few rows."""
+    kind = StratifiedGroupKFold if source.schema.has_classes else GroupKFold
+    # Groups of very different size, drawn at random, may leave a fold with hardly a row: then they are shared out by size.
+    for splitter in (kind(n, shuffle=True, random_state=seed), GroupKFold(n)):
+        # Stratified folds may be left without a group.
+        parts = tuple(fold for fold in _split(splitter, y, source.groups) if len(fold.test))
+        if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(source) for fold in parts):
+            return parts
+    return None
+
+
+def _forward(source: Source, n_splits: int) -> Folds:
+    """Cut the rows in the order of time into one block more than folds; each block but the first is tested by all before it."""
+    assert source.time is not None
+    name = source.schema.time
+    moments, counts = np.unique(source.time, return_counts=True)
+    if len(moments) < 3:
+        times = "1 time" if len(moments) == 1 else "2 different times"
+        raise DataError(f"{name!r} has {times}; at least 3 are needed for 2 folds that each test what comes later.")
+    allowed, why = len(moments) - 1, f"{name!r} has {len(moments):,} different times"
+    for n in range(min(n_splits, allowed), 1, -1):
+        starts = _starts(np.cumsum(counts), n, _least_test(source))
+        if starts is not None:
+            block = np.searchsorted(moments[np.array(starts) + 1], source.time, side="right")
+            parts = tuple(Fold(np.flatnonzero(block < k), np.flatnonzero(block == k)) for k in range(1, n + 1))
+            note = _fewer(n, n_splits, why if n == allowed else _TOO_FEW)
+            return Folds(parts, f"{n} folds forward in time ({name})", note)
+    raise DataError(f"The {len(moments):,} different times of {name!r} do not make 2 folds: {_needs(source)}.")
+
+
+def _starts(ends: Rows, n: int, least: int) -> list[int] | None:
+    """Return the times, by number, after which n blocks that are tested begin; None where some block would have too few rows.
+
+    Equal times stay together: a block begins where a new time does, as near as can be to where it would.
+    """
+    ends, n_rows = ends[:-1], int(ends[-1])
+    latest: list[int] = []
+    bound = n_rows
+    for _ in range(n):
+        at = int(np.searchsorted(ends, bound - least, side="right")) - 1
+        bound = int(ends[at]) if at >= 0 else 0
+        latest.insert(0, at)
+    if bound < _LEAST_TRAIN:
+        return None
+    starts: list[int] = []
+    bound = _LEAST_TRAIN
+    for k in range(n):
+        nearest = int(np.argmin(np.abs(ends - n_rows * (k + 1) / (n + 1))))
+        earliest = int(np.searchsorted(ends, bound))
+        starts.append(min(max(nearest, earliest), latest[k]))
+        bound = int(ends[starts[-1]]) + least
+    return starts
+
+
+def _least_test(source: Source) -> int:
+    """Return how many rows a fold must test: a score that compares with the mean of the tested rows needs two of them."""
+    return 1 if source.schema.has_classes else 2
+
+
+def _needs(source: Source) -> str:
+    return f"each must learn from at least {_rows(_LEAST_TRAIN)} and test at least {_rows(_least_test(source))}"
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
+def _split(splitter: Any, y: NDArray[Any], groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+    for train, test in splitter.split(np.empty((len(y), 1)), y, groups):
+        yield Fold(np.sort(train), np.sort(test))
+
+
+def _rarest(counts: NDArray[Any], levels: tuple[str, ...]) -> tuple[int, str]:
+    """Return the size and the name of the smallest class that occurs."""
+    least = int(np.argmin(np.where(counts > 0, counts, np.iinfo(np.intp).max)))
+    return int(counts[least]), levels[least]
+
+
+def _fewer(n: int, asked: int, why: str) -> tuple[str, ...]:
+    return () if n == asked else (f"{n} folds in place of {asked}: {why}.",)

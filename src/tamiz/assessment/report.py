@@ -1,0 +1,217 @@
+"""What is to be said of a selection, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.assessment.null import Null
+from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.set_stability import Stability, stability
+from tamiz.statistics.base import Floats
+
+# As many columns are named in the report as a reader takes in.
+_MOST_NAMED = 12
+_MEANINGS = {
+    "baseline": ("no column", "the share of the classes or the mean, and no column"),
+    "nested": ("honest", "columns chosen anew inside every fold"),
+    "apparent": ("optimistic", "columns chosen by all rows, those tested among them"),
+    "all_columns": ("all columns", "nothing chosen"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class SelectionReport:
+    """How far the score of a selection can be trusted.
+
+    Attributes
+    ----------
+    selector, predictor, scoring, folds : str
+        What chose, what predicted, how that was scored and on which folds, in words.
+    n_samples, n_columns : int
+    groups, time : str or None
+        The names of the rows' groups or times, where folds respected them.
+    names : tuple of str
+        All columns.
+    support : ndarray of shape (n_columns,), bool
+        The columns chosen by all rows.
+    merit : float or None
+        What the search found them worth, in the unit of `merit_name`; None where the selector says nothing of that.
+    merit_name, unit : str
+    nested : FoldScores
+        The honest score: columns chosen anew inside every fold, by the rows that are not tested.
+    apparent : FoldScores
+        The optimistic score: columns chosen once by all rows, then cross-validated on the same folds.
+    baseline : FoldScores
+        The score without any column.
+    all_columns : FoldScores or None
+        The score with every column; None where the rows did not fit in memory.
+    sets : ndarray of shape (n_folds, n_columns), bool
+        The columns that every fold chose.
+    taking_part : ndarray of shape (n_columns,), bool
+        The columns that could be chosen.
+    null : Null or None
+        What the search finds for shuffled targets.
+    notes : tuple of str
+        What a reader of the numbers must know.
+    seed : int or None
+    """
+
+    selector: str
+    predictor: str
+    scoring: str
+    folds: str
+    n_samples: int
+    n_columns: int
+    groups: str | None
+    time: str | None
+    names: tuple[str, ...]
+    support: NDArray[np.bool_]
+    merit: float | None
+    merit_name: str
+    unit: str
+    nested: FoldScores
+    apparent: FoldScores
+    baseline: FoldScores
+    all_columns: FoldScores | None
+    sets: NDArray[np.bool_]
+    taking_part: NDArray[np.bool_]
+    null: Null | None
+    notes: tuple[str, ...]
+    seed: int | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns chosen by all rows."""
+        return tuple(self.names[j] for j in np.flatnonzero(self.support).tolist())
+
+    @property
+    def gap(self) -> float:
+        """How much the optimistic score promises beyond the honest one."""
+        return self.apparent.mean - self.nested.mean
+
+    @property
+    def frequencies(self) -> Floats:
+        """The share of the folds that chose each column."""
+        return self.sets.mean(axis=0)
+
+    @property
+    def stability(self) -> Stability:
+        """How much the sets of the folds are alike, among the columns that could be chosen."""
+        return stability(self.sets[:, self.taking_part | self.sets.any(axis=0)])
+
+    @property
+    def helps(self) -> bool:
+        """Whether the honest score is above that of no column by more than twice the error of the difference."""
+        gain = FoldScores(self.nested.values - self.baseline.values, self.nested.inflation)
+        return gain.mean > max(2 * gain.standard_error, 0.0)
+
+    @property
+    def beats_chance(self) -> bool:
+        """Whether shuffled targets do not show that luck finds as much; so too where none, or too few to tell, were searched."""
+        return self.null is None or not self.null.by_luck
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers come to, in one sentence."""
+        told = (
+            f"{self.scoring} {self.nested.mean:.3g} on rows that took no part in the choice, {self.baseline.mean:.3g} without any "
+            "column"
+        )
+        if self.helps and not self.beats_chance:
+            return (
+                f"The columns chosen predict better than none ({told}), but the search finds as much where nothing is."
+            )
+        if self.helps:
+            return f"The columns chosen predict better than none: {told}."
+        if self.null is not None and self.null.by_luck is False:
+            return f"The search finds more than on shuffled targets, but what it gains is within its error: {told}."
+        return f"Nothing shows that the columns chosen predict better than none: {told}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON knows it."""
+        order = np.argsort(-self.frequencies, kind="stable")
+        listed = [j for j in order.tolist() if self.sets[:, j].any() or self.support[j]]
+        shares = self.frequencies
+        return {
+            "selector": self.selector,
+            "predictor": self.predictor,
+            "scoring": self.scoring,
+            "folds": self.folds,
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+            "groups": self.groups,
+            "time": self.time,
+            "columns": list(self.columns),
+            "merit": self.merit,
+            "merit_name": self.merit_name,
+            "unit": self.unit,
+            "scores": {name: None if scores is None else scores.to_dict() for name, scores in self._scores().items()},
+            "gap": self.gap,
+            "frequencies": [
+                {"name": self.names[j], "share": float(shares[j]), "chosen": bool(self.support[j])} for j in listed
+            ],
+            "stability": {**vars(self.stability), "sentence": self.stability.sentence},
+            "null": None if self.null is None else self.null.to_dict(),
+            "helps": self.helps,
+            "beats_chance": self.beats_chance,
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
+
+    def _scores(self) -> dict[str, FoldScores | None]:
+        return {name: getattr(self, name) for name in _MEANINGS}
+
+    def _heading(self) -> str:
+        return (
+            f"Selection report: {self.selector}, {int(self.support.sum()):,} of {self.n_columns:,} columns of "
+            f"{self.n_samples:,} rows; {self.predictor}, {self.folds}"
+        )
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        lines = [("chosen", _listed(self.columns) or "no column", "by all rows")]
+        if self.merit is not None:
+            lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "what the search saw"))
+        for name, scores in self._scores().items():
+            label, meaning = _MEANINGS[name]
+            told = "not found" if scores is None else f"{scores.mean:.4f} ± {scores.standard_error:.4f}"
+            lines.append((f"{self.scoring}, {label}", told, meaning))
+        lines.append(("selection bias", f"{self.gap:.4f}", "optimistic less honest"))
+        lines.append(("stability", f"{self.stability.estimate:.2f}", self.stability.sentence))
+        n = len(self.sets)
+        often = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.sets[:, j].any()]
+        counts = [f"{self.names[j]} {int(self.sets[:, j].sum())}" for j in often]
+        lines.append((f"chosen in, of {n} folds", _listed(counts) or "no column in any", ""))
+        if self.null is not None:
+            null = self.null
+            lines.append(
+                (
+                    "shuffled targets",
+                    f"p = {null.p_value:.2g}",
+                    f"{null.statistic} {null.observed:.4g}; {null.median:.4g} in the median and {null.merits.max():.4g} at most "
+                    f"for {len(null.merits)} target{'s' * (len(null.merits) != 1)} {null.how}",
+                )
+            )
+        return lines
+
+    def __repr__(self) -> str:
+        lines = self._lines()
+        widths = [max(len(line[place]) for line in lines if len(line[place]) <= 40) for place in range(2)]
+        table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
+        return "\n".join([self._heading(), *table, self.verdict, *self.notes])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in (self.verdict, *self.notes))
+        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{said}"
+
+
+def _listed(words: Any) -> str:
+    listed = list(words)
+    more = f", and {len(listed) - _MOST_NAMED:,} more" if len(listed) > _MOST_NAMED else ""
+    return ", ".join(listed[:_MOST_NAMED]) + more

@@ -1,0 +1,164 @@
+"""Selectors of this package and of scikit-learn's kind, asked for columns in the same way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+
+from tamiz.assessment.estimators import check_takes_weights, seeded
+from tamiz.assessment.labels import labels_of
+from tamiz.exceptions import DataError
+from tamiz.selection import RankSelector, SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import weight_of
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a selector chose.
+
+    Attributes
+    ----------
+    support : ndarray of shape (n_columns,), bool
+    merit : float or None
+        What it found the columns worth, None where it says nothing of that.
+    """
+
+    support: NDArray[np.bool_]
+    merit: float | None
+
+
+class Chooser(ABC):
+    """A selector that is asked again and again, each time as if it had never been fitted.
+
+    Attributes
+    ----------
+    label : str
+        What it is called.
+    merit_name, unit : str
+        What its merit is called, and the unit of that; "" where it has none.
+    reads_target : bool
+        Whether it has a merit, and that depends on the target.
+    notes : tuple of str
+        What a reader of its choices must know.
+    """
+
+    label: str
+    merit_name: str = ""
+    unit: str = ""
+    reads_target: bool = False
+    notes: tuple[str, ...] = ()
+
+    def check(self, schema: Schema) -> None:  # noqa: B027 - most take weights
+        """Refuse a table that the selector cannot take."""
+
+    @abstractmethod
+    def choose(self, source: Source, seed: int) -> Choice:
+        """Return the columns chosen by all rows of a source."""
+
+    def choose_first(self, source: Source, seed: int) -> Choice:
+        """Return the columns chosen by the whole table, with whatever belongs to that search alone."""
+        return self.choose(source, seed)
+
+
+@singledispatch
+def chooser(selector: Any) -> Chooser:
+    """Return a selector in the form in which it is asked."""
+    return _Foreign(selector)
+
+
+class _OfSubsets(Chooser):
+    """A search. Its journal belongs to the search of the whole table: what folds evaluate is not the same data."""
+
+    def __init__(self, selector: SubsetSelector) -> None:
+        self._selector = selector
+        self.merit_name = type(selector.merit).__name__
+        self.label = f"{self.merit_name} by {type(selector.search).__name__}"
+
+    def choose(self, source: Source, seed: int) -> Choice:
+        return self._chosen(clone(self._selector).set_params(journal=None), source, seed)
+
+    def choose_first(self, source: Source, seed: int) -> Choice:
+        return self._chosen(clone(self._selector), source, seed)
+
+    def _chosen(self, selector: SubsetSelector, source: Source, seed: int) -> Choice:
+        fitted = seeded(selector, seed).fit(source)
+        self.unit, self.reads_target = fitted.merit.unit, fitted.merit.needs_target
+        if fitted.stop is not None and fitted.stop.seconds() is not None:
+            self.notes = (
+                "The search is stopped by the clock: another run, or another machine, may find other columns.",
+            )
+        return Choice(fitted.support_, fitted.merit_)
+
+
+class _OfRanks(Chooser):
+    """A ranking cut off. Its merit is the mean score of the columns kept, 0 where none is."""
+
+    def __init__(self, selector: RankSelector) -> None:
+        self._selector = selector
+        name = type(selector.relevance).__name__
+        self.label = f"ranking by {name}"
+        self.merit_name = f"mean {name} of the columns kept"
+
+    def choose(self, source: Source, seed: int) -> Choice:
+        fitted = seeded(clone(self._selector), seed).fit(source)
+        self.unit, self.reads_target = fitted.relevance.unit, fitted.relevance.needs_target
+        support = fitted.get_support()
+        return Choice(support, float(fitted.scores_[support].mean()) if support.any() else 0.0)
+
+
+class _Foreign(Chooser):
+    """A selector of scikit-learn's kind, or a pipeline that ends in one: it is given the rows as the user gave them."""
+
+    def __init__(self, selector: Any) -> None:
+        last = selector[-1] if isinstance(selector, Pipeline) else selector
+        if not isinstance(selector, BaseEstimator) or not callable(getattr(last, "get_support", None)):
+            raise TypeError(
+                "selector must be one such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, or a "
+                f"pipeline that ends in one, got {selector!r}."
+            )
+        self._selector = selector
+        self.label = type(last).__name__
+
+    def check(self, schema: Schema) -> None:
+        check_takes_weights(self._selector, schema)
+
+    def choose(self, source: Source, seed: int) -> Choice:
+        weight = weight_of(source)
+        given = {} if weight is None else {"sample_weight": weight}
+        fitted = seeded(clone(self._selector), seed).fit(source.frame(), labels_of(source), **given)
+        names = source.schema.names
+        steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
+        last = fitted if steps is None else fitted[-1]
+        seen = names if steps is None or not len(steps) else _names_after(steps, last, source)
+        support = np.zeros(len(names), dtype=bool)
+        for name, kept in zip(seen, last.get_support().tolist(), strict=True):
+            support[names.index(name)] |= kept
+        return Choice(support, None)
+
+
+def _names_after(steps: Pipeline, last: Any, source: Source) -> list[str]:
+    """Return the columns of the table that the last step of a pipeline chooses from, in its order."""
+    names = source.schema.names
+    try:
+        seen = [str(name) for name in steps.get_feature_names_out(np.array(names, dtype=object))]
+    except AttributeError:
+        seen = names if len(last.get_support()) == len(names) else []
+    if not seen or len(set(seen)) != len(seen) or not set(seen) <= set(names):
+        raise DataError(
+            "The selector at the end of the pipeline does not choose among columns of the table: the steps before it make others. "
+            "Choose before them."
+        )
+    return seen
+
+
+chooser.register(SubsetSelector, _OfSubsets)
+chooser.register(RankSelector, _OfRanks)

@@ -1,0 +1,248 @@
+"""`--search` and what belongs to it: columns, sizes, when to stop, and where to write the evaluated sets down."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tamiz.cli.options import FILE, Method, command_name
+from tamiz.criteria import registry as criteria
+from tamiz.registry import Entry
+from tamiz.search import registry as searches
+
+if TYPE_CHECKING:
+    from tamiz import SubsetSelector
+    from tamiz.criteria.base import Merit
+    from tamiz.search.base import Search
+    from tamiz.search.stopping import Stopping
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_merits = Method(criteria, "merit")
+_searches = Method(searches, "search")
+# The options of what a search calls otherwise.
+_SPELLED = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "groups": "--together"}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A search as the command line names it.
+
+    Attributes
+    ----------
+    entry : Entry
+        Its line in the registry.
+    word : str
+        What stands after the colon, empty where nothing does.
+    """
+
+    entry: Entry
+    word: str = ""
+
+
+class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
+    """A search by its name and the word that it takes: "beam:20", "best-first:backward"."""
+
+    name = "search"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Named:
+        """Return the line of the registry and the word; what it means the search says when the command runs."""
+        if isinstance(value, Named):
+            return value
+        name, _, word = (part.strip() for part in str(value).partition(":"))
+        return Named(_searches.convert(name, param, ctx), word.lower())
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of columns, "3", or the least and the most of them, "3-8"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
+        """Return the number or the pair."""
+        if not isinstance(value, str):
+            return value
+        low, dash, high = value.partition("-")
+        if not (low.isdecimal() and (high.isdecimal() or not dash)) or int(low) < 1 or (dash and int(high) < int(low)):
+            self.fail(f"{value!r} is neither a number of columns such as 3 nor a range such as 3-8.", param, ctx)
+        return (int(low), int(high)) if dash else int(low)
+
+
+class Together(click.ParamType):  # type: ignore[type-arg]
+    """Names of columns with commas between them; one that holds a comma stands in double quotes."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Return the names."""
+        if isinstance(value, list):
+            return value
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        if len(names) < 2 or not all(names):
+            self.fail(f"{value!r} names no columns that go together, such as a,b.", param, ctx)
+        return names
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How a subset is searched for, as the options say it: plain values until a command runs."""
+
+    merit: Entry
+    search: Named
+    n_features: int | tuple[int, int] | None
+    fixed: tuple[str, ...]
+    excluded: tuple[str, ...]
+    start: tuple[str, ...]
+    together: tuple[list[str], ...]
+    journal: Path | None
+    max_evaluations: int | None
+    max_seconds: float | None
+    stale: int | None
+    min_gain: float | None
+    target_merit: float | None
+
+    def make_merit(self, missing: str) -> Merit:
+        """Return the merit."""
+        made: Merit = self.merit.load()().with_missing(missing)
+        return made
+
+    def make_search(self) -> Search:
+        """Return the search; what it does not take is a wrong command line."""
+        part, name = self.search.entry.load(), command_name(self.search.entry)
+        columns = {"start": self.start, "fixed": self.fixed, "excluded": self.excluded, "groups": self.together}
+        given = {parameter: list(value) for parameter, value in columns.items() if value}
+        if unknown := [parameter for parameter in given if parameter not in inspect.signature(part).parameters]:
+            raise click.UsageError(f"--search {name} takes no {_SPELLED[unknown[0]]}.")
+        try:
+            made: Search = part.named(self.search.word, **given)
+        except ValueError as error:
+            raise click.UsageError(f"--search {name}: {error}") from error
+        return made
+
+    def make_stop(self) -> Stopping | None:
+        """Return the rule for stopping that the options make together."""
+        from tamiz.search import Evaluations, MinGain, Seconds, Stale, Target
+
+        rules: list[tuple[Callable[[Any], Stopping], Any]] = [
+            (Evaluations, self.max_evaluations),
+            (Seconds, self.max_seconds),
+            (Stale, self.stale),
+            (MinGain, self.min_gain),
+            (Target, self.target_merit),
+        ]
+        made = [rule(limit) for rule, limit in rules if limit is not None]
+        return functools.reduce(operator.or_, made) if made else None
+
+    def selector(self, missing: str, seed: int, *, journal: bool = True) -> SubsetSelector:
+        """Return the selector; without the journal nothing is written."""
+        from tamiz import SubsetSelector
+
+        return SubsetSelector(
+            self.make_merit(missing),
+            self.make_search(),
+            n_features=self.n_features,
+            stop=self.make_stop(),
+            journal=self.journal if journal else None,
+            random_state=seed,
+        )
+
+
+def search_options(command: Command) -> Command:
+    """Add how a subset is searched for; the command is handed a `Searching` of that name."""
+
+    @functools.wraps(command)
+    def gathered(*arguments: Any, **given: Any) -> Any:
+        own = {field.name: given.pop(field.name) for field in fields(Searching)}
+        return command(*arguments, searching=Searching(**own), **given)
+
+    decorated: Any = gathered
+    for decorate in reversed(_OPTIONS):
+        decorated = decorate(decorated)
+    return decorated
+
+
+def listed_searches() -> list[tuple[Entry, str, str, str]]:
+    """Return every search, one that takes a word once for each that there is: its line, its kind, its name and its label."""
+    return [
+        (entry, entry.kind, ":".join(filter(None, [command_name(entry), word])), entry.label)
+        for entry in searches.of_kind("search")
+        for word in _words(entry.load())
+    ]
+
+
+def _words(search: type[Search]) -> list[str]:
+    """Return the words that a search takes: those there are, or the usual number."""
+    if search.word is None:
+        return [""]
+    usual = inspect.signature(search).parameters[search.word.parameter].default
+    return list(search.word.choices) or [str(usual)]
+
+
+_OPTIONS = [
+    click.option(
+        "--merit",
+        type=_merits,
+        metavar="NAME",
+        default="cfs",
+        show_default=True,
+        help=f"Worth of a set of columns: {_merits.names}.",
+    ),
+    click.option(
+        "--search",
+        type=SearchName(),
+        metavar="NAME[:WORD]",
+        default="best-first",
+        show_default=True,
+        help=f"How the sets are walked through: {_searches.names}; beam:20 is a beam of 20, best-first:backward begins "
+        "with every column.",
+    ),
+    click.option(
+        "-k",
+        "--n-features",
+        type=Size(),
+        metavar="K",
+        help="Number of columns to choose, or a range such as 3-8; by default the merit decides.",
+    ),
+    click.option("--fixed", metavar="COLUMN", multiple=True, help="A column that is in every set. Repeatable."),
+    click.option(
+        "--exclude", "excluded", metavar="COLUMN", multiple=True, help="A column that is in no set. Repeatable."
+    ),
+    click.option("--start", metavar="COLUMN", multiple=True, help="A column to start with. Repeatable."),
+    click.option(
+        "--together",
+        type=Together(),
+        metavar="COLUMN,COLUMN",
+        multiple=True,
+        help="Columns that come in and go out together. Repeatable.",
+    ),
+    click.option(
+        "--journal",
+        type=FILE,
+        metavar="FILE",
+        help="Write every evaluated set down; run again with the same file, the search goes on from it.",
+    ),
+    click.option(
+        "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated sets."
+    ),
+    click.option(
+        "--max-seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="Stop the search after S seconds.",
+    ),
+    click.option(
+        "--stale", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."
+    ),
+    click.option(
+        "--min-gain", type=click.FloatRange(min=0), metavar="G", help="Stop at the first step that gains less than G."
+    ),
+    click.option("--target-merit", type=float, metavar="M", help="Stop when a set has a merit of at least M."),
+]

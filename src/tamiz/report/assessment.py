@@ -1,0 +1,131 @@
+"""Whether the score can be trusted: what the search promises beside what it holds when it is repeated on other rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import assessment_charts
+from tamiz.report.text import listed, number
+from tamiz.report.trust import Told, as_high, told_scores, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# The scores from the top of the picture, and what they mean.
+_SCORES = {
+    "apparent": (
+        "Promised by the search",
+        "The columns are chosen with every row in sight, and only then judged in folds.",
+    ),
+    "nested": (
+        "Held on rows it has not seen",
+        "The whole search is repeated inside each fold, and judged by the rows left out: the honest score.",
+    ),
+    "all_columns": ("With all columns", "Nothing is chosen."),
+    "baseline": ("With no column", "What is told without looking at any column."),
+}
+_FOLDED = 12
+# A p above this is no surprise.
+_CHANCE = 0.05
+
+
+def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: the verdict, the scores side by side, how often each column is chosen, and chance.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where the selection was not assessed.
+    """
+    assessed = result["assessment"]
+    if assessed is None:
+        return None
+    told = told_scores(assessed)
+    n_folds = len(assessed["scores"]["nested"]["folds"])
+    found = assessed["frequencies"]
+    rest = int(assessed["n_columns"]) - len(found)
+    return {
+        "lead": verdict(assessed),
+        "facts": _facts(assessed["scores"], told),
+        "made": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {assessed['folds']}.",
+        "title": _title(assessed, told),
+        "chart": assessment_charts.scores(_compared(assessed["scores"]), told),
+        "rows": [
+            {
+                **column,
+                "percent": f"{100 * column['share']:.1f}",
+                "text": f"{round(column['share'] * n_folds)} of {n_folds}",
+            }
+            for column in found
+        ],
+        "folded": _FOLDED,
+        "never": ""
+        if not rest
+        else "The other column was never chosen."
+        if rest == 1
+        else f"The other {rest:,} columns never were.",
+        "chosen": _chosen(found),
+        "stability": f"Stability {assessed['stability']['sentence']}",
+        "null": _null(assessed),
+        "notes": [note for note in assessed["notes"] if note not in result["warnings"]],
+    }
+
+
+def _compared(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the scores that there are, from the promise down to nothing."""
+    return [(name, scores[key]) for key, (name, _) in _SCORES.items() if scores[key] is not None]
+
+
+def _facts(scores: Mapping[str, Any], told: Told) -> list[tuple[str, str, str]]:
+    """Return the scores in words, and what each means."""
+    between = " to ".join(map(told.score, told.interval(scores["nested"])))
+    return [
+        (name, f"{told.score(scores[key]['mean'])}{f' ({between})' if key == 'nested' else ''}", meaning)
+        for key, (name, meaning) in _SCORES.items()
+        if scores[key] is not None
+    ]
+
+
+def _title(assessed: Mapping[str, Any], told: Told) -> str:
+    lost = told.lost(assessed["gap"])
+    if not lost:
+        return "The score holds on rows that the search has not seen"
+    return f"On rows that the search has not seen the score is {lost} lower"
+
+
+def _chosen(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return in words which of the columns kept are found again in every fold, and which seldom."""
+    kept = [column for column in found if column["chosen"]]
+    always = [column["name"] for column in kept if column["share"] == 1]
+    seldom = [column["name"] for column in kept if column["share"] < 0.5]
+    if not kept:
+        return "How often each column is chosen"
+    if len(always) == len(kept):
+        return "Every fold chooses all the columns kept" if len(kept) > 1 else "Every fold chooses the column kept"
+    if seldom:
+        return f"Fewer than half of the folds choose {listed(seldom, limit=4, width=30)}"
+    if always:
+        return f"Every fold chooses {listed(always, limit=4, width=30)}"
+    return "At least half of the folds choose each of the columns kept"
+
+
+def _null(assessed: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the merits that chance gives, with the one that was found marked."""
+    null = assessed["null"]
+    if null is None or not null["merits"]:
+        return None
+    words = as_high(null)
+    meaning = "chance alone does not explain it" if assessed["beats_chance"] else "chance is enough to explain it"
+    if assessed["beats_chance"] and null["p_value"] > _CHANCE:
+        # So few searches that p could not be lower, whatever they found.
+        meaning = "too few searches to tell chance from more"
+    return {
+        "title": f"{words[0].upper()}{words[1:]}",
+        "note": f"The same search on targets {null['how']}: p\u00a0=\u00a0{number(null['p_value'], digits=2)}, {meaning}.",
+        "chart": assessment_charts.chance(null["merits"], null["observed"], null["statistic"]),
+    }

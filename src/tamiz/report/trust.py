@@ -1,0 +1,96 @@
+"""How far the score of a selection can be trusted, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Scores nearer to each other than this are written with a fraction of a point.
+_WHOLE_POINTS = 0.02
+# Scores that are shares of rows, and the words for the others.
+_SHARES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
+_NUMBERS = {"r2": "R²"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """How scores of one kind are written: shares of rows as percentages.
+
+    Attributes
+    ----------
+    scoring : str
+        The name of the score.
+    fine : bool
+        Whether points have a fraction.
+    """
+
+    scoring: str
+    fine: bool
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the score is a share of rows."""
+        return self.scoring in _SHARES
+
+    @property
+    def name(self) -> str:
+        """The score's name in a sentence."""
+        return _SHARES.get(self.scoring) or _NUMBERS.get(self.scoring) or self.scoring.replace("_", " ")
+
+    def score(self, value: float) -> str:
+        """Return a score."""
+        digits = f"{100 * value:.{int(self.fine)}f}%" if self.is_share else f"{value:.3f}"
+        return digits.replace("-", "−")
+
+    def interval(self, scores: Mapping[str, Any]) -> tuple[float, float]:
+        """Return where the mean of scores lies; a share lies between 0 and 1."""
+        low, high = scores["interval"]
+        return (max(low, 0.0), min(high, 1.0)) if self.is_share else (low, high)
+
+    def worded(self, value: float) -> str:
+        """Return a score with its name."""
+        return f"{self.score(value)} {self.name}" if self.is_share else f"a score ({self.name}) of {self.score(value)}"
+
+    def lost(self, gap: float) -> str:
+        """Return a difference of scores, empty where none can be seen."""
+        digits = f"{100 * gap:.{int(self.fine)}f}" if self.is_share else f"{gap:.3f}"
+        if float(digits) <= 0:
+            return ""
+        return f"{digits} {'point' if digits == '1' else 'points'}" if self.is_share else digits
+
+
+def told_scores(assessed: Mapping[str, Any]) -> Told:
+    """Return how the scores of an assessment are written."""
+    return Told(assessed["scoring"], 0 < abs(assessed["gap"]) < _WHOLE_POINTS)
+
+
+def verdict(assessed: Mapping[str, Any]) -> str:
+    """Return in a sentence or two whether the selection found anything, and how much of its score is luck."""
+    told, scores = told_scores(assessed), assessed["scores"]
+    promised, held = told.worded(scores["apparent"]["mean"]), told.score(scores["nested"]["mean"])
+    nothing = told.score(scores["baseline"]["mean"])
+    if not any(column["chosen"] for column in assessed["frequencies"]):
+        return f"The search keeps no column, so there is no score to trust; without any column it is {nothing}."
+    helps, beats_chance = assessed["helps"], assessed["beats_chance"]
+    if not helps:
+        found = "The columns that the search finds do not help with new rows"
+        if not beats_chance:
+            found = "The search finds nothing better than chance"
+        return f"{found}. It promises {promised}; repeated inside each fold it holds {held}, and no column at all {nothing}."
+    lost = told.lost(assessed["gap"])
+    are = "is" if not told.is_share or lost == "1 point" else "are"
+    bias = f": {lost} of it {are} selection bias" if lost else ", so nothing of it is selection bias"
+    words = f"The search promises {promised}; repeated inside each fold it holds {held}{bias}."
+    return words if beats_chance else f"{words} Yet {as_high(assessed['null'])}: the merit itself may be chance."
+
+
+def as_high(null: Mapping[str, Any]) -> str:
+    """Return how many searches on shuffled targets found as much."""
+    merits = null["merits"]
+    count = sum(merit >= null["observed"] for merit in merits)
+    return f"{f'{count:,}' if count else 'none'} of {counted(len(merits), 'search', 'searches')} on shuffled targets found as much"

@@ -1,0 +1,108 @@
+"""Beam search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.evaluator import Floats
+from tamiz.search.base import Columns, Problem, Search, Walk, Word
+from tamiz.search.forward import beginning
+from tamiz.search.sizes import most_steps
+from tamiz.validation import check_integer
+
+
+class Beam(Search):
+    """Add a column to each of the best few sets of the step before, until none of the new ones is better than those.
+
+    With a size asked for it goes on until that size is reached.
+
+    Parameters
+    ----------
+    width : int, default=5
+        How many sets of a step go on.
+    start, fixed, excluded : list of column names or numbers, default=None
+        Columns to start with, to keep in every set, and to keep out.
+    groups : list of lists of column names or numbers, default=None
+        Columns that come in together.
+
+    Notes
+    -----
+    A step is one batch of at most width p evaluations for p columns, and there are at most p + 1. With a width of 1 it is
+    `Forward`; a wider beam is mostly but not always better. Among equal merits the set goes on whose parent stood higher,
+    then the one with the first column.
+
+    References
+    ----------
+    Lowerre (1976), The HARPY speech recognition system, PhD thesis, Carnegie Mellon University; Aha and Bankert (1996),
+    A comparative evaluation of sequential feature selection algorithms, Learning from Data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Beam
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Beam(3)).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    word = Word("width")
+
+    def __init__(
+        self,
+        width: int = 5,
+        *,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        groups: Sequence[Columns] | None = None,
+    ) -> None:
+        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        self.width = width
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
+        """Yield the candidates step by step."""
+        width = check_integer("width", self.width, low=1)
+        beam = [beginning(problem)]
+        merit = (yield Candidates.of(beam[0]))[0]
+        while True:
+            additions = [(mask, units) for mask in beam if (units := problem.additions(mask))]
+            if not additions:
+                reached = problem.sized and max(mask.sum() for mask in beam) == problem.most
+                return "the size asked for is reached" if reached else "no column is left to add"
+            merits = yield Candidates.joined([Candidates.flips(mask, units) for mask, units in additions])
+            wanted = problem.sized and all(mask.sum() < problem.least for mask in beam)
+            if not (wanted or merits.max() > merit):
+                return "no further column raises the merit"
+            merit = merits.max()
+            beam = _best_sets(additions, merits, width)
+
+    def most_evaluations(self, problem: Problem) -> int:
+        """Return what full beams cost, or all sets of each step where these are fewer."""
+        mask = beginning(problem)
+        units = [unit for unit in problem.units if not mask[unit[0]]]
+        most, n_sets = 1, 1
+        for step in range(most_steps(units, problem.most - int(mask.sum()))):
+            n_parents = min(n_sets, check_integer("width", self.width, low=1))
+            n_sets = n_sets * (len(units) - step) // (step + 1)
+            most += min(n_parents * (len(units) - step), n_sets)
+        return most
+
+
+def _best_sets(additions: list[tuple[Masks, list[NDArray[np.intp]]]], merits: Floats, width: int) -> list[Masks]:
+    """Return the best sets that differ, best first."""
+    origin = [(mask, unit) for mask, units in additions for unit in units]
+    best: dict[bytes, Masks] = {}
+    for place in np.argsort(-merits, kind="stable").tolist():
+        mask, unit = origin[place]
+        child = mask.copy()
+        child[unit] = True
+        best.setdefault(child.tobytes(), child)
+        if len(best) == width:
+            break
+    return list(best.values())

@@ -1,0 +1,103 @@
+"""Floating search: columns that came in may go out again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.evaluator import Floats
+from tamiz.search.base import Problem, Search, Walk
+from tamiz.search.forward import climb
+
+
+class Bidirectional(Search):
+    """Add the best column and drop the worst ones in turn: a forward selection that takes back what it regrets.
+
+    It adds as `Forward` does, until no column raises the merit or the size asked for is reached. From there on it drops the
+    least useful column as long as the smaller set is the best seen of its size, adds the most useful one, drops again, and
+    so on. An addition is kept when it raises the best merit so far, or while a size asked for is not reached.
+
+    Parameters
+    ----------
+    start, fixed, excluded : list of column names or numbers, default=None
+        Columns to start with, to keep in every set, and to keep out.
+    groups : list of lists of column names or numbers, default=None
+        Columns that move together.
+
+    Notes
+    -----
+    It looks at all sets that `Forward` looks at and is therefore never worse. The floating search of the paper, which drops
+    from the first addition on, may leave the way that leads up: it was worse than `Forward` in 8 of 150 random problems of
+    13 columns. Two steps cost at most p evaluations for p columns. It ends, because every drop but those forced by a size
+    raises the best merit of its size; no useful bound on the number of steps is known. Among equal merits the first column
+    comes in and the last goes out.
+
+    References
+    ----------
+    Pudil, Novovicova and Kittler (1994), Floating search methods in feature selection, Pattern Recognition Letters 15.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Bidirectional
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Bidirectional()).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
+        """Yield the candidates step by step."""
+        climbed = yield from climb(problem)
+        state = _State(problem, climbed.mask, climbed.merits)
+        while True:
+            yield from _drop(state)
+            units = problem.additions(state.mask)
+            if not units:
+                reached = problem.sized and state.size == problem.most
+                return "the size asked for is reached" if reached else "no column is left to add"
+            merits = yield Candidates.flips(state.mask, units)
+            best = int(np.argmax(merits))
+            wanted = problem.sized and state.size < problem.least
+            if not (wanted or merits[best] > state.best_merit()):
+                return "no step raises the merit"
+            state.move(units[best], float(merits[best]))
+
+
+class _State:
+    """The present set, and the best merit seen at every number of columns."""
+
+    def __init__(self, problem: Problem, mask: Masks, merits: dict[int, float]) -> None:
+        self.problem = problem
+        self.mask = mask
+        self.merits = merits
+        self.size = int(mask.sum())
+        self.merit = merits[self.size]
+
+    def best_merit(self) -> float:
+        """Return the best merit of an allowed size."""
+        allowed = [m for size, m in self.merits.items() if self.problem.least <= size <= self.problem.most]
+        return max(allowed, default=-np.inf)
+
+    def move(self, unit: NDArray[np.intp], merit: float) -> None:
+        """Flip a unit."""
+        self.mask[unit] ^= True
+        self.size = int(self.mask.sum())
+        self.merit = merit
+        self.merits[self.size] = max(merit, self.merits.get(self.size, -np.inf))
+
+
+def _drop(state: _State) -> Generator[Candidates, Floats, None]:
+    """Drop columns while that gives the best set of its size, or while there are more than may be."""
+    while units := [unit for unit in state.problem.units if state.mask[unit[0]]]:
+        merits = yield Candidates.flips(state.mask, units)
+        last_best = len(merits) - 1 - int(np.argmax(merits[::-1]))
+        # Of a size not seen yet it has to be better than the set at hand.
+        limit = state.merits.get(state.size - len(units[last_best]), state.merit)
+        if not (merits[last_best] > limit or state.size > state.problem.most):
+            return
+        state.move(units[last_best], float(merits[last_best]))

@@ -1,0 +1,49 @@
+"""All sets one by one, for a merit of which only the values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates
+from tamiz.search.base import Problem
+
+_BATCH = 1024
+
+
+def all_sets(problem: Problem) -> Iterator[Candidates]:
+    """Yield the sets that may be chosen by their number of units, those of one number in the order of the units.
+
+    A set comes as its units but the last, and the last flipped: what is known of the parent serves all its children.
+    """
+    n_fixed = int(problem.fixed.sum())
+    if problem.least <= n_fixed <= problem.most:
+        yield Candidates.of(problem.fixed)
+    batch: list[Candidates] = []
+    for prefix, units in _families(problem, n_fixed):
+        parent = problem.fixed.copy()
+        for number in prefix:
+            parent[problem.units[number]] = True
+        batch.append(Candidates.flips(parent, units))
+        if sum(map(len, batch)) >= _BATCH:
+            yield Candidates.joined(batch)
+            batch = []
+    if batch:
+        yield Candidates.joined(batch)
+
+
+def _families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int, ...], list[NDArray[np.intp]]]]:
+    """Yield units that sets begin with, and the last units that make them sets of a size that may be chosen."""
+    widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
+    lightest = n_fixed + np.cumsum(np.sort(widths))
+    heaviest = n_fixed + np.cumsum(np.sort(widths)[::-1])
+    for k in np.flatnonzero((lightest <= problem.most) & (heaviest >= problem.least)).tolist():
+        for prefix in combinations(range(len(widths)), k):
+            first = prefix[-1] + 1 if prefix else 0
+            sizes = n_fixed + widths[list(prefix)].sum() + widths[first:]
+            last = np.flatnonzero((sizes >= problem.least) & (sizes <= problem.most)) + first
+            if last.size:
+                yield prefix, [problem.units[number] for number in last.tolist()]

@@ -1,0 +1,206 @@
+"""Genetic search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.search.base import Columns, Problem, Search, Walk, Word
+from tamiz.search.choices import Choices, columns_of
+from tamiz.search.exact.counts import n_sets
+from tamiz.search.forward import beginning
+from tamiz.search.seen import Seen
+from tamiz.validation import check_integer, check_real
+
+# So often a child that is no new set is changed again.
+_TRIES = 5
+
+
+class Genetic(Search):
+    """Breed sets of columns: of two sets drawn the better one is a parent, and a child takes every column from one of two.
+
+    The first generation has sets of all sizes, as many from 1 to 2 columns as from 2 to 4 or from 4 to 8. A child then loses
+    some columns and gets as many others, on average, so that small sets stay small. A child that was seen before is changed
+    until it is new. The best of parents and children make the next generation.
+
+    Parameters
+    ----------
+    population : int, default=100
+        Sets in a generation.
+    generations : int, default=200
+        How many of them, with the first.
+    tournament : int, default=2
+        A parent is the best of this many drawn from the generation before.
+    mutation : float, default=1.0
+        How many columns a child changes on average beside what its parents give it: half of them go, half come.
+    start, fixed, excluded : list of column names or numbers, default=None
+        A set of the first generation, columns to keep in every set, and columns to keep out.
+    groups : list of lists of column names or numbers, default=None
+        Columns that move together.
+
+    Notes
+    -----
+    A generation is one batch. It ends after population x generations evaluations, or when every set was seen; the usual 20,000
+    sets of 500 columns take about a second with CFS, half of it for the breeding. With a size asked for, a child of another
+    size drops or takes up as few columns as it can, those first that only one of its parents has. Among equal merits the set
+    of fewer columns ranks higher, then the one seen first.
+
+    References
+    ----------
+    Goldberg (1989), Genetic algorithms in search, optimization and machine learning; Vafaie and De Jong (1992), Genetic
+    algorithms as a tool for feature selection in machine learning; Leardi, Boggia and Terrile (1992), Genetic algorithms as a
+    strategy for feature selection, Journal of Chemometrics 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Genetic
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> selector = SubsetSelector(CFS(), Genetic(50, generations=40), random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([ 1,  6,  7, 13, 20, 22, 23, 26, 27])
+    """
+
+    word = Word("population")
+
+    def __init__(
+        self,
+        population: int = 100,
+        *,
+        generations: int = 200,
+        tournament: int = 2,
+        mutation: float = 1.0,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        groups: Sequence[Columns] | None = None,
+    ) -> None:
+        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        self.population = population
+        self.generations = generations
+        self.tournament = tournament
+        self.mutation = mutation
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
+        """Yield one generation at a time."""
+        n_members = check_integer("population", self.population, low=2)
+        n_generations = check_integer("generations", self.generations, low=1)
+        tournament = check_integer("tournament", self.tournament, low=1)
+        mutation = check_real("mutation", self.mutation, low=0)
+        pool = _Pool(problem, rng)
+        members = pool.first(n_members)
+        ranked, merits = members[:0], np.empty(0)
+        for _ in range(n_generations):
+            members, candidates = pool.new_of(members)
+            found = (yield candidates) if len(members) else np.empty(0)
+            members, merits = np.concatenate([ranked, members]), np.concatenate([merits, found])
+            # By merit; of equals the one of fewer units, then the one that came first.
+            order = np.lexsort((members.sum(axis=1), -merits))[:n_members]
+            ranked, merits = members[order], merits[order]
+            if pool.n_left == 0:
+                return "every set was evaluated"
+            one, other = ranked[rng.integers(len(ranked), size=(2, n_members, tournament)).min(axis=2)]
+            members = pool.children(one, other, mutation)
+        return f"{n_generations:,} generations were bred"
+
+    def most_evaluations(self, problem: Problem) -> int:
+        """Return the sets of all generations, or the number of all sets where it is smaller."""
+        n_members = check_integer("population", self.population, low=2)
+        return min(n_members * check_integer("generations", self.generations, low=1), n_sets(problem))
+
+
+class _Pool:
+    """All sets that may be members: how they come about, and which of them were seen. A member is a set of units."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        n_fixed = int(problem.fixed.sum())
+        self._problem = problem
+        self._rng = rng
+        self._low, self._high = problem.least - n_fixed, problem.most - n_fixed
+        self._width = np.array([len(unit) for unit in problem.units], dtype=np.intp)
+        self._choices = Choices(problem.units, self._high)
+        sizes = np.flatnonzero(np.isfinite(self._choices.log_counts()))
+        self._sizes = sizes[sizes >= self._low]
+        self._seen = Seen(problem.n_columns)
+        self.n_left = n_sets(problem)
+
+    def first(self, n_members: int) -> Masks:
+        """Return the first generation: where other searches begin, and sets of sizes whose logarithms lie evenly."""
+        members = np.zeros((n_members, len(self._width)), dtype=bool)
+        begin = beginning(self._problem)
+        members[0] = [begin[unit[0]] for unit in self._problem.units]
+        sizes = self._sizes[self._sizes > 0] if self._sizes.any() else self._sizes
+        chances = np.log1p(1 / np.maximum(sizes, 1))
+        drawn = self._rng.choice(sizes, size=n_members - 1, p=chances / chances.sum())
+        members[1:] = self._choices.draw(drawn, self._rng)
+        return self._fitted(members, np.zeros_like(members))
+
+    def children(self, one: Masks, other: Masks, mutation: float) -> Masks:
+        """Return a child of every two parents."""
+        members = np.where(self._rng.random(one.shape) < 0.5, one, other)
+        n_in = members.sum(axis=1, keepdims=True)
+        n_out = members.shape[1] - n_in
+        rates = 0.5 * mutation / np.maximum(np.where(members, n_in, n_out), 1)
+        members ^= self._rng.random(members.shape) < rates
+        return self._fitted(members, one != other)
+
+    def new_of(self, members: Masks) -> tuple[Masks, Candidates]:
+        """Return the members that were not seen before, others changed as long as that helps, also as candidates."""
+        for tries in range(_TRIES + 1):
+            masks = columns_of(self._problem, members)
+            keys = self._seen.keys(Candidates.of(masks))
+            new = self._seen.are_new(keys)
+            if new.all() or new.sum() == self.n_left or tries == _TRIES:
+                break
+            members[~new] = self._changed(members[~new])
+        self._seen.add(keys[new])
+        self.n_left -= int(new.sum())
+        return members[new], Candidates.of(masks[new])
+
+    def _changed(self, members: Masks) -> Masks:
+        """Return sets with a unit dropped, one taken up, or both."""
+        lot = self._rng.random(len(members))
+        some, all_ = members.any(axis=1), members.all(axis=1)
+        members = members.copy()
+        for rows, choice in (
+            (np.flatnonzero(some & ((lot < 2 / 3) | all_)), members.copy()),
+            (np.flatnonzero(~all_ & ((lot > 1 / 3) | ~some)), ~members),
+        ):
+            unit = np.argmax(self._rng.random(choice.shape) * choice, axis=1)
+            members[rows, unit[rows]] ^= True
+        return self._fitted(members, np.zeros_like(members))
+
+    def _fitted(self, members: Masks, loose: Masks) -> Masks:
+        """Return sets of allowed sizes; `loose` units change first where a set has another."""
+        sizes = members @ self._width
+        wrong = np.flatnonzero((sizes < self._low) | (sizes > self._high))
+        if wrong.size and self._width.max() == 1:
+            sets, surplus = members[wrong], sizes[wrong] - np.clip(sizes[wrong], self._low, self._high)
+            lots = self._rng.random(sets.shape) + ~loose[wrong]
+            lots[sets != (surplus > 0)[:, None]] = np.inf
+            last = np.sort(lots, axis=1)[np.arange(len(wrong)), np.abs(surplus) - 1]
+            members[wrong] = sets ^ (lots <= last[:, None])
+            return members
+        for row in wrong.tolist():
+            self._fit(members[row], int(sizes[row]), loose[row])
+        return members
+
+    def _fit(self, member: Masks, size: int, loose: Masks) -> None:
+        """Drop or take up units of different widths, in random order, until the size is allowed."""
+        units = np.flatnonzero(member == (size > self._high))
+        order = [*self._rng.permutation(units[loose[units]]), *self._rng.permutation(units[~loose[units]])]
+        sign = -1 if size > self._high else 1
+        for unit in order:
+            changed = size + sign * int(self._width[unit])
+            if (changed >= self._low) if sign < 0 else (changed <= self._high):
+                member[unit] ^= True
+                size = changed
+            if self._low <= size <= self._high:
+                return
+        # Groups may leave no way by drops alone, or by additions alone.
+        nearest = np.argmin(np.abs(self._sizes - size))
+        member[:] = self._choices.draw(self._sizes[[nearest]], self._rng)[0]

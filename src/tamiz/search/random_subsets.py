@@ -1,0 +1,99 @@
+"""Sets at random, as a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamiz.candidates import Candidates
+from tamiz.search.base import Columns, Problem, Search, Walk, Word
+from tamiz.search.choices import Choices, columns_of
+from tamiz.search.exact.counts import n_sets
+from tamiz.search.seen import Seen
+from tamiz.validation import check_integer
+
+_BATCH = 256
+
+
+class RandomSubsets(Search):
+    """Draw sets of columns at random: what any other search has to beat with as many evaluations.
+
+    Every size in the range asked for (without one, every size) has the same chance, and so has every set of that size. No set
+    is drawn twice.
+
+    Parameters
+    ----------
+    n_subsets : int, default=1000
+        How many sets are drawn; all of them where there are no more.
+    start, fixed, excluded : list of column names or numbers, default=None
+        The first set, columns to keep in every set, and columns to keep out.
+    groups : list of lists of column names or numbers, default=None
+        Columns that are drawn together.
+
+    Notes
+    -----
+    It evaluates 256 sets at a time. Drawing a set takes some 20 microseconds; to draw nearly all sets that there are takes
+    many times as many draws, for which `Exhaustive` is the better choice. Among equal merits the archive keeps the smaller
+    set, then the one of earlier columns.
+
+    References
+    ----------
+    Bergstra and Bengio (2012), Random search for hyper-parameter optimization, Journal of Machine Learning Research 13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import RandomSubsets
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    word = Word("n_subsets")
+
+    def __init__(
+        self,
+        n_subsets: int = 1000,
+        *,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        groups: Sequence[Columns] | None = None,
+    ) -> None:
+        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        self.n_subsets = n_subsets
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
+        """Yield the sets, some hundred at a time."""
+        most = check_integer("n_subsets", self.n_subsets, low=1)
+        n_fixed = int(problem.fixed.sum())
+        choices, seen = Choices(problem.units, problem.most - n_fixed), Seen(problem.n_columns)
+        # How many sets of every size are not drawn yet; a number of that order is never used up.
+        left = np.rint(np.exp(np.minimum(choices.log_counts(), 700.0)))
+        left[: problem.least - n_fixed] = 0
+        if problem.start is not None:
+            first = Candidates.of(problem.start)
+            yield first
+            seen.add(seen.keys(first))
+            if problem.least <= problem.start.sum() <= problem.most:
+                left[int(problem.start.sum()) - n_fixed] -= 1
+        while len(seen) < most and left.any():
+            there = np.flatnonzero(left)
+            sizes = there[rng.integers(len(there), size=min(_BATCH, most - len(seen)))]
+            masks = columns_of(problem, choices.draw(sizes, rng))
+            keys = seen.keys(Candidates.of(masks))
+            new = seen.are_new(keys)
+            seen.add(keys[new])
+            left -= np.bincount(sizes[new], minlength=len(left))
+            if new.any():
+                yield Candidates.of(masks[new])
+        return f"{most:,} sets were drawn" if len(seen) == most else "every set was drawn"
+
+    def most_evaluations(self, problem: Problem) -> int:
+        """Return the number asked for, or that of all sets where it is smaller."""
+        most = check_integer("n_subsets", self.n_subsets, low=1)
+        # A start of another size is one more.
+        return min(most, n_sets(problem) + (problem.start is not None))

@@ -1,0 +1,212 @@
+"""A table seen in part: some of its rows, some of its columns, or with another target.
+
+Kinds and levels stay those of the whole table, so that what is learned of some rows can be applied to the others; gaps, constant
+columns and columns without a value are those of the rows seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column
+from tamiz.sources.stored import KeptColumn
+from tamiz.sources.table import check_enough_rows, check_enough_weight, check_weights
+from tamiz.statistics.base import Block
+
+Rows = NDArray[np.intp]
+
+# A view of at most so many bytes is kept in memory; of a larger one, columns are taken when they are used.
+_HELD_BYTES = 2**26
+_NO_VALUE = "no value is present"
+
+
+def rows_of(source: Source, rows: Rows) -> Source:
+    """Return some rows of a table as a table.
+
+    Parameters
+    ----------
+    source : Source
+    rows : ndarray of row numbers among those that count, ascending
+    """
+    return _SomeRows(source, rows)
+
+
+def columns_of(source: Source, columns: Collection[int]) -> Source:
+    """Return the table with only these columns taking part."""
+    return _SomeColumns(source, columns)
+
+
+def with_target(source: Source, y: NDArray[Any]) -> Source:
+    """Return the table with other values of the target, codes of the same classes or numbers."""
+    return _OtherTarget(source, y)
+
+
+def target_of(source: Source) -> NDArray[Any]:
+    """Return the target of every row that counts: int32 codes of its classes, or float64."""
+    return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
+
+
+def weight_of(source: Source) -> NDArray[np.float64] | None:
+    """Return the weight of every row that counts, None where they have none."""
+    if source.schema.weight is None:
+        return None
+    return np.concatenate([block.weights for block in source.blocks([])])
+
+
+def check_learnable(source: Source) -> None:
+    """Refuse rows of which nothing can be learned about the target: too few, of no weight, or all of one class or value."""
+    check_enough_rows(source.schema.n_rows)
+    weight = weight_of(source)
+    if weight is not None:
+        check_enough_weight(check_weights(weight, lambda at: f"row {source.row_numbers[at]}"), len(weight))
+    y = target_of(source)
+    if (y == y[0]).all():
+        target = source.schema.target
+        assert target is not None
+        what = f"of class {target.levels[int(y[0])]!r}" if target.levels else f"{float(y[0]):g}"
+        raise DataError(f"The target {target.name!r} is {what} in all {len(y):,} rows to learn from.")
+
+
+class _View(Source):
+    """A table as another one shows it."""
+
+    def __init__(self, table: Source) -> None:
+        self._table = table
+        self.schema = table.schema
+        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows."""
+        return self._table.blocks(self.schema.used.tolist() if columns is None else columns)
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them."""
+        return self._table.frame(columns, rows)
+
+    @property
+    def row_numbers(self) -> Rows:
+        """The numbers of the rows in the user's table."""
+        return self._table.row_numbers
+
+
+class _SomeColumns(_View):
+    def __init__(self, table: Source, columns: Collection[int]) -> None:
+        super().__init__(table)
+        taken = {int(j) for j in columns}
+        self.schema = replace(
+            table.schema,
+            columns=tuple(
+                column if j in taken or column.left_out is not None else replace(column, left_out="it is not chosen")
+                for j, column in enumerate(table.schema.columns)
+            ),
+        )
+
+
+class _OtherTarget(_View):
+    def __init__(self, table: Source, y: NDArray[Any]) -> None:
+        super().__init__(table)
+        self._y = y
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with their other target."""
+        for block in super().blocks(columns):
+            yield replace(block, y=self._y[block.rows.start : block.rows.stop])
+
+
+class _SomeRows(_View):
+    def __init__(self, table: Source, rows: Rows) -> None:
+        super().__init__(table)
+        self._rows = rows
+        self.groups = None if table.groups is None else table.groups[rows]
+        self.time = None if table.time is None else table.time[rows]
+        used = table.schema.used.tolist()
+        row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
+        held = row_bytes * len(rows) <= _HELD_BYTES
+        blocks = list(self._read(used, held=held))
+        self._held = blocks if held else None
+        columns = _described(table.schema.columns, blocks, len(rows))
+        self.schema = replace(table.schema, columns=columns, n_rows=len(rows), n_dropped=0, notes=())
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows, as many blocks as the table has."""
+        wanted = self.schema.used.tolist() if columns is None else columns
+        if self._held is None:
+            yield from self._read(wanted, held=False)
+            return
+        kept = set(wanted)
+        for block in self._held:
+            values = {j: values for j, values in block.values.items() if j in kept}
+            whole = block.whole if len(values) == len(block.values) else None
+            yield Block(block.rows, values, block.y, block.weight, whole)
+
+    def _read(self, columns: Sequence[int], *, held: bool) -> Iterator[Block]:
+        done = 0
+        for block in self._table.blocks(columns):
+            first, end = np.searchsorted(self._rows, [block.rows.start, block.rows.stop])
+            at = self._rows[first:end] - block.rows.start
+            whole, values = _taken(block, at, held=held)
+            y = None if block.y is None else block.y[at]
+            weight = None if block.weight is None else block.weight[at]
+            yield Block(range(done, done + len(at)), values, y, weight, whole)
+            done += len(at)
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them."""
+        return self._table.frame(columns, self._rows if rows is None else self._rows[rows])
+
+    @property
+    def row_numbers(self) -> Rows:
+        """The numbers of the rows in the user's table."""
+        return self._table.row_numbers[self._rows]
+
+
+def _taken(block: Block, at: Rows, *, held: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
+    """Return some rows of the columns of a block, as a matrix where they are one; read now, or when they are used."""
+    if len(at) and at[-1] - at[0] + 1 == len(at):
+        # Rows in a row are where they are.
+        here = slice(int(at[0]), int(at[-1]) + 1)
+        whole = None if block.whole is None else block.whole[here]
+        return whole, {j: np.asarray(v[here]) if held else v[here] for j, v in block.values.items()}
+    if not held:
+        return None, {j: KeptColumn(values, at) for j, values in block.values.items()}
+    if block.whole is not None:
+        whole = block.whole[at]
+        return whole, {j: whole[:, k] for k, j in enumerate(block.numeric_columns)}
+    return None, {j: KeptColumn(values, at).read() for j, values in block.values.items()}
+
+
+def _described(columns: tuple[Column, ...], blocks: Sequence[Block], n_rows: int) -> tuple[Column, ...]:
+    """Return the columns as these rows have them: their gaps, whether they are constant, and whether they have any value."""
+    # Of a column that takes no part, no more is known than that it has no more gaps than there are rows.
+    told = [column if column.n_missing <= n_rows else replace(column, n_missing=n_rows) for column in columns]
+    for j, n_missing, constant in _seen(blocks):
+        if n_missing == n_rows:
+            told[j] = replace(told[j], n_missing=n_missing, constant=True, left_out=_NO_VALUE)
+        elif (n_missing, constant) != (told[j].n_missing, told[j].constant):
+            told[j] = replace(told[j], n_missing=n_missing, constant=constant)
+    return tuple(told)
+
+
+def _seen(blocks: Sequence[Block]) -> Iterator[tuple[int, int, bool]]:
+    """Yield every column with its number of gaps, and whether all rows hold the same value."""
+    if len(blocks) == 1 and blocks[0].whole is not None and len(blocks[0].whole):
+        whole = blocks[0].whole
+        gaps, same = np.isnan(whole).sum(axis=0).tolist(), (whole == whole[0]).all(axis=0).tolist()
+        yield from zip(blocks[0].numeric_columns, gaps, same, strict=True)
+        return
+    for j in blocks[0].values if blocks else ():
+        n_missing, first, constant = 0, None, True
+        for block in blocks:
+            values = np.asarray(block.values[j])
+            n_missing += int(np.count_nonzero(np.isnan(values) if values.dtype.kind == "f" else values < 0))
+            if len(values):
+                first = values[0] if first is None else first
+                constant = constant and bool(values[-1] == first) and bool((values == first).all())
+        yield j, n_missing, constant and not n_missing

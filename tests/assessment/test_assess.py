@@ -1,0 +1,391 @@
+"""The honest number tells luck from what was found, the optimistic one does not."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import loadmat
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from tests.assessment.tables import noise, signal
+from tests.reference.tables import shared
+
+from tamiz import RankSelector, SubsetSelector, load, open_source, progress, save, selection_report
+from tamiz.assessment import nested, predictors
+from tamiz.assessment.folds import make_folds
+from tamiz.criteria import CFS, FisherScore, InformationGain, Variance
+from tamiz.exceptions import TamizWarning
+from tamiz.search import BestFirst, Evaluations, Forward, Seconds
+from tamiz.sources import views
+
+RANKED = RankSelector(FisherScore(), n_features=20)
+SEARCHED = SubsetSelector(CFS(), BestFirst())
+
+
+def one_number(report):
+    return str({name: value for name, value in report.to_dict().items() if name != "notes"})
+
+
+# The law
+
+
+@pytest.mark.parametrize(("seed", "predictor"), [(0, "naive_bayes"), (2, "naive_bayes"), (3, "knn")])
+def test_where_nothing_is_to_be_found_the_honest_score_and_the_null_say_so(seed, predictor):
+    X, y = noise(seed)
+    report = selection_report(RANKED, X, y, predictor=predictor, n_permutations=19, n_splits=5)
+    assert report.baseline.mean == 0.5
+    # Margins: the honest score within 0.1 of what no column scores, the optimistic one 0.25 or more above that.
+    assert abs(report.nested.mean - 0.5) <= 0.1
+    assert report.apparent.mean >= 0.75
+    assert report.gap > 0.2
+    assert report.null.p_value > 0.1
+    assert report.verdict.startswith("Nothing shows that the columns chosen predict better than none: accuracy 0.")
+
+
+def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
+    X, y = signal()
+    report = selection_report(SEARCHED, X, y, n_permutations=19, n_splits=5)
+    assert set(report.columns) >= {"x0", "x3"}
+    assert report.nested.mean > 0.75
+    assert abs(report.gap) < 0.1
+    assert report.null.p_value == 0.05
+    assert report.verdict.startswith("The columns chosen predict better than none: accuracy 0.")
+    assert report.frequencies[[0, 3]].tolist() == [1, 1]
+
+
+def test_p_of_noise_is_anything_between_0_and_1():
+    found = [
+        selection_report(RANKED, *noise(seed, n=40, p=60), n_permutations=19, n_splits=2).null.p_value
+        for seed in range(12)
+    ]
+    # The mean of 8 numbers drawn between 0 and 1 lies within 0.25 of the middle in 98 of 100 cases.
+    assert abs(np.mean(found) - 0.5) < 0.25
+    assert np.ptp(found) > 0.5
+
+
+def test_a_target_that_is_a_number_is_scored_by_the_variance_explained():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5))
+    report = selection_report(SEARCHED, X, X[:, 0] + 0.3 * rng.normal(size=100), n_permutations=0)
+    assert (report.scoring, report.predictor) == ("r2", "5 nearest neighbours")
+    assert "x0" in report.columns
+    assert report.baseline.mean < 0 < 0.5 < report.nested.mean
+    assert report.null is None
+
+
+# What the numbers are
+
+
+def test_the_scores_are_those_of_the_predictor_fitted_anew_in_every_fold():
+    X, y = signal(p=5)
+    report = selection_report(SEARCHED, X, y, predictor=LogisticRegression(), n_splits=3, n_permutations=0)
+    source = open_source(X, y)
+    folds = make_folds(source, 3, np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0])
+    cv = [(fold.train, fold.test) for fold in folds.parts]
+    assert report.all_columns.values.tolist() == cross_val_score(LogisticRegression(), X, y, cv=cv).tolist()
+    whole = SubsetSelector(CFS(), BestFirst()).fit(X, y).support_
+    assert report.support.tolist() == whole.tolist()
+    assert report.apparent.values.tolist() == cross_val_score(LogisticRegression(), X[:, whole], y, cv=cv).tolist()
+    for k, fold in enumerate(folds.parts):
+        chosen = SubsetSelector(CFS(), BestFirst()).fit(X[fold.train], y[fold.train]).support_
+        assert report.sets[k].tolist() == chosen.tolist()
+        model = LogisticRegression().fit(X[fold.train][:, chosen], y[fold.train])
+        assert report.nested.values[k] == model.score(X[fold.test][:, chosen], y[fold.test])
+
+
+def test_a_fold_that_chooses_nothing_scores_as_no_column():
+    X, y = noise(2, n=40, p=3)
+    with pytest.warns(TamizWarning, match="finds no column worth keeping"):
+        report = selection_report(SEARCHED, X, y, n_splits=4, n_permutations=3)
+    assert not report.support.any()
+    assert not report.sets.any()
+    assert report.nested.values.tolist() == report.apparent.values.tolist() == report.baseline.values.tolist()
+    assert report.stability.estimate == 1
+    assert report.null.p_value == 1
+    assert repr(report).splitlines()[1].split() == ["chosen", "no", "column", "by", "all", "rows"]
+    # What the folds told was told of the whole table already.
+    assert [note[:30] for note in report.notes] == ["CFS finds no column worth keepi"[:30]]
+
+
+def test_the_standard_error_is_corrected_for_shared_rows():
+    X, y = signal()
+    scores = selection_report(SEARCHED, X, y, n_splits=5, n_permutations=0).nested
+    assert scores.standard_error == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * scores.values.var(ddof=1)))
+    low, high = scores.interval
+    # Student's t with 4 degrees of freedom.
+    assert (high - low) / 2 == pytest.approx(2.776445105 * scores.standard_error)
+    assert low + high == pytest.approx(2 * scores.mean)
+
+
+def test_the_numbers_do_not_depend_on_the_number_of_threads_nor_on_how_rows_are_held(monkeypatch):
+    X, y = signal()
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    table["kind"] = np.where(np.random.default_rng(0).random(80) < 0.3, None, np.where(y > 0, "u", "v"))
+    told = {
+        one_number(selection_report(SEARCHED, table, y, n_permutations=3, n_splits=3, n_jobs=n_jobs))
+        for n_jobs in (1, 2)
+    }
+    monkeypatch.setattr(views, "_HELD_BYTES", 0)
+    monkeypatch.setattr(nested, "_SMALL_BYTES", 0)
+    told.add(one_number(selection_report(SEARCHED, table, y, n_permutations=3, n_splits=3)))
+    assert len(told) == 1
+
+
+def test_another_seed_makes_other_folds():
+    X, y = signal()
+    one, other = (selection_report(SEARCHED, X, y, n_permutations=0, n_splits=3, random_state=seed) for seed in (0, 1))
+    assert (one.seed, other.seed) == (0, 1)
+    assert selection_report(SEARCHED, X, y, n_permutations=0, n_splits=2, random_state=np.int64(3)).seed == 3
+    assert one.baseline.values.tolist() == other.baseline.values.tolist()
+    assert one.nested.values.tolist() != other.nested.values.tolist()
+
+
+def test_a_source_brings_its_roles_and_gives_the_same_as_values_beside_a_table():
+    X, y = signal()
+    ward = np.arange(80) // 4
+    beside = selection_report(SEARCHED, X, y, groups=ward, n_permutations=2, n_splits=3)
+    source = open_source(np.column_stack([X, ward, y]), "x9", groups="x8")
+    inside = selection_report(SEARCHED, source, n_permutations=2, n_splits=3)
+    assert inside.folds == "3 folds of whole groups (x8)"
+    assert inside.null.how == "shuffled within groups"
+    assert inside.nested.values.tolist() == beside.nested.values.tolist()
+    assert inside.null.merits.tolist() == beside.null.merits.tolist()
+
+
+def test_rows_of_no_weight_and_without_a_target_take_no_part_and_are_told():
+    X, y = signal()
+    weight = np.ones(80)
+    weight[::7] = 0
+    left = weight > 0
+    missing = np.where(np.arange(80) == 1, np.nan, y)
+    with pytest.warns(TamizWarning) as told:
+        weighted = selection_report(
+            SelectFromModel(LogisticRegression()), X, missing, sample_weight=weight, n_permutations=2, n_splits=3
+        )
+    assert weighted.notes == ("1 row without a target left out.", "12 rows of weight 0 left out.")
+    assert tuple(str(one.message) for one in told) == weighted.notes
+    left[1] = False
+    without = selection_report(SelectFromModel(LogisticRegression()), X[left], y[left], n_permutations=2, n_splits=3)
+    assert weighted.n_samples == left.sum()
+    assert weighted.nested.values.tolist() == without.nested.values.tolist()
+    assert weighted.null.merits.tolist() == pytest.approx(without.null.merits.tolist())
+
+
+def test_a_selector_stays_as_it_is_and_its_journal_is_for_the_whole_table(tmp_path):
+    X, y = signal()
+    selector = SubsetSelector(CFS(), BestFirst(), journal=tmp_path / "search.journal")
+    report = selection_report(selector, X, y, n_permutations=1, n_splits=2)
+    assert "support_" not in vars(selector)
+    written = (tmp_path / "search.journal").read_text()
+    selector.fit(X, y)
+    assert selector.support_.tolist() == report.support.tolist()
+    assert (tmp_path / "search.journal").read_text() == written
+
+
+# Groups and time
+
+
+def test_rows_of_one_group_doubled_leak_without_groups_and_not_with_them():
+    X, y = noise(7, n=40, p=200)
+    # Every row eight times, nearly: who looks for the nearest rows finds its doubles.
+    again = np.tile(np.arange(40), 8)
+    X = X[again] + 0.01 * np.random.default_rng(1).normal(size=(320, 200))
+    leaking, honest = (
+        selection_report(RANKED, X, y[again], groups=groups, predictor="knn", n_splits=5, n_permutations=19)
+        for groups in (None, again)
+    )
+    assert leaking.nested.mean > 0.95
+    assert leaking.null.p_value == 0.05
+    assert abs(honest.nested.mean - 0.5) < 0.15
+    assert honest.null.how == "exchanged among whole groups"
+    assert honest.null.p_value > 0.1
+
+
+def test_what_drifts_is_not_tested_by_what_comes_later():
+    rng = np.random.default_rng(0)
+    when = np.arange(120)
+    y = (np.sin(when / 6) > 0).astype(int)
+    # A clock: in folds at random the nearest times tell the class, forward in time they do not.
+    X = np.column_stack([when + rng.normal(size=120), *rng.normal(size=(2, 120))])
+    keep_all = RankSelector(Variance())
+    at_random = selection_report(keep_all, X, y, predictor="tree", n_permutations=0)
+    forward = selection_report(keep_all, X, y, time=when, predictor="tree", n_splits=5, n_permutations=0)
+    assert at_random.nested.mean > 0.8
+    assert forward.nested.mean < 0.65
+    assert forward.folds == "5 folds forward in time (time)"
+
+
+def test_a_search_in_time_is_never_shown_a_later_row(monkeypatch):
+    seen = []
+
+    class Watched(RankSelector):
+        def fit(self, X, y=None, **more):
+            seen.append(X.time.copy())
+            return super().fit(X, y, **more)
+
+    X, y = signal()
+    when = np.random.default_rng(3).permutation(80) // 2
+    report = selection_report(
+        Watched(FisherScore(), n_features=2), X, y, time=when, n_splits=4, n_permutations=0, n_jobs=1
+    )
+    assert len(report.sets) == 4
+    assert len(seen) == 5
+    for before, after in pairwise(seen[1:]):
+        assert set(before) < set(after)
+        assert min(set(after) - set(before)) > max(before)
+
+
+# What cannot be done
+
+
+def rows(y, p=3):
+    return np.random.default_rng(0).normal(size=(len(y), p)), y
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([0] * 20 + [1], {}, r"^Class '1' has 1 row; every class needs at least 2"),
+        ([0, 1] * 10, {"groups": [7] * 20}, r"^Every row is of one group, '7' in 'group'"),
+        (
+            [0] * 10 + [1] * 10,
+            {"groups": [0] * 10 + [1] * 10},
+            r"^Fold 1 of 2: The target 'target' is of class '[01]' in all 10 rows to learn from\.$",
+        ),
+        (
+            [0] * 10 + [1] * 10,
+            {"time": range(20)},
+            r"^Fold 1 of 10: The target 'target' is of class '0' in all 2 rows to learn from\.$",
+        ),
+        ([0, 1] * 10, {"groups": [1, 2, 3]}, r"^The group has 3 values and the table 20 rows"),
+        ([0, 1] * 10, {"time": [1.0] * 19 + [np.nan]}, r"^row 19: the time is missing"),
+        (
+            [0, 1] * 10,
+            {"groups": [1] * 10 + [2] * 10, "time": range(20)},
+            r"^Folds are made of whole groups or forward in",
+        ),
+        ([0, 1] * 10, {"n_splits": 1}, r"^n_splits must be at least 2, got 1\.$"),
+        ([0, 1] * 10, {"n_permutations": -1}, r"^n_permutations must be at least 0, got -1\.$"),
+        ([0, 1] * 10, {"predictor": "naive"}, r"^predictor must be one of 'naive_bayes', 'knn', 'tree', got 'naive'"),
+        ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
+        (
+            np.arange(20) / 7,
+            {"predictor": "naive_bayes"},
+            r"^Naive Bayes needs classes, and the target 'target' is a number",
+        ),
+        ([0, 1] * 10, {"predictor": "knn", "sample_weight": np.full(20, 2.0)}, r"^Nearest neighbours take no weights;"),
+        ([0, 1] * 10, {"scoring": lambda *_: np.nan}, r"^Fold 1 of 10: <lambda> is nan on the 2 rows tested;"),
+        (None, {}, r"^selection_report requires a target, but the target y is None\.$"),
+    ],
+)
+def test_bad_input_is_one_sentence(y, options, message):
+    X, y = rows(y) if y is not None else (np.eye(20), None)
+    with pytest.raises(ValueError, match=message):
+        selection_report(RankSelector(InformationGain() if y is not None else Variance()), X, y, **options)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_what_fails_in_a_fold_is_an_error_that_names_it():
+    class Fails(LogisticRegression):
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    X, y = signal()
+    with pytest.raises(ValueError, match=r"^Fold 1 of 3: .*NaN"):
+        selection_report(RANKED.set_params(n_features=2), X, y, predictor=Fails(), n_splits=3)
+
+
+def test_a_search_of_a_fold_that_cannot_be_made_is_named():
+    X, y = signal(n=20)
+    X = pd.DataFrame(X)
+    X.columns = list("abcdefgh")
+    # The rows without a gap are all in one block of time.
+    X.loc[5:, "h"] = np.nan
+    X.loc[:4, "g"] = np.nan
+    selector = SubsetSelector(CFS(), Forward(fixed=["g"]))
+    with pytest.raises(ValueError, match=r"^Fold 1 of 3: Column 'g' is fixed, but takes no part in this table\."):
+        selection_report(selector, X, y, time=np.arange(20), n_splits=3, n_permutations=0)
+
+
+def test_fewer_folds_and_empty_sets_are_told():
+    X, y = noise(0, n=30, p=3)
+    y = np.arange(30) < 4
+    with pytest.warns(TamizWarning, match=r"^4 folds in place of 10: class 'True' has 4 rows\.$"):
+        report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_permutations=0)
+    assert report.notes == ("4 folds in place of 10: class 'True' has 4 rows.",)
+
+
+def test_a_search_stopped_by_the_clock_is_told_as_such():
+    X, y = signal()
+    selector = SubsetSelector(CFS(), BestFirst(), stop=Seconds(60) | Evaluations(5))
+    report = selection_report(selector, X, y, n_splits=2, n_permutations=0)
+    assert report.notes == (
+        "The search is stopped by the clock: another run, or another machine, may find other columns.",
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_folds_and_shuffled_targets_are_counted_as_they_are_done(n_jobs):
+    told = []
+    with progress.listening(lambda *step: told.append(step)):
+        selection_report(RANKED, *noise(0, p=30), n_splits=3, n_permutations=2, n_jobs=n_jobs)
+    assert [step for step in told if step[0] in ("Folds", "Shuffled targets")] == [
+        *(("Folds", done, 3) for done in range(4)),
+        *(("Shuffled targets", done, 2) for done in range(3)),
+    ]
+    # What happens inside a fold is not told.
+    begun = told.index(("Folds", 0, 3))
+    assert {step[0] for step in told[begun:]} == {"Folds", "Shuffled targets"}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves(n_jobs):
+    class Interrupted(RankSelector):
+        def fit(self, X, y=None, **more):
+            if X.schema.n_rows < 80:
+                raise KeyboardInterrupt
+            return super().fit(X, y, **more)
+
+    X, y = signal()
+    with pytest.raises(KeyboardInterrupt):
+        selection_report(Interrupted(FisherScore(), n_features=2), X, y, n_jobs=n_jobs)
+
+
+def test_a_report_is_stored_and_read_again(tmp_path):
+    X, y = signal()
+    report = selection_report(SEARCHED, X, y, n_splits=2, n_permutations=2)
+    save(report, tmp_path / "report.tamiz")
+    assert load(tmp_path / "report.tamiz").to_dict() == report.to_dict()
+
+
+def test_how_many_targets_are_shuffled_is_told_where_nobody_said():
+    X, y = signal(n=40, p=4)
+    report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_splits=2)
+    assert len(report.null.merits) == 99
+    assert report.notes == ("99 shuffled targets, by the size of the table; n_permutations takes more or fewer.",)
+
+
+def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch):
+    def refuse(n_bytes, what, way_out):
+        if n_bytes > 40_000:
+            raise MemoryError("too much")
+
+    monkeypatch.setattr(predictors, "check_memory", refuse)
+    X, y = noise(0, n=60, p=60)
+    report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, predictor="knn", n_permutations=0)
+    assert report.all_columns is None
+    assert report.notes == ("The score of all columns was not found: the rows do not fit in memory.",)
+    (line,) = (line for line in repr(report).splitlines() if line.startswith("accuracy, all"))
+    assert line.split() == ["accuracy,", "all", "columns", "not", "found", "nothing", "chosen"]
+
+
+@pytest.mark.slow
+def test_madelon_has_three_numbers():
+    table = loadmat(shared("data/madelon.mat"))
+    report = selection_report(SEARCHED, table["X"].astype(float), table["Y"].ravel(), predictor="knn")
+    assert report.baseline.mean == pytest.approx(0.5)
+    assert report.nested.mean > 0.75
+    assert report.all_columns.mean < 0.6
+    assert report.null.p_value == 0.05

@@ -1,0 +1,196 @@
+"""The record of a report, in words and as JSON."""
+
+import json
+import re
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from tests.assessment.tables import signal
+
+from tamiz import RankSelector, SubsetSelector, selection_report
+from tamiz.assessment.null import Null
+from tamiz.assessment.report import SelectionReport
+from tamiz.assessment.scores import FoldScores
+from tamiz.criteria import CFS, InformationGain, Variance
+from tamiz.report import trust
+from tamiz.search import BestFirst
+
+
+def scores(*values):
+    return FoldScores(np.array(values), 0.45)
+
+
+REPORT = SelectionReport(
+    selector="CFS by BestFirst",
+    predictor="naive Bayes",
+    scoring="accuracy",
+    folds="4 folds, each with its share of every class",
+    n_samples=60,
+    n_columns=4,
+    groups=None,
+    time=None,
+    names=("a", "b<c", "d", "e"),
+    support=np.array([True, True, False, False]),
+    merit=0.25,
+    merit_name="CFS",
+    unit="",
+    nested=scores(0.7, 0.8, 0.8, 0.7),
+    apparent=scores(0.9, 0.8, 0.8, 0.9),
+    baseline=scores(0.5, 0.5, 0.5, 0.5),
+    all_columns=scores(0.6, 0.6, 0.6, 0.8),
+    sets=np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool),
+    taking_part=np.array([True, True, True, False]),
+    null=Null(np.array([0.1, 0.2, 0.05]), 0.25, "merit", "shuffled among all rows"),
+    notes=("4 folds in place of 10: class 'x' has 4 rows.",),
+    seed=0,
+)
+
+
+def test_the_numbers_follow_from_the_folds():
+    assert REPORT.columns == ("a", "b<c")
+    assert REPORT.gap == pytest.approx(0.1)
+    assert REPORT.frequencies.tolist() == [1, 0.75, 0.25, 0]
+    assert REPORT.stability.n_columns == 3
+    assert REPORT.null.p_value == 0.25
+
+
+def test_a_report_reads_as_lines():
+    heading, *lines, verdict, note = repr(REPORT).splitlines()
+    assert heading == (
+        "Selection report: CFS by BestFirst, 2 of 4 columns of 60 rows; naive Bayes, 4 folds, each with its share of every class"
+    )
+    assert [[cell for cell in re.split("  +", line) if cell] for line in lines] == [
+        ["chosen", "a, b<c", "by all rows"],
+        ["CFS", "0.25", "what the search saw"],
+        ["accuracy, no column", "0.5000 ± 0.0000", "the share of the classes or the mean, and no column"],
+        ["accuracy, honest", "0.7500 ± 0.0387", "columns chosen anew inside every fold"],
+        ["accuracy, optimistic", "0.8500 ± 0.0387", "columns chosen by all rows, those tested among them"],
+        ["accuracy, all columns", "0.6500 ± 0.0671", "nothing chosen"],
+        ["selection bias", "0.1000", "optimistic less honest"],
+        ["stability", f"{REPORT.stability.estimate:.2f}", REPORT.stability.sentence],
+        ["chosen in, of 4 folds", "a 4, b<c 3, d 1"],
+        [
+            "shuffled targets",
+            "p = 0.25",
+            "merit 0.25; 0.1 in the median and 0.2 at most for 3 targets shuffled among all rows",
+        ],
+    ]
+    assert verdict == REPORT.verdict
+    assert note == "4 folds in place of 10: class 'x' has 4 rows."
+
+
+def test_a_page_escapes_names():
+    page = REPORT._repr_html_()
+    assert "b&lt;c" in page
+    assert "b<c" not in page
+    assert REPORT.verdict in page
+
+
+def test_a_report_is_json():
+    told = json.loads(json.dumps(REPORT.to_dict(), allow_nan=False))
+    assert told["columns"] == ["a", "b<c"]
+    assert told["scores"]["nested"]["folds"] == [0.7, 0.8, 0.8, 0.7]
+    assert told["scores"]["nested"]["mean"] == pytest.approx(0.75)
+    assert told["frequencies"] == [
+        {"name": "a", "share": 1.0, "chosen": True},
+        {"name": "b<c", "share": 0.75, "chosen": True},
+        {"name": "d", "share": 0.25, "chosen": False},
+    ]
+    assert told["null"]["p_value"] == 0.25
+    assert told["stability"]["n_sets"] == 4
+    assert (
+        json.loads(json.dumps(replace(REPORT, null=None, all_columns=None).to_dict()))["scores"]["all_columns"] is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        (
+            {"null": None},
+            "The columns chosen predict better than none: accuracy 0.75 on rows that took no part in the choice",
+        ),
+        # Three shuffled targets say nothing, nineteen do.
+        ({}, "The columns chosen predict better than none: accuracy 0.75"),
+        (
+            {"null": Null(np.arange(19) / 19, 0.25, "merit", "")},
+            "The columns chosen predict better than none .* but the search finds",
+        ),
+        ({"null": Null(np.zeros(19), 0.25, "merit", "")}, "The columns chosen predict better than none: accuracy 0.75"),
+        (
+            {"nested": scores(0.4, 0.8, 0.3, 0.9), "null": Null(np.zeros(19), 0.25, "merit", "")},
+            "The search finds more than on shuffled targets, but what it gains is within its error: accuracy 0.6",
+        ),
+        (
+            {"nested": scores(0.4, 0.8, 0.3, 0.7)},
+            "Nothing shows that the columns chosen predict better than none: accuracy 0.55",
+        ),
+        (
+            {"nested": scores(0.5, 0.5, 0.5, 0.5)},
+            "Nothing shows that the columns chosen predict better than none: accuracy 0.5",
+        ),
+    ],
+)
+def test_the_verdict_needs_a_gain_beyond_its_error_and_beyond_luck(changes, verdict):
+    assert re.match(verdict, replace(REPORT, **changes).verdict)
+
+
+@pytest.mark.parametrize(
+    ("null", "beats_chance"),
+    [
+        (None, True),
+        # Too few to tell, whatever they found.
+        (Null(np.zeros(5), 0.25, "merit", ""), True),
+        (Null(np.ones(5), 0.25, "merit", ""), True),
+        (Null(np.zeros(19), 0.25, "merit", ""), True),
+        (Null(np.arange(19) / 19, 0.25, "merit", ""), False),
+        (Null(np.zeros(99), 0.25, "merit", ""), True),
+        (Null(np.ones(99), 0.25, "merit", ""), False),
+    ],
+)
+def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
+    report = replace(REPORT, null=null)
+    assert report.beats_chance is beats_chance
+    assert ("finds as much where nothing is" in report.verdict) is not beats_chance
+    assert ("may be chance" in trust.verdict(report.to_dict())) is not beats_chance
+    without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
+    assert without.helps is False
+    assert trust.verdict(without.to_dict()).startswith(
+        "The columns that the search finds do not help"
+        if beats_chance
+        else "The search finds nothing better than chance"
+    )
+
+
+def test_a_report_is_not_changed():
+    with pytest.raises(FrozenInstanceError):
+        REPORT.merit = 1.0
+
+
+# What a selector calls its merit
+
+
+@pytest.mark.parametrize(
+    ("selector", "label", "merit_name", "unit"),
+    [
+        (SubsetSelector(CFS(), BestFirst()), "CFS by BestFirst", "CFS", ""),
+        (
+            RankSelector(InformationGain(), n_features=2),
+            "ranking by InformationGain",
+            "mean InformationGain of the columns kept",
+            "bits",
+        ),
+        (RankSelector(Variance(), n_features=1), "ranking by Variance", "mean Variance of the columns kept", "unit²"),
+    ],
+)
+def test_the_merit_is_that_of_the_search_of_all_rows(selector, label, merit_name, unit):
+    X, y = signal()
+    report = selection_report(selector, X, y, n_splits=2, n_permutations=2)
+    assert (report.selector, report.merit_name, report.unit) == (label, merit_name, unit)
+    fitted = selector.fit(X, y)
+    seen = fitted.merit_ if hasattr(fitted, "merit_") else fitted.scores_[fitted.get_support()].mean()
+    assert report.merit == seen
+    # A ranking that does not read the target is judged by what it predicts.
+    assert report.null.statistic == ("optimistic score" if label.endswith("Variance") else "merit")
+    assert report.null.observed == (report.apparent.mean if label.endswith("Variance") else report.merit)

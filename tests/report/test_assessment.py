@@ -1,0 +1,156 @@
+"""The section that says how far a score can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamiz.report.assessment import collect_assessment
+from tamiz.report.trust import Told, verdict
+
+from . import sample
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_assessment(result)
+    assert shown is not None
+    return shown
+
+
+def assessed(promised: float, held: float, nothing: float, **more: Any) -> dict[str, Any]:
+    """An assessment of three numbers."""
+    found = sample.assessment({"columns": ["ash", "hue"], "value": 0.5}, ["ash", "hue", "proline"])
+    for name, mean in (("apparent", promised), ("nested", held), ("baseline", nothing)):
+        found["scores"][name] |= {"mean": mean, "interval": [mean - 0.04, mean + 0.04]}
+    return {**found, "gap": promised - held, **more}
+
+
+def test_the_lead_says_what_is_promised_what_holds_and_how_much_of_it_is_selection_bias() -> None:
+    assert verdict(assessed(0.87, 0.79, 0.5)) == (
+        "The search promises 87% accuracy; repeated inside each fold it holds 79%: 8 points of it are selection bias."
+    )
+    assert verdict(assessed(0.87, 0.858, 0.5)).endswith("it holds 85.8%: 1.2 points of it are selection bias.")
+    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("it holds 81.0%, so nothing of it is selection bias.")
+    assert verdict(assessed(0.8, 0.8, 0.5)).endswith("it holds 80%, so nothing of it is selection bias.")
+    assert verdict(assessed(0.41, 0.3, -0.02, scoring="r2")) == (
+        "The search promises a score (R²) of 0.410; repeated inside each fold it holds 0.300: 0.110 of it is selection bias."
+    )
+
+
+def test_a_selection_no_better_than_chance_is_told_so_first() -> None:
+    words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
+    assert words == (
+        "The search finds nothing better than chance. It promises 69% accuracy; repeated inside each fold it holds 40%, and no "
+        "column at all 55%."
+    )
+    words = verdict(assessed(0.69, 0.54, 0.55, helps=False))
+    assert words.startswith("The columns that the search finds do not help with new rows. It promises 69% accuracy;")
+
+
+def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
+    found = assessed(0.87, 0.79, 0.5, beats_chance=False)
+    merits = [0.1 * k for k in range(19)]
+    found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
+    assert verdict(found).endswith(
+        " Yet 3 of 19 searches on shuffled targets found as much: the merit itself may be chance."
+    )
+
+
+def test_a_search_that_keeps_no_column_promises_nothing() -> None:
+    found = assessed(0.5, 0.5, 0.5, frequencies=[{"name": "ash", "share": 0.2, "chosen": False}])
+    assert verdict(found) == "The search keeps no column, so there is no score to trust; without any column it is 50%."
+
+
+def test_every_score_is_told_with_its_meaning_and_a_share_stays_below_all(wine: dict[str, Any]) -> None:
+    told = {name: value for name, value, _ in collected(wine)["facts"]}
+    assert told == {
+        "Promised by the search": "92%",
+        "Held on rows it has not seen": "84% (80% to 88%)",
+        "With all columns": "87%",
+        "With no column": "40%",
+    }
+    wine["assessment"]["scores"]["nested"]["interval"] = [-0.1, 1.2]
+    assert collected(wine)["facts"][1][1] == "84% (0% to 100%)"
+    wine["assessment"]["scores"]["all_columns"] = None
+    assert [name for name, *_ in collected(wine)["facts"]][-1] == "With no column"
+    assert len(collected(wine)["facts"]) == 3
+
+
+def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_one(wine: dict[str, Any]) -> None:
+    scores = wine["assessment"]["scores"]
+    chart = collected(wine)["chart"]
+    folds, honest, others, bias, nothing = chart["data"]
+    assert folds["x"] == scores["nested"]["folds"]
+    assert {round(y) for y in folds["y"]} == {2}
+    assert (honest["x"], honest["y"]) == ([0.84], [2])
+    assert (honest["error_x"]["array"], honest["error_x"]["arrayminus"]) == ([0.04], [0.04])
+    assert dict(zip(others["y"], others["x"], strict=True)) == {3: 0.92, 1: 0.87, 0: 0.4}
+    assert bias["x"] == [0.84, 0.92]
+    assert nothing["x"] == [0.4, 0.4]
+    low, high = chart["layout"]["xaxis"]["range"]
+    assert low < 0.4
+    assert high > max(folds["x"])
+    assert [a["text"] for a in chart["layout"]["annotations"]][1] == "Held on rows it has not seen: <b>84%</b>"
+    # A text stands on the side of its mark where there is room.
+    assert [a["xanchor"] for a in chart["layout"]["annotations"]] == ["right", "right", "right", "left"]
+
+
+def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any]) -> None:
+    told = collected(wine)
+    assert [(row["name"], row["text"], row["percent"]) for row in told["rows"][:3]] == [
+        ("alcohol", "10 of 10", "100.0"),
+        ("flavanoids", "10 of 10", "100.0"),
+        ("color_intensity", "9 of 10", "90.0"),
+    ]
+    assert told["never"] == "The other 4 columns never were."
+    assert told["chosen"] == "Fewer than half of the folds choose od280/od315_of_diluted_wines and proline"
+    for column in wine["assessment"]["frequencies"]:
+        column["share"] = max(column["share"], 0.5)
+    assert collected(wine)["chosen"] == "Every fold chooses alcohol and flavanoids"
+    for column in wine["assessment"]["frequencies"]:
+        column["share"] = 0.9
+    assert collected(wine)["chosen"] == "At least half of the folds choose each of the columns kept"
+    for column in wine["assessment"]["frequencies"]:
+        column["share"] = 1.0
+    assert collected(wine)["chosen"] == "Every fold chooses all the columns kept"
+
+
+def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict[str, Any]) -> None:
+    null = collected(wine)["null"]
+    bars, line = null["chart"]["data"]
+    assert sum(bars["y"]) == 99
+    assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
+    assert null["title"] == "None of 99 searches on shuffled targets found as much"
+    assert null["note"] == (
+        "The same search on targets shuffled among all rows: p\u00a0=\u00a00.01, chance alone does not explain it."
+    )
+    # As where no column has a cut: every merit is 0.
+    wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
+    wine["assessment"]["beats_chance"] = False
+    null = collected(wine)["null"]
+    assert null["chart"]["data"][0]["y"] == [19]
+    assert null["title"] == "19 of 19 searches on shuffled targets found as much"
+    assert null["note"].endswith("p\u00a0=\u00a01, chance is enough to explain it.")
+    # Of five searches, none can show anything.
+    wine["assessment"] |= {
+        "null": wine["assessment"]["null"] | {"merits": [0.0] * 5, "observed": 1.0, "p_value": 1 / 6}
+    }
+    wine["assessment"]["beats_chance"] = True
+    assert collected(wine)["null"]["note"].endswith(", too few searches to tell chance from more.")
+    wine["assessment"] |= {"null": None, "beats_chance": True}
+    assert collected(wine)["null"] is None
+
+
+def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
+    wine["assessment"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
+    assert collected(wine)["notes"] == ["5 folds in place of 10."]
+
+
+def test_what_was_not_assessed_has_no_section(bare: dict[str, Any]) -> None:
+    assert collect_assessment(bare) is None
+
+
+def test_other_scores_have_their_own_names() -> None:
+    assert Told("balanced_accuracy", fine=False).worded(0.5) == "50% balanced accuracy"
+    assert Told("neg_mean_squared_error", fine=False).worded(-2.5) == "a score (neg mean squared error) of −2.500"

@@ -1,0 +1,199 @@
+"""Some rows, some columns, another target: a view is the table that would have been opened so."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import RankSelector, SubsetSelector, criteria, open_source
+from tamiz._joining import takes_graph
+from tamiz.criteria import CFS
+from tamiz.exceptions import TamizWarning
+from tamiz.search import BestFirst
+from tamiz.sources import room, views
+from tamiz.sources.stored import KeptColumn
+from tamiz.sources.views import check_learnable, columns_of, rows_of, target_of, weight_of, with_target
+
+N = 400
+RELEVANCES = [entry.name for entry in criteria.registry.of_kind("relevance") if not takes_graph(entry.load()())]
+
+
+def make_frame():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, N)
+    frame = pd.DataFrame(
+        {
+            "n0": (rng.normal(size=N) + y).round(2),
+            "n1": rng.normal(size=N),
+            "half": np.where(np.arange(N) < N // 2, 7.0, rng.normal(size=N)),
+            "late": np.where(np.arange(N) < N // 2, np.nan, rng.normal(size=N)),
+            "colour": np.array(["red", "green", "blue"], dtype=object)[(y + (rng.random(N) < 0.4)) % 3],
+            "one": np.where(np.arange(N) < N // 2, "a", np.array(["a", "b"], dtype=object)[rng.integers(0, 2, N)]),
+            "weight": rng.integers(1, 4, N) / 2,
+            "ward": rng.integers(0, 9, N),
+            "day": np.arange(N)[::-1],
+            "y": np.array(["p", "q", "r"], dtype=object)[y],
+        }
+    )
+    frame.loc[rng.random(N) < 0.1, "n1"] = np.nan
+    frame.loc[rng.random(N) < 0.1, "colour"] = None
+    return frame
+
+
+FRAME = make_frame()
+ROLES = {"weight": "weight", "groups": "ward", "time": "day"}
+# The first half of the table, but for some rows: there, columns are constant and empty that are not elsewhere.
+ROWS = np.flatnonzero((np.arange(N) < N // 2) & (np.random.default_rng(1).random(N) < 0.9))
+
+
+@pytest.fixture(params=["held", "lazy", "on disk"])
+def source(request, monkeypatch, tmp_path):
+    if request.param != "held":
+        monkeypatch.setattr(views, "_HELD_BYTES", 0)
+    if request.param != "on disk":
+        return open_source(FRAME, "y", **ROLES)
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    FRAME.to_parquet(tmp_path / "a.parquet")
+    return open_source(tmp_path / "a.parquet", "y", **ROLES)
+
+
+@pytest.fixture
+def fresh():
+    return open_source(FRAME.iloc[ROWS], "y", **ROLES)
+
+
+def test_a_view_describes_its_rows(source, fresh):
+    view = rows_of(source, ROWS)
+
+    def told(schema):
+        return [(c.name, c.n_missing, c.constant, c.left_out) for c in schema.columns]
+
+    assert told(view.schema) == told(fresh.schema)
+    assert [c.constant for c in view.schema.columns] == [False, False, True, True, False, True]
+    assert view.schema.columns[3].left_out == "no value is present"
+    # Kinds and levels are those of the whole table.
+    assert [c.levels for c in view.schema.columns] == [c.levels for c in source.schema.columns]
+    assert view.schema.target == source.schema.target
+    assert view.schema.n_rows == len(ROWS)
+    assert view.row_numbers.tolist() == ROWS.tolist()
+    assert view.groups.tolist() == source.groups[ROWS].tolist()
+    assert view.time.tolist() == source.time[ROWS].tolist()
+    assert target_of(view).tolist() == target_of(source)[ROWS].tolist()
+    assert weight_of(view).tolist() == FRAME["weight"][ROWS].tolist()
+
+
+def test_a_view_gives_the_rows_of_the_frame(source):
+    view = rows_of(source, ROWS)
+    frame = view.frame([0, 4], np.array([3, 5]))
+    expected = FRAME.iloc[ROWS[[3, 5]]]
+    assert np.asarray(frame["n0"]).tolist() == expected["n0"].tolist()
+    assert len(view.frame([1])) == len(ROWS)
+
+
+@pytest.mark.parametrize("rows", [ROWS, np.arange(20, 90)], ids=["apart", "in a row"])
+def test_a_view_of_a_view_is_the_view_of_those_rows(source, rows):
+    once = rows_of(source, rows[5:50:3])
+    twice = rows_of(rows_of(source, rows), np.arange(5, 50, 3))
+    assert once.fingerprint() == twice.fingerprint()
+    assert once.fingerprint() != rows_of(source, rows[5:47:3]).fingerprint()
+    assert twice.row_numbers.tolist() == rows[5:50:3].tolist()
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+def test_every_relevance_scores_a_view_as_the_table_of_those_rows(source, fresh, name):
+    relevance = next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()()
+    with pytest.warns(TamizWarning, match="late"):
+        ours, expected = (RankSelector(relevance).fit(given) for given in (rows_of(source, ROWS), fresh))
+    np.testing.assert_allclose(ours.scores_, expected.scores_, rtol=1e-12, atol=1e-12)
+    assert ours.ranking_.tolist() == expected.ranking_.tolist()
+
+
+@pytest.mark.parametrize("missing", ["distribute", "category"])
+def test_a_set_is_chosen_in_a_view_as_in_the_table_of_those_rows(source, fresh, missing):
+    with pytest.warns(TamizWarning, match="late"):
+        ours, expected = (
+            SubsetSelector(CFS(missing=missing), BestFirst()).fit(given) for given in (rows_of(source, ROWS), fresh)
+        )
+    assert ours.support_.tolist() == expected.support_.tolist()
+    assert ours.merit_ == pytest.approx(expected.merit_, rel=1e-12)
+
+
+def test_a_class_that_no_row_of_a_view_is_of_changes_no_score():
+    rows = np.flatnonzero(FRAME["y"].to_numpy() != "q")
+    view = rows_of(open_source(FRAME, "y", **ROLES), rows)
+    fresh = open_source(FRAME.iloc[rows], "y", **ROLES)
+    for name in RELEVANCES:
+        relevance = next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()()
+        np.testing.assert_allclose(
+            RankSelector(relevance).fit(view).scores_,
+            RankSelector(relevance).fit(fresh).scores_,
+            rtol=1e-12,
+            atol=1e-12,
+        )
+
+
+def test_the_rows_of_a_matrix_stay_a_matrix():
+    table = np.random.default_rng(0).normal(size=(30, 4))
+    source = open_source(table)
+    (block,) = rows_of(source, np.arange(5, 25)).blocks()
+    assert np.shares_memory(block.whole, table)
+    (block,) = rows_of(source, np.arange(0, 30, 2)).blocks()
+    assert np.array_equal(block.whole, table[::2])
+    assert all(np.shares_memory(block.values[j], block.whole) for j in range(4))
+    (block,) = rows_of(source, np.arange(0, 30, 2)).blocks([1, 3])
+    assert np.array_equal(block.numeric, table[::2][:, [1, 3]])
+
+
+def test_a_view_with_other_values_of_the_target(source):
+    y = np.roll(target_of(source), 1)
+    view = with_target(source, y)
+    assert target_of(view).tolist() == y.tolist()
+    assert target_of(rows_of(view, ROWS)).tolist() == y[ROWS].tolist()
+    assert view.schema == source.schema
+    assert view.fingerprint() != source.fingerprint()
+    assert view.fingerprint() == with_target(source, y.copy()).fingerprint()
+
+
+def test_a_view_of_some_columns(source):
+    view = columns_of(source, [4, 0])
+    assert view.schema.used.tolist() == [0, 4]
+    assert [c.left_out for c in view.schema.columns[1:4]] == ["it is not chosen"] * 3
+    (block,) = view.blocks()
+    assert sorted(block.values) == [0, 4]
+    assert view.schema.n_columns == source.schema.n_columns
+
+
+def test_a_kept_column_is_read_between_its_first_and_last_row():
+    asked = []
+
+    class Watched:
+        dtype = np.dtype(float)
+
+        def __getitem__(self, rows):
+            asked.append((rows.start, rows.stop))
+            return np.arange(100.0)[rows]
+
+    column = KeptColumn(Watched(), np.array([7, 9, 12, 40]))
+    assert np.asarray(column[:3]).tolist() == [7, 9, 12]
+    assert asked == [(7, 13)]
+    assert np.asarray(column[2:2]).tolist() == []
+    assert (column + 1).tolist() == [8, 10, 13, 41]
+
+
+@pytest.mark.parametrize(
+    ("y", "rows", "message"),
+    [
+        (["a", "b", "b", "b"], [1, 2, 3], r"^The target 'target' is of class 'b' in all 3 rows to learn from\.$"),
+        ([1.5, 2.0, 2.0, 2.5], [1, 2], r"^The target 'target' is 2 in all 2 rows to learn from\.$"),
+        (["a", "b", "b", "b"], [1], r"^The table has 1 sample"),
+    ],
+)
+def test_rows_of_which_nothing_can_be_learned_are_refused(y, rows, message):
+    view = rows_of(open_source(np.eye(4), y), np.array(rows))
+    with pytest.raises(ValueError, match=message):
+        check_learnable(view)
+
+
+def test_rows_without_weight_are_nothing_to_learn_from():
+    view = rows_of(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
+    with pytest.raises(ValueError, match=r"^Every weight is zero; at least one row must count\.$"):
+        check_learnable(view)

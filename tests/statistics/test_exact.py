@@ -1,0 +1,43 @@
+"""Sums that are the same in any order."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tamiz.statistics.exact import Parts, rounded, scale_of, split
+
+
+def numbers(seed, n=2000):
+    rng = np.random.default_rng(seed)
+    return rng.random(n) ** rng.integers(1, 12, n) * 10.0 ** rng.integers(-3, 4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_head_and_tail_are_the_number_to_52_places_of_the_scale(seed):
+    values = numbers(seed)
+    scale = scale_of(values)
+    assert scale / 2 < values.max() <= scale
+    head, tail = split(values, scale)
+    np.testing.assert_array_equal(head + tail, rounded(values, scale))
+    assert np.abs(head + tail - values).max() <= scale * 2.0**-53
+    assert np.abs(tail).max() <= scale * 2.0**-27
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_in_any_order_are_the_exact_sum_rounded_once(seed):
+    values, rng = numbers(seed), np.random.default_rng(seed)
+    scale = scale_of(values)
+    exact = sum(map(Fraction, rounded(values, scale).tolist()))
+    parts = Parts.of(values, scale)
+    for _ in range(20):
+        order = rng.permutation(len(values))
+        cut = rng.integers(1, len(values))
+        total = parts[order[:cut]].sum() + parts[order[cut:]].sum()
+        assert Fraction(float(total.head)) + Fraction(float(total.tail)) == exact
+        assert total.value == float(exact)
+
+
+def test_numbers_that_are_all_zero_have_a_scale():
+    assert scale_of(np.zeros(3)) == 1.0
+    assert split(np.zeros(3), 1.0)[0].tolist() == [0, 0, 0]
