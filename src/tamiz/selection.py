@@ -42,7 +42,7 @@ _TIMED_SECONDS = 2.0
 class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """What both selectors share: the tags, and frames that stay frames."""
 
-    # No merit of this version makes folds: groups that a cross-validation is given for its own stop here.
+    # Groups that a cross-validation is given for its own folds stop here, unless they are asked for (set_fit_request).
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def __sklearn_tags__(self) -> Tags:
@@ -257,7 +257,7 @@ class SubsetSelector(_Selector):
     def _criterion(self) -> Merit:
         return self.merit
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search.
 
         Parameters
@@ -266,11 +266,11 @@ class SubsetSelector(_Selector):
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
-        groups : ignored
-            No merit of this version makes folds.
+        groups : array of shape (n_samples,), default=None
+            Rows of one group are learned from or tested, never both, by a merit that makes folds; other merits do not read them.
         """
         with parallel.session(self.n_jobs):
-            task = self._task(X, y, sample_weight, self.random_state)
+            task = self._task(X, y, sample_weight, groups, self.random_state)
             facts = None if self.journal is None else self._facts(task.source)
             journal = (
                 None if facts is None or self.journal is None else Journal(self.journal, facts, task.problem.n_columns)
@@ -282,7 +282,7 @@ class SubsetSelector(_Selector):
         tell([*schema.dropped, *schema.left_out])
         return self._take(archive)
 
-    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Plan:
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Return what `fit` would take at most; the search is begun to see how fast it goes, and nothing is written.
 
         Parameters
@@ -290,6 +290,7 @@ class SubsetSelector(_Selector):
         X : array, data frame or Source
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
+        groups : array of shape (n_samples,), default=None
 
         Returns
         -------
@@ -298,7 +299,7 @@ class SubsetSelector(_Selector):
         """
         with parallel.session(self.n_jobs):
             # Lots that the plan draws are drawn again by the search.
-            task = self._task(X, y, sample_weight, copy.deepcopy(self.random_state))
+            task = self._task(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
             most = self.search.most_evaluations(task.problem)
             limits = [n for n in (most, None if self.stop is None else self.stop.room(task.archive())) if n is not None]
             begun = time.perf_counter()
@@ -318,17 +319,19 @@ class SubsetSelector(_Selector):
             archive.n_evaluations,
         )
 
-    def _task(self, X: Any, y: Any, sample_weight: Any, random_state: Seed) -> _Task:
+    def _task(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> _Task:
         """Return the search made ready for a table."""
         _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
         _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
         if self.stop is not None:
             _check_part("SubsetSelector", "stopping rule", self.stop, Stopping, "Evaluations(1000)")
         rng = generator(random_state)
-        source = as_source(X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight)
+        source = as_source(
+            X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight, groups=groups
+        )
         schema = source.schema
         problem = self.search.problem(schema.names, schema.used, self.n_features)
-        evaluator = Checked(self.merit.prepare(source.reduce, schema, rng), schema.names)
+        evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, rng), schema.names)
         return _Task(source, replace(problem, form=evaluator), evaluator, self.search.min_gain, rng)
 
     def _facts(self, source: Source) -> dict[str, Any]:

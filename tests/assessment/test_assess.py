@@ -14,11 +14,11 @@ from tests.reference.tables import shared
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, progress, save, selection_report
 from tamiz.assessment import nested, predictors
-from tamiz.assessment.folds import make_folds
 from tamiz.criteria import CFS, FisherScore, InformationGain, Variance
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
 from tamiz.sources import views
+from tamiz.wrappers.folds import make_folds
 
 RANKED = RankSelector(FisherScore(), n_features=20)
 SEARCHED = SubsetSelector(CFS(), BestFirst())

@@ -6,9 +6,9 @@ from tests.reference.naive_bayes import log_shares
 
 from tamiz import open_source
 from tamiz.assessment import naive_bayes
-from tamiz.assessment.labels import labels_of
 from tamiz.assessment.naive_bayes import MixedNaiveBayes
 from tamiz.sources.views import rows_of, target_of
+from tamiz.wrappers.labels import labels_of
 
 # The outlook and the humidity of 14 days, and whether one plays: Weka's weather.nominal.
 WEATHER = """sunny high no;sunny high no;overcast high yes;rainy high yes;rainy normal yes;rainy normal no;overcast normal yes

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from tamiz import parallel
-from tamiz.assessment.folds import Folds, make_folds
 from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
 from tamiz.assessment.predictors import Given, Predictor
 from tamiz.assessment.report import SelectionReport
-from tamiz.assessment.scores import FoldScores, read_scoring
+from tamiz.assessment.scores import FoldScores
 from tamiz.assessment.selectors import Choice, chooser
 from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
@@ -25,6 +24,8 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import rows_of, weight_of, with_target
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import held, tell
+from tamiz.wrappers.folds import Folds, make_folds
+from tamiz.wrappers.scoring import read_scoring
 
 
 def selection_report(
@@ -121,7 +122,7 @@ def selection_report(
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
         predicted_by = _predictor(predictor, schema)
-        assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, schema))
+        assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, classes=schema.has_classes))
         for part in (chosen_by, predicted_by, assessor.scoring):
             part.check(schema)
         seeds = rng.integers(0, 2**31, 2).tolist()

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tamiz.assessment.labels import class_labels
 from tamiz.assessment.predictors import Learned, Predictor
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -19,6 +18,7 @@ from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.tables import ContingencyTables
+from tamiz.wrappers.labels import class_labels
 
 # Values looked at in one go.
 _PIECE_VALUES = 2**20

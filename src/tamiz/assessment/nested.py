@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
-from tamiz.assessment.folds import Fold, Folds
-from tamiz.assessment.predictors import Nothing, Predictor
-from tamiz.assessment.scores import Scoring
+from tamiz.assessment.predictors import Learned, Nothing, Predictor
 from tamiz.assessment.selectors import Chooser
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import check_learnable, rows_of
+from tamiz.sources.views import check_learnable, rows_of, weight_of
 from tamiz.warn import held
+from tamiz.wrappers.folds import Fold, Folds
+from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.scoring import Scoring
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -81,12 +82,15 @@ class Assessor:
         return float(np.mean(scores))
 
     def _baseline(self, train: Source, test: Source) -> float:
-        return self.scoring.score(Nothing().learn(train, [], 0), test)
+        return self._value(Nothing().learn(train, [], 0), test)
 
     def _score(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int, baseline: float) -> float:
         """Return the score by some columns; without any that is of use, it is that of no column."""
         columns = [j for j in np.flatnonzero(support).tolist() if self.predictor.can_use(train.schema.columns[j])]
-        return self.scoring.score(self.predictor.learn(train, columns, seed), test) if columns else baseline
+        return self._value(self.predictor.learn(train, columns, seed), test) if columns else baseline
+
+    def _value(self, learned: Learned, test: Source) -> float:
+        return self.scoring.value(learned.estimator, learned.rows(test), labels_of(test), weight_of(test))
 
 
 def in_turn(

@@ -13,8 +13,6 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz.assessment.estimators import check_takes_weights, seeded
-from tamiz.assessment.labels import labels_of
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding, coordinate_names, indicators
@@ -23,6 +21,8 @@ from tamiz.sources.views import columns_of, weight_of
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
+from tamiz.wrappers.estimators import check_takes_weights, seeded
+from tamiz.wrappers.labels import labels_of
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.metrics import get_scorer, get_scorer_names
 
-from tamiz.assessment.estimators import accepts_weights
-from tamiz.assessment.labels import labels_of
-from tamiz.assessment.predictors import Learned
-from tamiz.exceptions import DataError
-from tamiz.registry import suggestion
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import weight_of
 from tamiz.statistics.base import Floats
 
 
@@ -68,51 +58,3 @@ class FoldScores:
             "interval": list(self.interval),
             "folds": self.values.tolist(),
         }
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """A number for predictions.
-
-    Attributes
-    ----------
-    name : str
-    scorer : callable
-        scorer(estimator, rows, y), larger is better.
-    """
-
-    name: str
-    scorer: Callable[..., Any]
-
-    def check(self, schema: Schema) -> None:
-        """Refuse rows with weights for a score that takes none."""
-        # A scorer of scikit-learn's takes weights and hands them to the function that it is made of, which may not.
-        if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
-            raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
-
-    def score(self, learned: Learned, test: Source) -> float:
-        """Return the score of what was learned on other rows."""
-        weight = weight_of(test)
-        given = {} if weight is None else {"sample_weight": weight}
-        value = float(self.scorer(learned.estimator, learned.rows(test), labels_of(test), **given))
-        if not np.isfinite(value):
-            raise DataError(
-                f"{self.name} is {value} on the {test.schema.n_rows:,} rows tested; a score must be a number."
-            )
-        return value
-
-
-def read_scoring(scoring: Any, schema: Schema) -> Scoring:
-    """Return the number that was asked for: accuracy, or R2 for a target that is a number, unless something else was."""
-    if scoring is None:
-        scoring = "accuracy" if schema.has_classes else "r2"
-    if callable(scoring):
-        return Scoring(getattr(scoring, "__name__", None) or type(scoring).__name__, scoring)
-    names = get_scorer_names()
-    if not isinstance(scoring, str) or scoring not in names:
-        meant = suggestion(scoring, names) if isinstance(scoring, str) else ""
-        raise ValueError(
-            "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
-            f"{scoring!r}{meant}."
-        )
-    return Scoring(scoring, get_scorer(scoring))

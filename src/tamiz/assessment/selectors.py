@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
-from tamiz.assessment.estimators import check_takes_weights, seeded
-from tamiz.assessment.labels import labels_of
 from tamiz.exceptions import DataError
 from tamiz.selection import RankSelector, SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_of
+from tamiz.wrappers.estimators import check_takes_weights, seeded
+from tamiz.wrappers.labels import labels_of
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ registry = Registry(
     entropy                shannon:Entropy                    relevance       Entropy
     variance               variance:Variance                  relevance       Variance
     cfs                    cfs:CFS                            merit           CFS
+    cross_validated        cross_validated:CrossValidated     merit           Cross-validated score
     mdl                    discretization:MDL                 discretization  Minimum description length
     equal_frequency        discretization:EqualFrequency      discretization  Equal frequency
     equal_width            discretization:EqualWidth          discretization  Equal width

@@ -1,5 +1,6 @@
 from tamiz.registry import Registry
 from tamiz.criteria.cfs import CFS as CFS
+from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
 from tamiz.criteria.discretization import MDL as MDL

@@ -134,6 +134,10 @@ class Association(Criterion):
 class Merit(Criterion):
     """A score for a set of columns; larger is better."""
 
+    def ready(self, source: Source) -> Merit:  # noqa: ARG002 - most need statistics only
+        """Return the merit as it can score this table: one that fits models reads the rows."""
+        return self
+
     @abstractmethod
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Any:
         """Return the evaluator (`evaluate(candidates)`, `quadratic()`, `bound(masks)`) over one table."""

@@ -10,10 +10,10 @@ from sklearn.naive_bayes import GaussianNB
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, open_source, selection_report
-from tamiz.assessment.folds import make_folds
-from tamiz.assessment.labels import class_labels, labels_of
 from tamiz.criteria import FisherScore
 from tamiz.sources.views import rows_of, with_target
+from tamiz.wrappers.folds import make_folds
+from tamiz.wrappers.labels import class_labels, labels_of
 
 ALL = RankSelector(FisherScore(), n_features=4)
 

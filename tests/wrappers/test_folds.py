@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import open_source
-from tamiz.assessment.folds import make_folds
+from tamiz.wrappers.folds import make_folds
 
 N = 60
 

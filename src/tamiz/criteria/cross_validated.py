@@ -1,0 +1,103 @@
+"""The worth of a set of columns to a model: its score on rows that it has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tamiz.criteria.base import Gather, Merit
+from tamiz.evaluator import Evaluator
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.wrappers.task import make_task
+
+
+class CrossValidated(Merit):
+    """Worth of a set of columns: the mean score of an estimator over folds, each predicted by what the others teach.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one. It is copied, and stays as it is.
+    cv : int, splitter or iterable of (train, test), default=10
+        Folds. A number makes folds as scikit-learn does, each with its share of every class; of whole groups where the table has
+        groups, and forward in time where it has times.
+    scoring : str or callable, default=None
+        The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor.
+    encode : bool, default=False
+        Whether the estimator sees mixed columns as points: standardised numbers with the mean in the gaps, an indicator for every
+        level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one.
+
+    Raises
+    ------
+    DataError
+        When the table, a fold or the estimator cannot be used; the sentence names the fold and the columns.
+
+    Notes
+    -----
+    The score of every set is that of `cross_val_score` on its columns. Of a set of no columns it is that of
+    `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds.
+
+    References
+    ----------
+    Kohavi and John (1997), Wrappers for feature subset selection, Artificial Intelligence 97.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CrossValidated
+    >>> from tamiz.search import Forward
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> selector = SubsetSelector(CrossValidated(GaussianNB(), cv=10), Forward(), n_features=3).fit(X, y)
+    >>> selector.get_support(indices=True), round(selector.merit_, 4)
+    (array([ 8, 18, 22]), 0.9543)
+    """
+
+    def __init__(self, estimator: Any, cv: Any = 10, scoring: Any = None, *, encode: bool = False) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.scoring = scoring
+        self.encode = encode
+
+    def ready(self, source: Source) -> Merit:
+        """Return the merit as it can score this table."""
+        return _OfRows(self, source)
+
+    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
+        """Refuse: a model is fitted to rows, and no statistic holds them."""
+        raise DataError("CrossValidated reads rows: ask `ready(source)` for the merit first.")
+
+
+class _OfRows(Merit):
+    """The merit over the rows of one table."""
+
+    def __init__(self, merit: CrossValidated, source: Source) -> None:
+        self.merit = merit
+        self.source = source
+
+    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
+        """Return the evaluator over the rows."""
+        self.check(schema)
+        from tamiz.wrappers.choice import way_of
+        from tamiz.wrappers.evaluator import WrapperEvaluator
+
+        merit = self.merit
+        if not isinstance(merit.estimator, BaseEstimator) or not callable(getattr(merit.estimator, "predict", None)):
+            raise TypeError(
+                f"CrossValidated takes an estimator of scikit-learn's that predicts, such as GaussianNB(), got {merit.estimator!r}."
+            )
+        task = make_task(
+            merit.estimator,
+            self.source,
+            cv=merit.cv,
+            scoring=merit.scoring,
+            encode=merit.encode,
+            seed=int(rng.integers(2**31)),
+        )
+        way, how = way_of(task)
+        return WrapperEvaluator(task, way, how)

@@ -1,0 +1,165 @@
+"""What cross-validation of one estimator over many sets of columns is made of.
+
+A `Task` is a table, an estimator, folds and a score, made ready once. A `Way` gives the estimator as its refit on some columns and
+a fold would be; a fast way also gives the sums that common scores are made of, for many sets of columns at once, without a refit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from tamiz.candidates import Candidates
+from tamiz.sources.base import Source
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.folds import Fold
+from tamiz.wrappers.points import Points
+from tamiz.wrappers.scoring import Scoring
+
+Columns = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Cross-validation of an estimator over columns of one table.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted, and never to be: ways fit copies. Parts of it that draw lots have their seeds.
+    source : Source
+        Rows with a weight of 0 are not among them.
+    folds : tuple of Fold
+        Every one has at least a row to learn from and one to test.
+    labels : ndarray of shape (n_rows,)
+        The target as the estimator is to see it: labels of the user's, or float64.
+    weight : ndarray of shape (n_rows,) or None
+    scoring : Scoring
+    encode : bool
+        Whether the estimator sees mixed columns as points (`tamiz.sources.encoding`), fitted inside every fold.
+    """
+
+    estimator: Any
+    source: Source
+    folds: tuple[Fold, ...]
+    labels: NDArray[Any]
+    weight: Floats | None
+    scoring: Scoring
+    encode: bool
+
+    @cached_property
+    def name(self) -> str:
+        """What the estimator is called."""
+        return type(self.estimator).__name__
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """Whether the estimator predicts classes."""
+        return bool(is_classifier(self.estimator))
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """Every label that occurs, ascending."""
+        return np.unique(self.labels)
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The labels as positions in `classes`."""
+        return np.searchsorted(self.classes, self.labels).astype(np.int64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of every row, 1 where there are none."""
+        return np.ones(len(self.labels)) if self.weight is None else self.weight
+
+    @cached_property
+    def points(self) -> Points:
+        """The rows as numbers, for ways that compute with them."""
+        return Points.of(self.source, encode=self.encode)
+
+    @cached_property
+    def tested(self) -> NDArray[np.intp]:
+        """The rows tested, one fold after the other; those of fold f are tested[starts[f] : starts[f + 1]]."""
+        return np.concatenate([fold.test for fold in self.folds])
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each fold's tested rows begin, and the number of all: of shape (n_folds + 1,)."""
+        return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
+
+    def weight_in(self, rows: NDArray[np.intp]) -> Floats | None:
+        """Return the weights of some rows, None where there are none."""
+        return None if self.weight is None else self.weight[rows]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An estimator as fitted on some columns and the rows that a fold learns from.
+
+    Attributes
+    ----------
+    estimator : estimator
+    rows : array or frame
+        The rows tested, as it takes them.
+    """
+
+    estimator: Any
+    rows: Any
+
+
+class Way(ABC):
+    """How the refits of an estimator over sets of columns are had.
+
+    Parameters
+    ----------
+    task : Task
+
+    Attributes
+    ----------
+    kind : type
+        The estimator's exact type: a subclass may do anything, and is refitted.
+    how : str
+        What is done in place of refits, in a few words.
+    """
+
+    kind: ClassVar[type]
+    how: ClassVar[str]
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @classmethod
+    def declines(cls, task: Task) -> str | None:  # noqa: ARG003 - most look at the estimator's parameters
+        """Return why the estimator is to be refitted after all, None where the way takes it."""
+        return None
+
+    @abstractmethod
+    def fitted(self, columns: Columns, fold: int) -> Fitted:
+        """Return the estimator as its refit on columns of the table, at least one, and the rows that a fold learns from."""
+
+    def confusion(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
+        """Return the weight of the tested rows by their class and the class predicted, None where only refits tell.
+
+        The shape is (n_candidates, n_folds, n_classes, n_classes); no candidate is the empty set.
+        """
+        return None
+
+    def squares(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that add up
+        """Return the weighted sum of the tested rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
+        return None
+
+    def most_bytes(self) -> float:
+        """Return what the way holds in memory beyond the table."""
+        return 0.0
+
+
+def learned_labels(task: Task) -> Sequence[NDArray[np.int64]]:
+    """Return the codes of the classes among the rows that each fold learns from."""
+    return [np.unique(task.codes[fold.train]) for fold in task.folds]

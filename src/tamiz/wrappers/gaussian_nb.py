@@ -1,0 +1,91 @@
+"""Gaussian naive Bayes without refits."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+
+from tamiz.candidates import Candidates
+from tamiz.kernels.naive_bayes import class_moments, gaussian_counts
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.counting import counted
+
+
+class GaussianNBWay(Way):
+    """The logarithm of a row's likelihood in a class is a sum over columns.
+
+    What scikit-learn adds to every variance, `var_smoothing` times the largest variance of a column, depends on the set: a set's
+    sums come of its parent's where both have the same largest variance.
+    """
+
+    kind: ClassVar[type] = GaussianNB
+    how: ClassVar[str] = "log-likelihoods are kept for every row, fold and class, and a column is added to them"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        points, n_folds, n_classes = task.points, len(task.folds), len(task.classes)
+        total = np.zeros((n_folds, n_classes))
+        self._mean, self._variance = np.zeros((2, n_folds, n_classes, points.n_coordinates))
+        self._spread = np.zeros((n_folds, points.n_coordinates))
+        for f, fold in enumerate(task.folds):
+            values = np.ascontiguousarray(points.train(fold).T)
+            codes, weights = task.codes[fold.train], task.weights[fold.train]
+            class_moments(values, codes, weights, total[f], self._mean[f], self._variance[f], self._spread[f])
+        self._prior = _log_priors(task, total)
+        self._tested = np.ascontiguousarray(np.concatenate([points.test(fold) for fold in task.folds]).T)
+
+    def fitted(self, columns: Columns, fold: int) -> Fitted:
+        """Return the model as fitted on the rows that the fold learns from."""
+        part, points = self.task.folds[fold], self.task.points
+        at = points.coordinates_of(columns)
+        weight = self.task.weight_in(part.train)
+        model = clone(self.task.estimator).fit(points.train(part)[:, at], self.task.labels[part.train], weight)
+        return Fitted(model, points.test(part)[:, at])
+
+    def most_bytes(self) -> float:
+        """Return the bytes of the rows tested."""
+        return float(self._tested.nbytes)
+
+    def confusion(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        part = self.task.points.translated(candidates)
+        codes, weights = self.task.codes[self.task.tested], self.task.weights[self.task.tested]
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            gaussian_counts(
+                self._tested,
+                self._mean,
+                self._variance,
+                self._spread,
+                float(self.task.estimator.var_smoothing),
+                self._prior,
+                codes,
+                weights,
+                self.task.starts,
+                part.parents,
+                part.parent,
+                part.starts,
+                part.flipped,
+                first,
+                stop,
+                counts,
+                doubtful,
+            )
+
+        return counted(self, candidates, count)
+
+
+def _log_priors(task: Task, total: Floats) -> Floats:
+    """Return the logarithm of every class's share in every fold, minus infinity where it does not occur."""
+    priors = np.zeros_like(total)
+    for f, weight in enumerate(total):
+        present = weight > 0
+        given = task.estimator.priors
+        priors[f, present] = weight[present] / weight.sum() if given is None else given
+    with np.errstate(divide="ignore"):
+        return np.log(priors)

@@ -1,0 +1,95 @@
+"""The rows of a table as an estimator of numbers sees them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.folds import Fold
+
+
+class Points(ABC):
+    """Rows as numbers.
+
+    Attributes
+    ----------
+    coordinates : list of ndarray
+        For every column of the table the coordinates that it has; none where it takes no part.
+    n_coordinates : int
+    """
+
+    coordinates: list[NDArray[np.intp]]
+    n_coordinates: int
+
+    @staticmethod
+    def of(source: Source, *, encode: bool) -> Points:
+        """Return the rows of a table as they are, or encoded."""
+        if encode:
+            raise NotImplementedError
+        return Plain(source)
+
+    @abstractmethod
+    def train(self, fold: Fold) -> Floats:
+        """Return the rows that a fold learns from, of shape (n_train, n_coordinates)."""
+
+    @abstractmethod
+    def test(self, fold: Fold) -> Floats:
+        """Return the rows that a fold tests, of shape (n_test, n_coordinates)."""
+
+    def translated(self, candidates: Candidates) -> Candidates:
+        """Return sets of columns as sets of coordinates."""
+        widths = np.array([len(own) for own in self.coordinates], dtype=np.intp)
+        if self.n_coordinates == len(widths) and (widths == 1).all():
+            return candidates
+        of = np.repeat(np.arange(len(widths)), widths)
+        parents = np.empty((len(candidates.parents), self.n_coordinates), dtype=bool)
+        parents[:, np.concatenate(self.coordinates)] = candidates.parents[:, of]
+        grown = widths[candidates.flipped]
+        starts = np.concatenate([[0], np.cumsum(grown)])[candidates.starts].astype(np.intp)
+        flipped = [self.coordinates[j] for j in candidates.flipped.tolist()]
+        return Candidates(
+            parents, candidates.parent, starts, np.concatenate(flipped) if flipped else candidates.flipped
+        )
+
+    def coordinates_of(self, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the coordinates of some columns, in the columns' order."""
+        return np.concatenate([self.coordinates[j] for j in columns.tolist()])
+
+
+class Plain(Points):
+    """Numbers as they are; False and True are 0 and 1."""
+
+    def __init__(self, source: Source) -> None:
+        schema = source.schema
+        for j in schema.categorical:
+            if schema.columns[j].kind != "boolean":
+                raise DataError(f"Column {schema.columns[j].name!r} holds categories; pass encode=True.")
+        used = schema.used.tolist()
+        place = {j: k for k, j in enumerate(used)}
+        self.coordinates = [np.array([place[j]] if j in place else [], dtype=np.intp) for j in range(schema.n_columns)]
+        self.n_coordinates = len(used)
+        self._values = np.empty((schema.n_rows, len(used)))
+        for block in source.blocks(used):
+            for j in used:
+                self._values[block.rows.start : block.rows.stop, place[j]] = _numbers(block.column(j))
+
+    def train(self, fold: Fold) -> Floats:
+        """Return rows of the matrix."""
+        return self._values[fold.train]
+
+    def test(self, fold: Fold) -> Floats:
+        """Return rows of the matrix."""
+        return self._values[fold.test]
+
+
+def _numbers(values: NDArray[Any]) -> Floats:
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    return np.where(values < 0, np.nan, values.astype(np.float64))

@@ -1,0 +1,70 @@
+"""Scores of predictions, larger is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_scorer
+
+from tamiz.exceptions import DataError
+from tamiz.registry import suggestion
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.estimators import accepts_weights
+
+# What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
+_SCORER = type(make_scorer(accuracy_score))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A number for predictions.
+
+    Attributes
+    ----------
+    name : str
+    scorer : callable
+        scorer(estimator, rows, y), larger is better.
+    """
+
+    name: str
+    scorer: Callable[..., Any]
+
+    @property
+    def reads_predictions(self) -> bool:
+        """Whether nothing but predictions is asked of an estimator: any that predicts the same has the same score."""
+        return isinstance(self.scorer, _SCORER)
+
+    def check(self, schema: Schema) -> None:
+        """Refuse rows with weights for a score that takes none."""
+        # A scorer of scikit-learn's takes weights and hands them to the function that it is made of, which may not.
+        if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
+            raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
+
+    def value(self, estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> float:
+        """Return the score of a fitted estimator on rows that it has not seen."""
+        given = {} if weight is None else {"sample_weight": weight}
+        value = float(self.scorer(estimator, rows, y, **given))
+        if not np.isfinite(value):
+            raise DataError(f"{self.name} is {value} on the {len(y):,} rows tested; a score must be a number.")
+        return value
+
+
+def read_scoring(scoring: Any, *, classes: bool) -> Scoring:
+    """Return the number that was asked for: accuracy, or R2 where numbers are predicted, unless something else was."""
+    if scoring is None:
+        scoring = "accuracy" if classes else "r2"
+    if callable(scoring):
+        return Scoring(getattr(scoring, "__name__", None) or type(scoring).__name__, scoring)
+    names = get_scorer_names()
+    if not isinstance(scoring, str) or scoring not in names:
+        meant = suggestion(scoring, names) if isinstance(scoring, str) else ""
+        raise ValueError(
+            "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
+            f"{scoring!r}{meant}."
+        )
+    return Scoring(scoring, get_scorer(scoring))
