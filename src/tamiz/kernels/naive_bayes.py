@@ -17,33 +17,44 @@ from tamiz.kernels import jit, ro, rw
 _ROWS = 128
 
 
-@jit(void(ro(float64, 2), ro(int64), ro(float64), rw(float64), rw(float64, 2), rw(float64, 2), rw(float64)))
-def class_moments(values, codes, weights, total, mean, variance, spread):
+@jit(
+    void(ro(float64, 2), ro(int64), ro(int64), ro(float64), rw(float64), rw(float64, 2), rw(float64, 2), rw(float64)),
+    sums=True,
+)
+def class_moments(values, rows, ends, weights, total, mean, variance, spread):
     """Fill the weight of each class, mean and variance (over the weight) of every column in it, and the plain variance of all rows.
 
-    `values` has a row for every column.
+    `values` has a row for every column. Class k has the rows numbered rows[ends[k] : ends[k + 1]], of weights in that order.
     """
-    n_columns, n_rows = values.shape
-    for i in range(n_rows):
-        total[codes[i]] += weights[i]
+    n_columns, n_rows = values.shape[0], rows.shape[0]
+    n_classes = total.shape[0]
+    for k in range(n_classes):
+        for i in range(ends[k], ends[k + 1]):
+            total[k] += weights[i]
+    own = np.empty(n_rows)
     for j in range(n_columns):
         column = values[j]
+        for i in range(n_rows):
+            own[i] = column[rows[i]]
         centre = 0.0
         for i in range(n_rows):
-            mean[codes[i], j] += weights[i] * column[i]
-            centre += column[i]
+            centre += own[i]
         centre /= n_rows
-        for k in range(total.shape[0]):
-            if total[k] > 0.0:
-                mean[k, j] /= total[k]
+        plain = 0.0
         for i in range(n_rows):
-            apart = column[i] - mean[codes[i], j]
-            variance[codes[i], j] += weights[i] * apart * apart
-            spread[j] += (column[i] - centre) * (column[i] - centre)
-        spread[j] /= n_rows
-        for k in range(total.shape[0]):
-            if total[k] > 0.0:
-                variance[k, j] /= total[k]
+            plain += (own[i] - centre) * (own[i] - centre)
+        spread[j] = plain / n_rows
+        for k in range(n_classes):
+            if total[k] == 0.0:
+                continue
+            first, squares = 0.0, 0.0
+            for i in range(ends[k], ends[k + 1]):
+                first += weights[i] * own[i]
+            first /= total[k]
+            for i in range(ends[k], ends[k + 1]):
+                squares += weights[i] * (own[i] - first) * (own[i] - first)
+            mean[k, j] = first
+            variance[k, j] = squares / total[k]
 
 
 @jit(
@@ -59,9 +70,9 @@ def _add_normal(column, first, stop, mean, variance, sign, sums):
         sums[i] += constant + scale * apart * apart
 
 
-@jit(bool_(rw(float64, 2), ro(float64), int64, float64, rw(float64), rw(float64), rw(float64)))
-def _decide(sums, before, n_rows, share, best, second, chosen):
-    """Fill `chosen` with the class of the largest sum of every row; return whether rounding may have decided one of them."""
+@jit(void(ro(float64, 2), int64, rw(float64), rw(float64), rw(float64)))
+def _choose(sums, n_rows, best, second, chosen):
+    """Fill the largest sum of every row, the next one, and the class of the largest, the first of equals."""
     best[:n_rows] = sums[0, :n_rows]
     second[:n_rows] = -np.inf
     chosen[:n_rows] = 0.0
@@ -73,11 +84,25 @@ def _decide(sums, before, n_rows, share, best, second, chosen):
             second[i] = max(second[i], runner_up)
             best[i] = row[i] if above else best[i]
             chosen[i] = k if above else chosen[i]
-    n_sure = 0
-    for i in range(n_rows):
-        # What is no number is no decision either.
-        n_sure += best[i] - second[i] > share * (abs(best[i]) + before[i])
-    return n_sure < n_rows
+
+
+@jit(bool_(ro(float64, 2), int64, int64, float64, ro(int64), int64, ro(float64, 2), ro(float64, 2), ro(float64)))
+def _is_open(sums, i, chosen, margin, members, n_members, mean, variance, prior):
+    """Whether rounding may have chosen the class of row i: another is as near, and not the same one by another name.
+
+    Classes that are 0 throughout in all columns, and equally frequent, have equal sums, in scikit-learn too: the first is chosen.
+    """
+    for k in range(sums.shape[0]):
+        if k == chosen or sums[chosen, i] - sums[k, i] > margin:
+            continue
+        if prior[k] != prior[chosen]:
+            return True
+        for m in range(n_members):
+            j = members[m]
+            for each in (k, chosen):
+                if mean[each, j] != 0.0 or variance[each, j] != 0.0:
+                    return True
+    return False
 
 
 @jit(
@@ -85,6 +110,7 @@ def _decide(sums, before, n_rows, share, best, second, chosen):
         ro(float64, 2),
         ro(float64, 3),
         ro(float64, 3),
+        ro(float64, 2),
         ro(float64, 2),
         float64,
         ro(float64, 2),
@@ -106,6 +132,7 @@ def gaussian_counts(
     mean,
     variance,
     spread,
+    rough,
     smoothing,
     prior,
     codes,
@@ -123,43 +150,59 @@ def gaussian_counts(
     """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
 
     `smoothing` times the largest `spread` of a set's columns is added to each of their variances. A set's sums are its parent's
-    and those of the columns flipped where both have the same largest spread, and are added up anew where not. `doubtful` says of
-    a candidate and a fold that two sums of a row are as near to each other as rounding.
+    and those of the columns flipped where both have the same largest spread, and are added up anew where not. `rough` is how far
+    a column's means are from 0, in standard deviations within a class. `doubtful` says of a candidate and a fold that two sums of
+    a row are as near to each other as rounding.
     """
     n_folds, n_classes, n_columns = mean.shape
     base = np.empty((n_classes, folds[n_folds]))
-    of_base = np.full(n_folds, -1.0)
+    is_added_up = np.zeros(n_folds, dtype=np.bool_)
+    largest_before = np.zeros(n_folds)
     members = np.empty(n_columns, dtype=np.int64)
     sums = np.empty((n_classes, _ROWS))
     before, best, second, chosen = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
     inside = np.empty(n_columns, dtype=np.bool_)
-    last = -1
+    last, n_before = -1, 0
     for c in range(first, stop):
         if parent[c] != last:
             last = parent[c]
-            of_base[:] = -1.0
+            n_before = 0
+            is_added_up[:] = False
+            largest_before[:] = 0.0
+            for j in range(n_columns):
+                if parents[last, j]:
+                    n_before += 1
+                    for f in range(n_folds):
+                        largest_before[f] = max(largest_before[f], spread[f, j])
         inside[:] = parents[last]
         for t in range(starts[c], starts[c + 1]):
             inside[flipped[t]] = not inside[flipped[t]]
-        n_members, n_before = 0, 0
+        n_members = 0
         for j in range(n_columns):
-            n_before += parents[last, j]
             if inside[j]:
                 members[n_members] = j
                 n_members += 1
-        # A sum of terms that are logarithms, of up to 40 each, and squares, which all have one sign.
-        share = 1e-14 * (n_members + n_before + 2)
         for f in range(n_folds):
-            largest, earlier = 0.0, 0.0
+            largest = 0.0
             for m in range(n_members):
                 largest = max(largest, spread[f, members[m]])
-            for j in range(n_columns):
-                if parents[last, j]:
-                    earlier = max(earlier, spread[f, j])
+            if largest == 0.0:
+                # Nothing varies among the rows learned from: every density is 0 / 0, and scikit-learn takes the first class.
+                known = 0
+                while prior[f, known] == -np.inf:
+                    known += 1
+                for i in range(folds[f], folds[f + 1]):
+                    counts[c, f, codes[i], known] += weights[i]
+                continue
             more = smoothing * largest
-            from_base = earlier == largest and starts[c + 1] - starts[c] < n_members
-            if from_base and of_base[f] != largest:
-                of_base[f] = largest
+            # Terms are squares, which all have one sign, and logarithms of up to 40; what is near its mean in a column of large
+            # numbers has lost their last bits.
+            share = 1e-14 * (n_members + n_before + 2)
+            for m in range(n_members):
+                share = max(share, 1e-14 * rough[f, members[m]])
+            from_base = largest_before[f] == largest and starts[c + 1] - starts[c] < n_members
+            if from_base and not is_added_up[f]:
+                is_added_up[f] = True
                 for k in range(n_classes):
                     here = base[k, folds[f] : folds[f + 1]]
                     here[:] = prior[f, k]
@@ -187,8 +230,13 @@ def gaussian_counts(
                         for m in range(n_members):
                             j = members[m]
                             _add_normal(values[j], row, end, mean[f, k, j], variance[f, k, j] + more, 1.0, sums[k])
-                if _decide(sums, before, n_rows, share, best, second, chosen):
-                    doubtful[c, f] = True
+                _choose(sums, n_rows, best, second, chosen)
                 for i in range(n_rows):
+                    margin = share * (abs(best[i]) + before[i])
+                    # What is no number is no decision either.
+                    if not best[i] - second[i] > margin:
+                        doubtful[c, f] |= _is_open(
+                            sums, i, int(chosen[i]), margin, members, n_members, mean[f], variance[f], prior[f]
+                        )
                     counts[c, f, codes[row + i], int(chosen[i])] += weights[row + i]
                 row = end

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Way
+from tamiz.wrappers.base import Columns, Task, Way
 
-# Terms that one thread adds up before another is worth waking: about a millisecond.
-_TERMS = 2_000_000
+# Terms that one thread adds up before another is worth waking: half a millisecond or so.
+_TERMS = 500_000
 
 # count(first, stop, counts, doubtful) fills the counts of the candidates first .. stop, and which of them rounding may decide.
 Count = Callable[[int, int, Floats, NDArray[np.bool_]], None]
@@ -50,4 +50,14 @@ def _refitted(way: Way, columns: Columns, fold: int) -> Floats:
     predicted = np.searchsorted(task.classes, fitted.estimator.predict(fitted.rows))
     counts = np.zeros((len(task.classes), len(task.classes)))
     np.add.at(counts, (task.codes[rows], predicted), task.weights[rows])
+    return counts
+
+
+def counts_of_no_column(task: Task) -> Floats:
+    """Return the weights of the tested rows by class and predicted class: the most frequent one, the first of equals."""
+    n = len(task.classes)
+    counts = np.zeros((len(task.folds), n, n))
+    for f, fold in enumerate(task.folds):
+        shares = np.bincount(task.codes[fold.train], task.weights[fold.train], n)
+        counts[f, :, int(shares.argmax())] = np.bincount(task.codes[fold.test], task.weights[fold.test], n)
     return counts

@@ -15,7 +15,8 @@ from tamiz.evaluator import Evaluator
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
-from tamiz.wrappers.measures import OF_COUNTS, OF_SQUARES
+from tamiz.wrappers.counting import counts_of_no_column
+from tamiz.wrappers.measures import of_counts, of_squares
 
 # As many columns are named in an error.
 _MOST_NAMED = 5
@@ -57,11 +58,12 @@ class WrapperEvaluator(Evaluator):
         return scores
 
     def _scores(self, candidates: Candidates) -> Floats:
-        name = self.task.scoring.name
-        if name in OF_COUNTS and (counts := self.way.confusion(candidates)) is not None:
-            return OF_COUNTS[name](counts)
-        if name in OF_SQUARES and (squares := self.way.squares(candidates)) is not None:
-            return OF_SQUARES[name](squares, self.task)
+        score = of_counts(self.task)
+        if score is not None and (counts := self.way.confusion(candidates)) is not None:
+            return score(counts)
+        score = of_squares(self.task)
+        if score is not None and (squares := self.way.squares(candidates)) is not None:
+            return score(squares)
         n_folds = len(self.task.folds)
         columns = [np.flatnonzero(mask) for mask in candidates.masks()]
         found = parallel.map_blocks(self._score, [(each, fold) for each in columns for fold in range(n_folds)])
@@ -90,6 +92,9 @@ class WrapperEvaluator(Evaluator):
 
     @property
     def _of_no_column(self) -> NDArray[np.float64]:
+        score = of_counts(self.task) if self.task.has_classes else None
+        if score is not None:
+            return score(counts_of_no_column(self.task))
         model = DummyClassifier(strategy="prior") if self.task.has_classes else DummyRegressor()
         scores = []
         for f, fold in enumerate(self.task.folds):

@@ -32,12 +32,22 @@ class GaussianNBWay(Way):
         total = np.zeros((n_folds, n_classes))
         self._mean, self._variance = np.zeros((2, n_folds, n_classes, points.n_coordinates))
         self._spread = np.zeros((n_folds, points.n_coordinates))
+        values = points.by_column()
         for f, fold in enumerate(task.folds):
-            values = np.ascontiguousarray(points.train(fold).T)
-            codes, weights = task.codes[fold.train], task.weights[fold.train]
-            class_moments(values, codes, weights, total[f], self._mean[f], self._variance[f], self._spread[f])
+            own = np.ascontiguousarray(points.train(fold).T) if values is None else values
+            order = np.argsort(task.codes[fold.train], kind="stable")
+            codes, weights = task.codes[fold.train[order]], task.weights[fold.train[order]]
+            ends = np.searchsorted(codes, np.arange(n_classes + 1))
+            rows = order if values is None else fold.train[order]
+            class_moments(own, rows, ends, weights, total[f], self._mean[f], self._variance[f], self._spread[f])
+        least = (self._variance + task.estimator.var_smoothing * self._spread[:, None]).min(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._rough = np.nan_to_num(np.abs(self._mean).max(axis=1) / np.sqrt(least), nan=0.0)
         self._prior = _log_priors(task, total)
-        self._tested = np.ascontiguousarray(np.concatenate([points.test(fold) for fold in task.folds]).T)
+        if values is None:
+            self._tested = np.ascontiguousarray(np.concatenate([points.test(fold) for fold in task.folds]).T)
+        else:
+            self._tested = np.ascontiguousarray(values[:, task.tested])
 
     def fitted(self, columns: Columns, fold: int) -> Fitted:
         """Return the model as fitted on the rows that the fold learns from."""
@@ -62,6 +72,7 @@ class GaussianNBWay(Way):
                 self._mean,
                 self._variance,
                 self._spread,
+                self._rough,
                 float(self.task.estimator.var_smoothing),
                 self._prior,
                 codes,

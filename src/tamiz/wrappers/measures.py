@@ -1,40 +1,124 @@
-"""Scores as functions of sums: of the weights by class and predicted class, or of squared errors."""
+"""Scores as functions of sums: of the weights by class and predicted class, or of squared errors.
+
+Each is what scikit-learn's scorer of that name says, for many sets of columns and folds at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Task
+
+
+def of_counts(task: Task) -> Callable[[Floats], Floats] | None:
+    """Return the score as a function of counts, None where it is none.
+
+    Counts are of shape (..., n_classes, n_classes), the true class before the predicted one.
+    """
+    if not task.scoring.registered:
+        return None
+    name = task.scoring.name
+    if name in _OF_COUNTS:
+        return _OF_COUNTS[name]
+    kind, _, average = name.partition("_")
+    if kind not in _OF_CLASSES or average not in _AVERAGES:
+        return None
+    if not average and (len(task.classes) != 2 or task.classes[1] != 1):
+        # The class that scikit-learn calls positive is 1; where there is none its own sentence says so.
+        return None
+    return partial(_averaged, _OF_CLASSES[kind], _AVERAGES[average])
+
+
+def of_squares(task: Task) -> Callable[[Floats], Floats] | None:
+    """Return the score as a function of sums of squares of shape (n_candidates, n_folds), None where it is none."""
+    found = _OF_SQUARES.get(task.scoring.name) if task.scoring.registered else None
+    return None if found is None else partial(found, task)
 
 
 def _accuracy(counts: Floats) -> Floats:
     return np.trace(counts, axis1=-2, axis2=-1) / counts.sum(axis=(-2, -1))
 
 
-# Each takes counts of shape (..., n_classes, n_classes), the true class first.
-OF_COUNTS: dict[str, Callable[[Floats], Floats]] = {"accuracy": _accuracy}
+def _balanced_accuracy(counts: Floats) -> Floats:
+    true = counts.sum(axis=-1)
+    return _recall(counts).sum(axis=-1) / (true > 0).sum(axis=-1)
 
 
-def _r2(squares: Floats, task: Task) -> Floats:
+def _right(counts: Floats) -> Floats:
+    return np.diagonal(counts, axis1=-2, axis2=-1)
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    """Return the quotient, 0 where it is 0 / 0: of a class that does not occur, or is never predicted."""
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+
+
+def _precision(counts: Floats) -> Floats:
+    return _quotient(_right(counts), counts.sum(axis=-2))
+
+
+def _recall(counts: Floats) -> Floats:
+    return _quotient(_right(counts), counts.sum(axis=-1))
+
+
+def _f1(counts: Floats) -> Floats:
+    return _quotient(2 * _right(counts), counts.sum(axis=-1) + counts.sum(axis=-2))
+
+
+def _averaged(score: Callable[[Floats], Floats], average: Callable[[Floats, Floats], Floats], counts: Floats) -> Floats:
+    return average(score(counts), counts)
+
+
+def _macro(values: Floats, counts: Floats) -> Floats:
+    """Return the mean over the classes that occur or are predicted."""
+    seen = (counts.sum(axis=-1) > 0) | (counts.sum(axis=-2) > 0)
+    return np.where(seen, values, 0.0).sum(axis=-1) / seen.sum(axis=-1)
+
+
+def _weighted(values: Floats, counts: Floats) -> Floats:
+    true = counts.sum(axis=-1)
+    return (values * true).sum(axis=-1) / true.sum(axis=-1)
+
+
+def _r2(task: Task, squares: Floats) -> Floats:
     spread = np.empty(len(task.folds))
     for f, fold in enumerate(task.folds):
+        if len(fold.test) < 2:
+            raise DataError(
+                f"R2 has no meaning on the 1 row that fold {f + 1} of {len(task.folds)} tests; take fewer folds, or "
+                "scoring='neg_mean_squared_error'."
+            )
         y, weight = task.labels[fold.test].astype(np.float64), task.weights[fold.test]
         spread[f] = weight @ (y - np.average(y, weights=weight)) ** 2
-    # As scikit-learn has it: without any variation, 1 for predictions without an error and 0 for others.
+    # As scikit-learn has it: where nothing varies, 1 for predictions without an error and 0 for others.
     constant = np.where(squares == 0, 1.0, 0.0)
     return np.where(spread > 0, 1 - squares / np.where(spread > 0, spread, 1.0), constant)
 
 
-def _mean(squares: Floats, task: Task) -> Floats:
-    return squares / np.array([task.weights[fold.test].sum() for fold in task.folds])
+def _mean_squares(task: Task, squares: Floats) -> Floats:
+    return -squares / np.array([task.weights[fold.test].sum() for fold in task.folds])
 
 
-# Each takes the sums of shape (n_candidates, n_folds).
-OF_SQUARES: dict[str, Callable[[Floats, Task], Floats]] = {
+def _root_mean_squares(task: Task, squares: Floats) -> Floats:
+    return -np.sqrt(-_mean_squares(task, squares))
+
+
+_OF_COUNTS: dict[str, Callable[[Floats], Floats]] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy}
+# A number for every class, and what becomes of them.
+_OF_CLASSES: dict[str, Callable[[Floats], Floats]] = {"precision": _precision, "recall": _recall, "f1": _f1}
+_AVERAGES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "": lambda values, _: values[..., 1],
+    "macro": _macro,
+    "micro": lambda _, counts: _accuracy(counts),
+    "weighted": _weighted,
+}
+_OF_SQUARES: dict[str, Callable[[Task, Floats], Floats]] = {
     "r2": _r2,
-    "neg_mean_squared_error": lambda squares, task: -_mean(squares, task),
-    "neg_root_mean_squared_error": lambda squares, task: -np.sqrt(_mean(squares, task)),
+    "neg_mean_squared_error": _mean_squares,
+    "neg_root_mean_squared_error": _root_mean_squares,
 }

@@ -43,6 +43,10 @@ class Points(ABC):
     def test(self, fold: Fold) -> Floats:
         """Return the rows that a fold tests, of shape (n_test, n_coordinates)."""
 
+    def by_column(self) -> Floats | None:
+        """Return the rows of the table as a matrix with a row for every coordinate, None where folds see them differently."""
+        return None
+
     def translated(self, candidates: Candidates) -> Candidates:
         """Return sets of columns as sets of coordinates."""
         widths = np.array([len(own) for own in self.coordinates], dtype=np.intp)
@@ -79,6 +83,10 @@ class Plain(Points):
         for block in source.blocks(used):
             for j in used:
                 self._values[block.rows.start : block.rows.stop, place[j]] = _numbers(block.column(j))
+
+    def by_column(self) -> Floats:
+        """Return the matrix, turned over."""
+        return np.ascontiguousarray(self._values.T)
 
     def train(self, fold: Fold) -> Floats:
         """Return rows of the matrix."""

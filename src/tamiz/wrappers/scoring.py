@@ -29,10 +29,13 @@ class Scoring:
     name : str
     scorer : callable
         scorer(estimator, rows, y), larger is better.
+    registered : bool
+        Whether it is scikit-learn's of that name.
     """
 
     name: str
     scorer: Callable[..., Any]
+    registered: bool = False
 
     @property
     def reads_predictions(self) -> bool:
@@ -67,4 +70,4 @@ def read_scoring(scoring: Any, *, classes: bool) -> Scoring:
             "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
             f"{scoring!r}{meant}."
         )
-    return Scoring(scoring, get_scorer(scoring))
+    return Scoring(scoring, get_scorer(scoring), registered=True)
