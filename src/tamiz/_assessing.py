@@ -13,6 +13,8 @@ from tamiz.warn import tell
 # its searches together: that takes a few seconds.
 _MOST_VALUES = 60_000_000
 _MOST_SETS = 250_000
+# The books of a set are as much work as this merit.
+_EFFORT_OF_ONE = 20.0
 # An exact search passes over so many sets, about, while another evaluates one.
 _PASSED_IN_ONE = 1_000
 _N_SPLITS = 10
@@ -44,7 +46,8 @@ def assess_selection(
     # By counts alone: a clock would give other results on another machine.
     n_values = source.schema.n_rows * len(source.schema.used)
     n_sets = len(selector.archive_) + selector.archive_.n_passed / _PASSED_IN_ONE
-    if assess is None and (n_searches * n_values > _MOST_VALUES or n_searches * n_sets > _MOST_SETS):
+    work = n_searches * n_sets * max(selector.merit_effort_ / _EFFORT_OF_ONE, 1.0)
+    if assess is None and (n_searches * n_values > _MOST_VALUES or work > _MOST_SETS):
         tell([f"The subset was not searched for again inside folds: {n_searches} searches take long here. {_WAY}"])
         return None
     try:

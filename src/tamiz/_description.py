@@ -194,6 +194,7 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
     certificate = selector.certificate_
     return {
         "merit": merit,
+        "how": selector.merit_how_,
         "search": search,
         "columns": names[selector.support_].tolist(),
         "value": selector.merit_,

@@ -339,7 +339,8 @@ def _select(selector: SubsetSelector, source: Source, run: _Run) -> dict[str, An
         run.stop(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
-    return describe_subset(selector, _label(criteria, selector.merit), _label(searches, selector.search))
+    merit = {**_label(criteria, selector.merit), "label": selector.merit_name_}
+    return describe_subset(selector, merit, _label(searches, selector.search))
 
 
 def _label(registry: Registry, part: Any) -> dict[str, str]:

@@ -12,6 +12,7 @@ from tamiz.candidates import Candidates, Masks
 from tamiz.exceptions import DataError
 
 Floats = NDArray[np.float64]
+Unit = NDArray[np.intp]
 
 # As many columns of a set are named in one sentence.
 _MOST_NAMED = 5
@@ -25,12 +26,35 @@ class Form:
         """What the merit is called in messages."""
         return type(self).__name__.strip("_").removesuffix("Evaluator")
 
+    @property
+    def how(self) -> str:
+        """How the merit of a set is found, a sentence; "" where that goes without saying."""
+        return ""
+
+    @property
+    def effort(self) -> float:
+        """How much work a set is, in sums of a few numbers: a microsecond or so each."""
+        return 1.0
+
     def quadratic(self) -> tuple[Floats, Floats] | None:
         """Return c and A where merit = c'x / sqrt(x'Ax), None where it is no such quotient."""
         return None
 
     def bound(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
         """Return upper bounds of the merits of all subsets of each mask, None where there is no bound."""
+        return None
+
+    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:  # noqa: ARG002
+        """Return what each unit of columns is worth to the merit of a set that holds them, None where only other sets tell.
+
+        Parameters
+        ----------
+        mask : ndarray of shape (n_columns,), bool
+        units : list of ndarray
+            Columns of the set that are judged together; there may be none.
+        n_repeats : int
+            How often lots are drawn, where they are. They depend on the set and on the merit's seed alone.
+        """
         return None
 
     def most_bytes(self) -> float:
@@ -65,6 +89,16 @@ class Checked(Evaluator):
         """What the merit is called."""
         return self._evaluator.name
 
+    @property
+    def how(self) -> str:
+        """How the merit is found."""
+        return self._evaluator.how
+
+    @property
+    def effort(self) -> float:
+        """How much work a set is."""
+        return self._evaluator.effort
+
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merits; a NaN is a DataError."""
         merits = self._evaluator.evaluate(candidates)
@@ -86,6 +120,10 @@ class Checked(Evaluator):
     def bound(self, masks: Masks) -> Floats | None:
         """Return upper bounds of the merit."""
         return self._evaluator.bound(masks)
+
+    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:
+        """Return what units of columns are worth to a set."""
+        return self._evaluator.importances(mask, units, n_repeats)
 
     def most_bytes(self) -> float:
         """Return what the merit holds."""

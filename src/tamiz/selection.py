@@ -209,6 +209,10 @@ class SubsetSelector(_Selector):
     ----------
     support_ : ndarray of shape (n_columns,), bool
     merit_ : float
+    merit_name_, merit_how_ : str
+        What the merit is called, and how it was found.
+    merit_effort_ : float
+        How much work a set was, in microseconds or so.
     archive_ : Archive
         Every evaluated set with its merit, in order; of an exact search that goes through sets by the million, those that were
         better than all before.
@@ -280,6 +284,8 @@ class SubsetSelector(_Selector):
         remember(self, X)
         self.schema_ = schema
         tell([*schema.dropped, *schema.left_out])
+        self.merit_name_, self.merit_how_ = task.evaluator.name, task.evaluator.how
+        self.merit_effort_ = task.evaluator.effort
         return self._take(archive)
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Plan:
@@ -317,6 +323,7 @@ class SubsetSelector(_Selector):
             None if self.stop is None else self.stop.seconds(),
             held + task.evaluator.most_bytes(),
             archive.n_evaluations,
+            task.evaluator.how,
         )
 
     def _task(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> _Task:
@@ -353,6 +360,6 @@ class SubsetSelector(_Selector):
         if archive.interrupted:
             raise KeyboardInterrupt
         if not self.support_.any():
-            name = type(self.merit).__name__
+            name = self.merit_name_[:1].upper() + self.merit_name_[1:]
             tell([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stopped})."])
         return self

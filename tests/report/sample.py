@@ -97,6 +97,7 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         kept.append(step[1])
     return {
         "merit": {"id": "cfs", "label": "CFS"},
+        "how": "",
         "search": {"id": "forward", "label": "Forward selection"},
         "columns": [names[j] for j in sorted(kept)],
         "value": best,

@@ -12,7 +12,7 @@ import numpy as np
 from tamiz import parallel
 from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
-from tamiz.assessment.predictors import Given, Predictor
+from tamiz.assessment.predictors import Given, Predictor, of_model
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
 from tamiz.assessment.selectors import Choice, chooser
@@ -61,11 +61,13 @@ def selection_report(
     sample_weight : array of shape (n_samples,), default=None
         A weight of 2 counts as the row twice, in what is learned and in the score.
     predictor : {"naive_bayes", "knn", "tree"} or estimator, default=None
-        What predicts the target from the columns chosen. None is naive Bayes for classes and the 5 nearest neighbours for a number.
+        What predicts the target from the columns chosen. None is what the selector's merit predicts with, where it is the score of
+        predictions, else naive Bayes for classes and the 5 nearest neighbours for a number.
         Classes have the labels they were given, for it as for a scorer and for a selector of scikit-learn's: whole numbers where
         every label is one, numbers where every one is, True and False, or text.
     scoring : str or callable, default=None
-        The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for classes and R2 for a number.
+        The name of a scorer of scikit-learn's, or one; larger is better. None is the score of the selector's merit, where that is
+        one of predictions, else accuracy for classes and R2 for a number.
     n_splits : int, default=10
         Folds, fewer where a class has not as many rows, where there are not as many groups or times, or where folds would have too
         few rows: 2 to learn from, and 2 to test where the target is a number. That is told.
@@ -121,7 +123,10 @@ def selection_report(
         schema = source.schema
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
-        predicted_by = _predictor(predictor, schema)
+        own = chosen_by.predictions(schema) if predictor is None else None
+        predicted_by = _predictor(predictor, schema) if own is None else of_model(own[0])
+        if own is not None and scoring is None:
+            scoring = own[1]
         assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, classes=schema.has_classes))
         for part in (chosen_by, predicted_by, assessor.scoring):
             part.check(schema)

@@ -23,6 +23,7 @@ from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
 from tamiz.wrappers.estimators import check_takes_weights, seeded
 from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.models import Model
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5
@@ -79,6 +80,34 @@ class Nothing(Predictor):
         return Learned(model, lambda rows: np.empty((rows.schema.n_rows, 0)))
 
 
+class Encoded(Predictor):
+    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators."""
+
+    def __init__(self, estimator: Any, label: str) -> None:
+        self._estimator = estimator
+        self.label = label
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a target of the other kind, and weights that the estimator does not take."""
+        _check_kind(self._estimator, self.label, schema)
+        check_takes_weights(self._estimator, schema)
+
+    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+        """Return the estimator fitted to the points."""
+        view = columns_of(train, columns)
+        _check_room(view.schema)
+        encoding = Encoding.fit(view, standardize=True)
+        used = view.schema.used.tolist()
+
+        def points(rows: Source) -> Floats:
+            return np.concatenate([encoding.rows(block) for block in rows.blocks(used)])
+
+        model = seeded(clone(self._estimator), seed)
+        weight = weight_of(train)
+        given = {} if weight is None else {"sample_weight": weight}
+        return Learned(model.fit(points(view), labels_of(train), **given), points)
+
+
 class NearestRows(Predictor):
     """The 5 nearest rows: standardised numbers with the mean in the gaps, levels divided by the square root of their share."""
 
@@ -91,19 +120,11 @@ class NearestRows(Predictor):
                 "Nearest neighbours take no weights; use predictor='naive_bayes' or 'tree', or leave weights out."
             )
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:  # noqa: ARG002 - nothing is drawn
+    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return the rows as points."""
-        view = columns_of(train, columns)
-        _check_room(view.schema)
-        encoding = Encoding.fit(view, standardize=True)
-        used = view.schema.used.tolist()
-
-        def points(rows: Source) -> Floats:
-            return np.concatenate([encoding.rows(block) for block in rows.blocks(used)])
-
         kind = KNeighborsClassifier if train.schema.has_classes else KNeighborsRegressor
         model = kind(min(_NEIGHBORS, train.schema.n_rows))
-        return Learned(model.fit(points(view), labels_of(train)), points)
+        return Encoded(model, self.label).learn(train, columns, seed)
 
 
 class Tree(Predictor):
@@ -144,13 +165,7 @@ class Given(Predictor):
 
     def check(self, schema: Schema) -> None:
         """Refuse a target of the other kind, and weights that the estimator does not take."""
-        if is_classifier(self._estimator) != schema.has_classes:
-            assert schema.target is not None
-            what = "classes" if schema.has_classes else "a number"
-            raise DataError(
-                f"{self.label} predicts {'numbers' if schema.has_classes else 'classes'}, and the target {schema.target.name!r} is "
-                f"{what}; pass another predictor, or say kinds."
-            )
+        _check_kind(self._estimator, self.label, schema)
         check_takes_weights(self._estimator, schema)
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
@@ -163,6 +178,21 @@ class Given(Predictor):
         given = {} if weight is None else {"sample_weight": weight}
         model = seeded(clone(self._estimator), seed)
         return Learned(model.fit(rows_of(train), labels_of(train), **given), rows_of)
+
+
+def of_model(model: Model) -> Predictor:
+    """Return what predicts as a wrapper's model does."""
+    return Encoded(model.estimator, model.label) if model.encode else Given(model.estimator)
+
+
+def _check_kind(estimator: Any, label: str, schema: Schema) -> None:
+    if is_classifier(estimator) != schema.has_classes:
+        assert schema.target is not None
+        what = "classes" if schema.has_classes else "a number"
+        raise DataError(
+            f"{label} predicts {'numbers' if schema.has_classes else 'classes'}, and the target {schema.target.name!r} is "
+            f"{what}; pass another predictor, or say kinds."
+        )
 
 
 def _check_room(schema: Schema) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from tamiz.criteria.base import Merit
 from tamiz.exceptions import DataError
 from tamiz.selection import RankSelector, SubsetSelector
 from tamiz.sources.base import Source
@@ -19,6 +20,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_of
 from tamiz.wrappers.estimators import check_takes_weights, seeded
 from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.models import Model
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Chooser(ABC):
     reads_target: bool = False
     notes: tuple[str, ...] = ()
 
+    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
+        """Return the model whose predictions the selector's merit scores, and the score; None where there is none."""
+        return None
+
     def check(self, schema: Schema) -> None:  # noqa: B027 - most take weights
         """Refuse a table that the selector cannot take."""
 
@@ -83,6 +89,11 @@ class _OfSubsets(Chooser):
         self.merit_name = type(selector.merit).__name__
         self.label = f"{self.merit_name} by {type(selector.search).__name__}"
 
+    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:
+        # What is no merit the search refuses.
+        merit = self._selector.merit
+        return merit.predictions(schema) if isinstance(merit, Merit) else None
+
     def choose(self, source: Source, seed: int) -> Choice:
         return self._chosen(clone(self._selector).set_params(journal=None), source, seed)
 
@@ -92,6 +103,8 @@ class _OfSubsets(Chooser):
     def _chosen(self, selector: SubsetSelector, source: Source, seed: int) -> Choice:
         fitted = seeded(selector, seed).fit(source)
         self.unit, self.reads_target = fitted.merit.unit, fitted.merit.needs_target
+        self.merit_name = fitted.merit_name_
+        self.label = f"{self.merit_name} by {type(fitted.search).__name__}"
         if fitted.stop is not None and fitted.stop.seconds() is not None:
             self.notes = (
                 "The search is stopped by the clock: another run, or another machine, may find other columns.",

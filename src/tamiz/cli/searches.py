@@ -17,6 +17,7 @@ from tamiz.cli.options import FILE, Method, command_name
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry
 from tamiz.search import registry as searches
+from tamiz.wrappers import registry as wrappers
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _merits = Method(criteria, "merit")
+_models = Method(wrappers, "model")
 _searches = Method(searches, "search")
 # The options of what a search calls otherwise.
 _SPELLED = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "groups": "--together"}
@@ -46,6 +48,39 @@ class Named:
 
     entry: Entry
     word: str = ""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """A merit as the command line names it.
+
+    Attributes
+    ----------
+    entry : Entry
+        Its line in the registry of criteria.
+    model : Entry or None
+        The model that a wrapper scores, a line in the registry of wrappers.
+    """
+
+    entry: Entry
+    model: Entry | None = None
+
+
+class MeritName(click.ParamType):  # type: ignore[type-arg]
+    """A merit by its name, "cfs", or "wrapper:" and a model: "wrapper:gaussian_nb"."""
+
+    name = "merit"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Worth:
+        """Return the lines of the registries."""
+        if isinstance(value, Worth):
+            return value
+        name, _, model = (part.strip() for part in str(value).partition(":"))
+        if name.lower() != "wrapper":
+            return Worth(_merits.convert(value, param, ctx))
+        if not model:
+            self.fail(f"a wrapper scores a model: wrapper:NAME with one of {_models.names}.", param, ctx)
+        return Worth(criteria["cross_validated"], _models.convert(model, param, ctx))
 
 
 class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
@@ -95,7 +130,9 @@ class Together(click.ParamType):  # type: ignore[type-arg]
 class Searching:
     """How a subset is searched for, as the options say it: plain values until a command runs."""
 
-    merit: Entry
+    merit: Worth
+    scoring: str | None
+    folds: int
     search: Named
     n_features: int | tuple[int, int] | None
     fixed: tuple[str, ...]
@@ -110,9 +147,19 @@ class Searching:
     target_merit: float | None
 
     def make_merit(self, missing: str) -> Merit:
-        """Return the merit."""
-        made: Merit = self.merit.load()().with_missing(missing)
-        return made
+        """Return the merit; a score of predictions for one that predicts nothing is a wrong command line."""
+        kind = self.merit.entry.load()
+        if self.merit.model is not None:
+            made: Merit = kind(self.merit.model.name, self.folds, self.scoring)
+            return made
+        if self.scoring is not None:
+            raise click.UsageError("--scoring is the score of a model's predictions: name one, --merit wrapper:NAME.")
+        return kind().with_missing(missing)
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether there is nothing to score without a target."""
+        return bool(self.merit.entry.load().needs_target)
 
     def make_search(self) -> Search:
         """Return the search; what it does not take is a wrong command line."""
@@ -155,6 +202,12 @@ class Searching:
         )
 
 
+def need_target_of(searching: Searching, target: str | None) -> None:
+    """Refuse a command line without a target where the merit needs one."""
+    if target is None and searching.needs_target:
+        raise click.UsageError(f"{searching.merit.entry.label} needs a target: name its column with --target.")
+
+
 def search_options(command: Command) -> Command:
     """Add how a subset is searched for; the command is handed a `Searching` of that name."""
 
@@ -189,11 +242,26 @@ def _words(search: type[Search]) -> list[str]:
 _OPTIONS = [
     click.option(
         "--merit",
-        type=_merits,
+        type=MeritName(),
         metavar="NAME",
         default="cfs",
         show_default=True,
-        help=f"Worth of a set of columns: {_merits.names}.",
+        help=f"Worth of a set of columns: {_merits.names}, or wrapper:MODEL, the score of a model on rows that it has not seen: "
+        f"{_models.names}.",
+    ),
+    click.option(
+        "--scoring",
+        metavar="NAME",
+        help="What a wrapper scores, a name of scikit-learn's such as f1_macro, roc_auc or r2; by default accuracy, or r2 where "
+        "the target is a number.",
+    ),
+    click.option(
+        "--folds",
+        type=click.IntRange(min=2),
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="The folds of a wrapper's score.",
     ),
     click.option(
         "--search",

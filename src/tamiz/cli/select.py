@@ -16,14 +16,13 @@ from tamiz.cli.options import (
     dry_run_flag,
     jobs_option,
     json_flag,
-    need_target,
     seed_option,
     table_options,
     tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places, check_table_ending, write_table
 from tamiz.cli.rank import tell_columns
-from tamiz.cli.searches import Searching, search_options
+from tamiz.cli.searches import Searching, need_target_of, search_options
 from tamiz.cli.terminal import Voice, show_lines
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def select(
     Choose the columns of TABLE that are best together and print them, one a line. Ctrl-C prints the best found so far.
     """
     _check_output(output)
-    need_target((searching.merit,), target)
+    need_target_of(searching, target)
     check_assessed(assess, target)
     check_places([output, searching.journal], table)
     from tamiz import open_source, parallel
@@ -106,7 +105,7 @@ def select(
         voice.say(f"Written: {output}")
     _show(chosen, selector, report, as_json)
     voice.say(
-        f"{searching.merit.label} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
+        f"{selector.merit_name_} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
     )
     if selector.certificate_ is not None:

@@ -24,7 +24,7 @@ from tamiz.cli.options import (
     tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places
-from tamiz.cli.searches import Searching, search_options
+from tamiz.cli.searches import Searching, need_target_of, search_options
 from tamiz.cli.select import show_plan
 from tamiz.cli.terminal import Voice
 from tamiz.criteria import registry as criteria
@@ -194,7 +194,7 @@ def _show_search(
     jobs: int | None,
 ) -> None:
     """Write what the search of a study takes at most."""
-    need_target((searching.merit,), target)
+    need_target_of(searching, target)
     from tamiz import open_source, parallel
 
     of_table = {name: same[name] for name in ("kinds", "weight", "memory", "time")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
+
+if TYPE_CHECKING:
+    from tamiz.wrappers.models import Model
 
 Gather: TypeAlias = Callable[..., tuple[Any, ...]]
 
@@ -133,6 +136,10 @@ class Association(Criterion):
 
 class Merit(Criterion):
     """A score for a set of columns; larger is better."""
+
+    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
+        """Return the model whose predictions on a table the merit scores, and the score; None where it scores none."""
+        return None
 
     def ready(self, source: Source) -> Merit:  # noqa: ARG002 - most need statistics only
         """Return the merit as it can score this table: one that fits models reads the rows."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from tamiz.criteria.base import Gather, Merit
 from tamiz.evaluator import Evaluator
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.wrappers.task import make_task
+from tamiz.wrappers.models import Model, model_of
 
 
 class CrossValidated(Merit):
@@ -20,8 +19,10 @@ class CrossValidated(Merit):
 
     Parameters
     ----------
-    estimator : estimator
-        A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one. It is copied, and stays as it is.
+    estimator : estimator or str
+        A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one; it is copied, and stays as it is. A name
+        is a model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear",
+        "ridge", "logistic" or "tree".
     cv : int, splitter or iterable of (train, test), default=10
         Folds. A number makes folds as scikit-learn does, each with its share of every class; of whole groups where the table has
         groups, and forward in time where it has times.
@@ -64,6 +65,14 @@ class CrossValidated(Merit):
         self.scoring = scoring
         self.encode = encode
 
+    def model(self, schema: Schema) -> Model:
+        """Return the model whose predictions are scored on a table."""
+        return model_of(self.estimator, schema, encode=self.encode)
+
+    def predictions(self, schema: Schema) -> tuple[Model, Any]:
+        """Return the model and the score."""
+        return self.model(schema), self.scoring
+
     def ready(self, source: Source) -> Merit:
         """Return the merit as it can score this table."""
         return _OfRows(self, source)
@@ -85,19 +94,17 @@ class _OfRows(Merit):
         self.check(schema)
         from tamiz.wrappers.choice import way_of
         from tamiz.wrappers.evaluator import WrapperEvaluator
+        from tamiz.wrappers.task import make_task
 
         merit = self.merit
-        if not isinstance(merit.estimator, BaseEstimator) or not callable(getattr(merit.estimator, "predict", None)):
-            raise TypeError(
-                f"CrossValidated takes an estimator of scikit-learn's that predicts, such as GaussianNB(), got {merit.estimator!r}."
-            )
+        model = merit.model(schema)
         task = make_task(
-            merit.estimator,
+            model.estimator,
             self.source,
             cv=merit.cv,
             scoring=merit.scoring,
-            encode=merit.encode,
+            encode=model.encode,
             seed=int(rng.integers(2**31)),
+            label=model.label,
         )
-        way, how = way_of(task)
-        return WrapperEvaluator(task, way, how)
+        return WrapperEvaluator(task, *way_of(task))

@@ -77,6 +77,7 @@ _SHAPE: dict[str, Any] = {
     "subset": (
         {
             "merit": _CHOSEN,
+            "how": str,
             "search": _CHOSEN,
             "columns": [str],
             "value": float,

@@ -43,6 +43,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
             ("Subsets looked at", _looked_at(subset)),
             ("Stopped", subset["stopped"] or "when nothing was left to try"),
             *_certified(subset),
+            *([("Scored", subset["how"])] if subset["how"] else []),
         ],
         "steps": _steps(subset["course"]),
         "title": _title(subset["frontier"], kept),

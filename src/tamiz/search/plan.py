@@ -24,6 +24,8 @@ class Plan:
         For the sets that are written down and for what the merit holds.
     n_timed : int
         Sets that were timed.
+    how : str
+        How the merit of a set is found, a sentence.
     """
 
     evaluations: int | None
@@ -31,6 +33,7 @@ class Plan:
     seconds_limit: float | None
     bytes: float
     n_timed: int
+    how: str = ""
 
     def __str__(self) -> str:
         """Return one sentence."""
@@ -44,7 +47,7 @@ class Plan:
         if self.seconds_limit is not None:
             told.append(f"stopped after {self.seconds_limit:g} seconds")
         told.append(f"at most {in_units(self.bytes)} of memory beyond the table")
-        return "; ".join(told) + "."
+        return " ".join(filter(None, ["; ".join(told) + ".", self.how]))
 
 
 def _counted(n: int, word: str) -> str:

@@ -2,11 +2,18 @@
 
 from tamiz.registry import Registry
 
-# A way's name is that of the class of estimators that it is for.
+# A way's name is that of the class of estimators that it is for; a model's is what a user calls it by.
 registry = Registry(
     __name__,
     """
     GaussianNB  gaussian_nb:GaussianNBWay  way  Sums of log-likelihoods
+    gaussian_nb  models:make_gaussian_nb  model  Gaussian naive Bayes
+    mixed_nb     models:make_mixed_nb     model  Naive Bayes
+    knn          models:make_knn          model  Nearest neighbours
+    linear       models:make_linear       model  Linear model
+    ridge        models:make_ridge        model  Ridge regression
+    logistic     models:make_logistic     model  Logistic regression
+    tree         models:make_tree         model  Decision tree
     """,
 )
 

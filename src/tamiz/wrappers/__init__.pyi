@@ -1,4 +1,11 @@
 from tamiz.registry import Registry
 from tamiz.wrappers.gaussian_nb import GaussianNBWay as GaussianNBWay
+from tamiz.wrappers.models import make_gaussian_nb as make_gaussian_nb
+from tamiz.wrappers.models import make_knn as make_knn
+from tamiz.wrappers.models import make_linear as make_linear
+from tamiz.wrappers.models import make_logistic as make_logistic
+from tamiz.wrappers.models import make_mixed_nb as make_mixed_nb
+from tamiz.wrappers.models import make_ridge as make_ridge
+from tamiz.wrappers.models import make_tree as make_tree
 
 registry: Registry

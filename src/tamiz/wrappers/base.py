@@ -7,7 +7,6 @@ a fold would be; a fast way also gives the sums that common scores are made of, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -44,6 +43,10 @@ class Task:
     scoring : Scoring
     encode : bool
         Whether the estimator sees mixed columns as points (`tamiz.sources.encoding`), fitted inside every fold.
+    label : str
+        What the estimator is called.
+    seed : int
+        What lots that belong to the task are drawn by.
     """
 
     estimator: Any
@@ -53,10 +56,12 @@ class Task:
     weight: Floats | None
     scoring: Scoring
     encode: bool
+    label: str
+    seed: int
 
     @cached_property
     def name(self) -> str:
-        """What the estimator is called."""
+        """The name of the estimator's class."""
         return type(self.estimator).__name__
 
     @cached_property
@@ -159,7 +164,6 @@ class Way(ABC):
         """Return what the way holds in memory beyond the table."""
         return 0.0
 
-
-def learned_labels(task: Task) -> Sequence[NDArray[np.int64]]:
-    """Return the codes of the classes among the rows that each fold learns from."""
-    return [np.unique(task.codes[fold.train]) for fold in task.folds]
+    def effort(self) -> float:
+        """Return how much work a set is, in microseconds or so: a refit takes a few milliseconds."""
+        return sum(3000.0 + len(fold.train) for fold in self.task.folds)

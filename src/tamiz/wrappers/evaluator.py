@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from tamiz import parallel
-from tamiz.candidates import Candidates
-from tamiz.evaluator import Evaluator
+from tamiz.candidates import Candidates, Masks
+from tamiz.evaluator import Evaluator, Unit
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
 from tamiz.wrappers.counting import counts_of_no_column
+from tamiz.wrappers.importance import check_exchangeable, losses
 from tamiz.wrappers.measures import of_counts, of_squares
+from tamiz.wrappers.refits import Refits
 
 # As many columns are named in an error.
 _MOST_NAMED = 5
@@ -36,11 +38,39 @@ class WrapperEvaluator(Evaluator):
     def __init__(self, task: Task, way: Way, how: str) -> None:
         self.task = task
         self.way = way
-        self.how = how
+        self._how = how
+
+    @property
+    def name(self) -> str:
+        """What the merit is called."""
+        return f"{self.task.scoring.name.replace('_', ' ')} of {self.task.label}"
+
+    @property
+    def how(self) -> str:
+        """How a score is found."""
+        return self._how
+
+    @property
+    def effort(self) -> float:
+        """How much work a set is."""
+        return self.way.effort()
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the mean over the folds for every candidate."""
         return self.fold_scores(candidates).mean(axis=1)
+
+    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
+        """Return what the score loses, over the folds, when tested rows exchange their values in each unit of columns."""
+        check_exchangeable(self.task)
+        refits, columns = Refits(self.task), np.flatnonzero(mask)
+
+        def of_fold(fold: int) -> Floats:
+            with self._named(columns, fold):
+                return losses(refits, columns, units, fold, n_repeats)
+
+        if not units:
+            return np.empty(0)
+        return np.mean(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))), axis=0)
 
     def most_bytes(self) -> float:
         """Return what the way holds."""

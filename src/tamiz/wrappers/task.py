@@ -21,7 +21,7 @@ from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import read_scoring
 
 
-def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int) -> Task:
+def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
     """Return what is needed to cross-validate an estimator on a table."""
     weight = weight_of(source)
     if weight is not None and (weight == 0).any():
@@ -33,7 +33,7 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
     read.check(source.schema)
     folds = tuple(_folds(cv, estimator, source, labels))
     _check_folds(folds, estimator, labels)
-    return Task(seeded(clone(estimator), seed), source, folds, labels, weight, read, encode)
+    return Task(seeded(clone(estimator), seed), source, folds, labels, weight, read, encode, label, seed)
 
 
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:

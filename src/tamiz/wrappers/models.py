@@ -1,0 +1,122 @@
+"""Models by name, each in the form that a table asks for: for classes or for numbers, encoded where it takes nothing but numbers.
+
+scikit-learn's classes are imported where a model is made: of a command line that names one, the others are not needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tamiz.exceptions import DataError
+from tamiz.sources.schema import Schema
+from tamiz.validation import check_choice
+
+
+@dataclass(frozen=True)
+class Model:
+    """An estimator and what it is to see.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted.
+    encode : bool
+        Whether it sees mixed columns as points.
+    label : str
+        What it is called.
+    """
+
+    estimator: Any
+    encode: bool
+    label: str
+
+
+def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
+    """Return the model that a name or an estimator stands for on a table."""
+    if isinstance(estimator, str):
+        # Here and not above: the package that lists the names imports this module.
+        from tamiz.wrappers import registry
+
+        check_choice("estimator", estimator, [entry.name for entry in registry.of_kind("model")])
+        entry = registry[estimator]
+        made, needs = entry.load()(schema)
+        return Model(made, encode or needs, entry.label.lower())
+    if (
+        not isinstance(estimator, BaseEstimator)
+        or isinstance(estimator, type)
+        or not callable(getattr(estimator, "predict", None))
+    ):
+        raise TypeError(
+            "CrossValidated takes an estimator of scikit-learn's that predicts, such as GaussianNB(), or the name of one, got "
+            f"{estimator!r}."
+        )
+    return Model(estimator, encode, type(estimator).__name__)
+
+
+def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
+    """Return Gaussian naive Bayes."""
+    from sklearn.naive_bayes import GaussianNB
+
+    _need_classes(schema, "gaussian_nb", "knn")
+    return GaussianNB(), _holds_more_than_numbers(schema)
+
+
+def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
+    """Return naive Bayes on columns as they are."""
+    from tamiz.wrappers.mixed_nb import MixedNB
+
+    _need_classes(schema, "mixed_nb", "knn")
+    return MixedNB(), False
+
+
+def make_knn(schema: Schema) -> tuple[Any, bool]:
+    """Return the 5 nearest neighbours."""
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    return (KNeighborsClassifier if schema.has_classes else KNeighborsRegressor)(5), True
+
+
+def make_linear(schema: Schema) -> tuple[Any, bool]:
+    """Return least squares, or linear discriminants for classes."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LinearRegression
+
+    return (LinearDiscriminantAnalysis if schema.has_classes else LinearRegression)(), _holds_more_than_numbers(schema)
+
+
+def make_ridge(schema: Schema) -> tuple[Any, bool]:
+    """Return ridge regression."""
+    from sklearn.linear_model import Ridge
+
+    if schema.has_classes:
+        raise DataError("ridge predicts numbers, and the target is classes; use 'linear' or 'logistic'.")
+    return Ridge(), True
+
+
+def make_logistic(schema: Schema) -> tuple[Any, bool]:
+    """Return logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
+    _need_classes(schema, "logistic", "linear")
+    return LogisticRegression(max_iter=1000), True
+
+
+def make_tree(schema: Schema) -> tuple[Any, bool]:
+    """Return a decision tree with at least 5 rows in a leaf."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    return (DecisionTreeClassifier if schema.has_classes else DecisionTreeRegressor)(min_samples_leaf=5), True
+
+
+def _need_classes(schema: Schema, name: str, way_out: str) -> None:
+    if not schema.has_classes:
+        assert schema.target is not None
+        raise DataError(f"{name} needs classes, and the target {schema.target.name!r} is a number; use {way_out!r}.")
+
+
+def _holds_more_than_numbers(schema: Schema) -> bool:
+    columns = [schema.columns[j] for j in schema.used.tolist()]
+    return any(column.n_missing or not (column.is_number or column.kind == "boolean") for column in columns)
