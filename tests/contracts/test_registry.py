@@ -24,6 +24,7 @@ from tamiz import (
     report,
     search,
     sources,
+    wrappers,
 )
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
@@ -37,6 +38,7 @@ from tamiz.search import Evaluations, Forward
 from tamiz.search.base import Search
 from tamiz.search.stopping import Stopping
 from tamiz.statistics.cuts import Discretization
+from tamiz.wrappers.base import Way
 
 PACKAGES = [
     tamiz,
@@ -51,11 +53,13 @@ PACKAGES = [
     display,
     sources,
     report,
+    wrappers,
 ]
 ENTRIES = [entry for package in PACKAGES for entry in package.registry]
 BASES = {
     "relevance": Relevance,
     "merit": Merit,
+    "wrapper": Merit,
     "search": Search,
     "map": Reducer,
     "stopping": Stopping,
@@ -66,7 +70,7 @@ BASES = {
     "clustering": SpectralClustering,
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
-METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "search", "map", "clustering")]
+METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wrapper", "search", "map", "clustering")]
 SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
 FUNCTIONS = [
     entry
@@ -80,6 +84,7 @@ ARGUMENTS = {
     "min_gain": (0.1,),
     "target": (0.5,),
     "radius": (1.0,),
+    "cross_validated": ("gaussian_nb",),
 }
 
 
@@ -159,8 +164,9 @@ def test_constructors_take_one_argument_by_position_at_most_but_for_the_parts_of
     parameters = list(inspect.signature(entry.load()).parameters.values())
     positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     assert not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
-    # A selector is nothing without its parts.
-    assert all(p.default is inspect.Parameter.empty for p in positional) or len(positional) <= 1
+    # A selector is nothing without its parts, and estimator, cv, scoring is the order that everybody knows.
+    allowed = 3 if entry.kind == "wrapper" else 1
+    assert all(p.default is inspect.Parameter.empty for p in positional) or len(positional) <= allowed
 
 
 @by_name([entry for entry in PARTS if entry.kind != "discretization"])
@@ -179,6 +185,15 @@ def test_parts_clone_and_set_parameters_as_estimators_do(entry):
 def test_constructors_store_and_do_nothing_else(entry):
     part = make(entry)
     assert set(vars(part)) == set(inspect.signature(entry.load()).parameters)
+
+
+@by_name(wrappers.registry.of_kind("way"))
+def test_a_fast_way_is_named_after_the_estimators_that_it_is_for(entry):
+    way = entry.load()
+    assert issubclass(way, Way)
+    assert not inspect.isabstract(way)
+    assert way.kind.__name__ == entry.name
+    assert way.how
 
 
 @by_name([entry for entry in PARTS if entry.kind == "discretization"])
