@@ -1,0 +1,171 @@
+"""What columns are worth to a model on rows that it has not seen: the score that is lost when their values change places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.evaluator import Unit
+from tamiz.exceptions import DataError
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.base import Columns, Task, Way
+from tamiz.wrappers.measures import of_counts, of_squares
+
+Order = NDArray[np.intp]
+# Columns by their places in rows, and the order that their values are put in.
+Exchange = tuple[NDArray[np.intp], Order]
+
+# Values that are predicted from at a time: most of what a call takes does not depend on how many rows it is of.
+_VALUES = 2**20
+
+
+def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_repeats: int) -> Floats:
+    """Return what the score of a fold loses when the tested rows exchange their values in each unit of columns.
+
+    Parameters
+    ----------
+    refits : Way
+        Its rows are the tested ones themselves, as arrays or frames: values cannot change places in rows that are numbers of rows.
+    columns : ndarray
+        The set, ascending.
+    units : list of ndarray
+        Columns of the set whose values go to another row together.
+    fold : int
+    n_repeats : int
+        Exchanges; the loss is their mean. All units see the same ones, so that units, not lots, make the difference.
+    """
+    task = refits.task
+    fitted = refits.fitted(columns, fold)
+    places = dict(zip(columns.tolist(), _places(task, columns), strict=True))
+    unit_places = [np.concatenate([places[j] for j in unit.tolist()]) for unit in units]
+    orders = _orders(task, columns, fold, n_repeats)
+    # Of one value there is nothing to exchange: the loss is 0 to the bit.
+    worth = [u for u, at in enumerate(unit_places) if any(_varies(fitted.rows, place) for place in at.tolist())]
+    exchanges = [(unit_places[u], order) for u in worth for order in orders]
+    found = np.empty(len(exchanges))
+    scores = _Scores(task, fitted.estimator, fold)
+    for start, stop in parallel.spans(len(exchanges), max(1, _VALUES // max(1, int(np.prod(fitted.rows.shape))))):
+        found[start:stop] = scores.of(fitted.rows, exchanges[start:stop])
+    lost = np.zeros(len(units))
+    # The rows as they are come last: an estimator told to spare the copy may write into what it predicts from.
+    lost[worth] = np.mean(scores.of_rows(fitted.rows) - found.reshape(len(worth), n_repeats), axis=1)
+    return lost
+
+
+class _Scores:
+    """Scores of one fitted estimator on the tested rows of a fold, exchanged in many ways."""
+
+    def __init__(self, task: Task, estimator: Any, fold: int) -> None:
+        tested = task.folds[fold].test
+        self._task = task
+        self._estimator = estimator
+        self._labels, self._weight = task.labels[tested], task.weight_in(tested)
+        self._measure = _measure(task, fold)
+
+    def of(self, rows: Any, exchanges: Sequence[Exchange]) -> Floats:
+        """Return the score after every exchange."""
+        if self._measure is not None:
+            found = self._measure(self._estimator.predict(exchanged(rows, exchanges)))
+            if found is not None:
+                return found
+        return np.array([self._value(exchanged(rows, [exchange])) for exchange in exchanges])
+
+    def of_rows(self, rows: Any) -> float:
+        """Return the score of the rows as they are."""
+        if self._measure is not None:
+            found = self._measure(self._estimator.predict(rows))
+            if found is not None:
+                return float(found[0])
+        return self._value(rows)
+
+    def _value(self, rows: Any) -> float:
+        return self._task.scoring.value(self._estimator, rows, self._labels, self._weight)
+
+
+def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] | None:
+    """Return the score as a function of predictions, of the tested rows again and again; None where it reads more than these.
+
+    It returns one score for each time that the rows come, None for a class that no row is of, or a prediction that is no number.
+    """
+    tested = task.folds[fold].test
+    codes, weights, classes = task.codes[tested], task.weights[tested], task.classes
+    by_counts, by_squares = of_counts(task), of_squares(task)
+    if by_counts is not None:
+
+        def of_classes(predicted: NDArray[Any]) -> Floats | None:
+            n = len(classes)
+            found = np.minimum(np.searchsorted(classes, predicted), n - 1)
+            if (classes[found] != predicted).any():
+                return None
+            cells = n * codes + found.reshape(-1, len(tested))
+            m = len(cells)
+            cells += n * n * np.arange(m)[:, None]
+            counts = np.bincount(cells.ravel(), np.tile(weights, m), n * n * m)
+            return by_counts(counts.reshape(m, n, n))
+
+        return of_classes
+    if by_squares is not None:
+
+        def of_numbers(predicted: NDArray[Any]) -> Floats | None:
+            if not np.isfinite(predicted).all():
+                return None
+            squares = (task.labels[tested] - predicted.reshape(-1, len(tested))) ** 2 @ weights
+            return by_squares(np.repeat(squares[:, None], len(task.folds), axis=1))[:, fold]
+
+        return of_numbers
+    return None
+
+
+def exchanged(rows: Any, exchanges: Sequence[Exchange]) -> Any:
+    """Return rows, an array or a frame of any library, again and again, each time after another exchange; dtypes stay."""
+    n = len(rows)
+    again = np.tile(np.arange(n), len(exchanges))
+    taken = {place: again.copy() for at, _ in exchanges for place in at.tolist()}
+    for k, (at, order) in enumerate(exchanges):
+        for place in at.tolist():
+            taken[place][k * n : (k + 1) * n] = order
+    if isinstance(rows, np.ndarray):
+        changed = rows[again]
+        for place, numbers in taken.items():
+            changed[:, place] = rows[numbers, place]
+        return changed
+    frame = nw.from_native(rows, eager_only=True)
+    # By position: not every frame's names are text.
+    return frame[again, :].with_columns(*(frame[:, place][numbers] for place, numbers in taken.items())).to_native()
+
+
+def check_exchangeable(task: Task) -> None:
+    """Refuse folds of one row: there is nothing to exchange its values with."""
+    if all(len(fold.test) < 2 for fold in task.folds):
+        raise DataError(
+            f"Each of the {len(task.folds):,} folds tests 1 row, and its values can change places with no other's; importances "
+            "need folds of at least 2 rows: ask for fewer folds."
+        )
+
+
+def _varies(rows: Any, place: int) -> bool:
+    """Return whether a column holds more than one value."""
+    if not isinstance(rows, np.ndarray):
+        return bool(nw.from_native(rows, eager_only=True)[:, place].n_unique() > 1)
+    values = rows[:, place]
+    # A gap equals no other.
+    return bool((values != values[0]).any())
+
+
+def _orders(task: Task, columns: Columns, fold: int, n_repeats: int) -> list[Order]:
+    """Return the orders that tested rows are put in: by the task's seed, the set and the fold, whatever was drawn before."""
+    rng = np.random.default_rng([task.seed, fold, *columns.tolist()])
+    return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
+
+
+def _places(task: Task, columns: Columns) -> list[NDArray[np.intp]]:
+    """Return where each column of a set lies in the rows of its refit: encoded, a column of categories is several."""
+    if not task.encode:
+        return [np.array([k]) for k in range(len(columns))]
+    widths = [len(task.points.coordinates[j]) for j in columns.tolist()]
+    return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
