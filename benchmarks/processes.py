@@ -20,6 +20,8 @@ MODULES = {
     "scikit-feature": "skfeature",
     "ITMO_FS": "ITMO_FS",
     "scikit-learn": "sklearn",
+    "mlxtend": "mlxtend",
+    "sklearn-genetic-opt": "sklearn_genetic",
     "tamiz": "tamiz",
     "Lanczos": "scipy",
     "shift-invert": "scipy",

@@ -65,8 +65,10 @@ def _add_normal(column, first, stop, mean, variance, sign, sums):
     """Add the logarithm of a normal density of the rows first .. stop of a column to sums, or take it off."""
     scale = -0.5 * sign / variance
     constant = -0.5 * sign * math.log(2.0 * math.pi * variance)
-    for i in range(stop - first):
-        apart = column[first + i] - mean
+    # Of a slice no index can be negative, and the loop is vectorised.
+    own = column[first:stop]
+    for i in range(own.shape[0]):
+        apart = own[i] - mean
         sums[i] += constant + scale * apart * apart
 
 
@@ -188,11 +190,11 @@ def gaussian_counts(
                 largest = max(largest, spread[f, members[m]])
             if largest == 0.0:
                 # Nothing varies among the rows learned from: every density is 0 / 0, and scikit-learn takes the first class.
-                known = 0
-                while prior[f, known] == -np.inf:
-                    known += 1
+                taken = 0
+                while prior[f, taken] == -np.inf:
+                    taken += 1
                 for i in range(folds[f], folds[f + 1]):
-                    counts[c, f, codes[i], known] += weights[i]
+                    counts[c, f, codes[i], taken] += weights[i]
                 continue
             more = smoothing * largest
             # Terms are squares, which all have one sign, and logarithms of up to 40; what is near its mean in a column of large
@@ -218,9 +220,10 @@ def gaussian_counts(
                 before[:n_rows] = 40.0 * n_members
                 for k in range(n_classes):
                     if from_base:
+                        own, known = sums[k], base[k, row:end]
                         for i in range(n_rows):
-                            sums[k, i] = base[k, row + i]
-                            before[i] = max(before[i], abs(sums[k, i]))
+                            own[i] = known[i]
+                            before[i] = max(before[i], abs(known[i]))
                         for t in range(starts[c], starts[c + 1]):
                             j = flipped[t]
                             sign = 1.0 if inside[j] else -1.0

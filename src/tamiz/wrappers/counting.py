@@ -13,7 +13,7 @@ from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Task, Way
 
 # Terms that one thread adds up before another is worth waking: half a millisecond or so.
-_TERMS = 500_000
+_TERMS = 1_000_000
 
 # count(first, stop, counts, doubtful) fills the counts of the candidates first .. stop, and which of them rounding may decide.
 Count = Callable[[int, int, Floats, NDArray[np.bool_]], None]

@@ -23,14 +23,16 @@ def all_sets(problem: Problem) -> Iterator[Candidates]:
     if problem.least <= n_fixed <= problem.most:
         yield Candidates.of(problem.fixed)
     batch: list[Candidates] = []
+    n_sets = 0
     for prefix, units in _families(problem, n_fixed):
         parent = problem.fixed.copy()
         for number in prefix:
             parent[problem.units[number]] = True
         batch.append(Candidates.flips(parent, units))
-        if sum(map(len, batch)) >= _BATCH:
+        n_sets += len(units)
+        if n_sets >= _BATCH:
             yield Candidates.joined(batch)
-            batch = []
+            batch, n_sets = [], 0
     if batch:
         yield Candidates.joined(batch)
 
