@@ -43,7 +43,9 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
         check_choice("estimator", estimator, [entry.name for entry in registry.of_kind("model")])
         entry = registry[estimator]
         made, needs = entry.load()(schema)
-        return Model(made, encode or needs, entry.label.lower())
+        # Inside a sentence; Gauss stays a name.
+        label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
+        return Model(made, encode or needs, label)
     if (
         not isinstance(estimator, BaseEstimator)
         or isinstance(estimator, type)
