@@ -79,7 +79,7 @@ def study(
     data, target, kinds, weight, groups, time, memory
         As in `open_source`; data may be a Source.
     relevances : list of Relevance, default=None
-        The ranking's criteria; None is every one that has a meaning on the table.
+        The ranking's criteria; None is every one that has a meaning on the table and is cheap.
     merit, search : Merit and Search, default=None
         How the subset is chosen; None is CFS() and BestFirst(). Without a target no subset is chosen by a merit that needs one.
     maps : list of str or reducers, default=None
@@ -261,11 +261,11 @@ def _join(
 
 
 def _ranked(given: Sequence[Relevance] | None, schema: Schema, missing: Missing, joined: Joined) -> list[Ranked]:
-    """Return the relevances as the table needs them; by default every registered one that has a meaning on it."""
+    """Return the relevances as the table needs them; by default the registered ones that have a meaning on it and are cheap."""
     taken = [] if given is None else [(label, part.suited(schema) or part) for label, part in _told_apart(given)]
     for entry in criteria.of_kind("relevance") if given is None else ():
         part = entry.load()().with_missing(missing).suited(schema)
-        if part is not None and (joined.graph is not None or not takes_graph(part)):
+        if part is not None and part.by_default and (joined.graph is not None or not takes_graph(part)):
             taken.append((_named(entry), part))
     lent = [(label, joined.lent_to(part)) for label, part in taken]
     return [Ranked(label["id"], label["label"], part, joined.read_by(part)) for label, part in lent]

@@ -8,18 +8,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated
+from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
 from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
-from tamiz.search import Evaluations, Forward
+from tamiz.search import Evaluations, Forward, RecursiveElimination
 from tamiz.search import registry as searches
 
 # One that adds up, one that is refitted, one that looks for neighbours.
 MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0), "knn")
+# The tables of the checks are small.
+RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
+# Needed by a search that asks for more than the merits of sets.
+MERITS = {"recursive_elimination": CrossValidated("mixed_nb", cv=2)}
 ESTIMATORS = [
-    *(RankSelector(entry.load()()) for entry in criteria.of_kind("relevance")),
-    *(SubsetSelector(CFS(), entry.load()()) for entry in searches.of_kind("search")),
+    *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
+    *(SubsetSelector(MERITS.get(entry.name, CFS()), entry.load()()) for entry in searches.of_kind("search")),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(entry.load()() for entry in reduction.of_kind("map") if entry.name != "laplacian_eigenmaps"),
@@ -33,7 +37,14 @@ ESTIMATORS = [
 ]
 
 
+def not_held(estimator):
+    """What a part does not hold to, and why."""
+    if not isinstance(getattr(estimator, "search", None), RecursiveElimination):
+        return {}
+    return {"check_sample_weight_equivalence_on_dense_data": "rows that are repeated are in other folds"}
+
+
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=not_held)
 def test_scikit_learns_check(estimator, check):
     check(estimator)

@@ -37,6 +37,13 @@ class Quadratic(Evaluator):
         )
 
 
+def losses(evaluator, mask, units):
+    """What the merit of a set loses with each of some units of columns."""
+    if not units:
+        return np.empty(0)
+    return evaluator.evaluate(Candidates.of(mask)) - evaluator.evaluate(Candidates.flips(mask, units))
+
+
 def problem_of(search, p, n_features=None, form=None):
     problem = search.problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
     return problem if form is None else replace(problem, form=form)

@@ -9,11 +9,11 @@ from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.criteria import CFS
 from tamiz.evaluator import Evaluator
-from tamiz.search import Beam, BestFirst, Evaluations, Genetic, RandomSubsets, registry
+from tamiz.search import Beam, BestFirst, Evaluations, Genetic, RandomSubsets, RecursiveElimination, registry
 from tamiz.search.journal import Journal
 
 from ..statistics.mixed import make_mixed
-from .merits import Quadratic, best_of, problem_of, search_in, sets_of, subset_of
+from .merits import Quadratic, best_of, losses, problem_of, search_in, sets_of, subset_of
 
 P = 7
 ALL = (np.arange(2**P)[:, None] >> np.arange(P) & 1).astype(bool)
@@ -27,6 +27,8 @@ MAKERS = REGISTERED | {
     "beam of 1": (Beam, {"width": 1}),
     "genetic of few": (Genetic, {"population": 8, "generations": 6}),
     "random_subsets of few": (RandomSubsets, {"n_subsets": 30}),
+    "recursive_elimination of two": (RecursiveElimination, {"step": 2}),
+    "recursive_elimination of a share": (RecursiveElimination, {"step": 0.4}),
 }
 every_search = pytest.mark.parametrize("name", MAKERS)
 every_walk = pytest.mark.parametrize("name", [name for name in MAKERS if name not in EXACT])
@@ -38,10 +40,18 @@ def made(name, **parameters):
 
 
 class Known(Quadratic):
-    """A quadratic merit that says so."""
+    """A quadratic merit that says so, and what columns are worth to it."""
 
     def quadratic(self):
         return self.c, self.A
+
+    def importances(self, mask, units, n_repeats):
+        asked = self.asked
+        # What a search has evaluated is what it proposed.
+        self.asked = []
+        worth = losses(self, mask, units)
+        self.asked = asked
+        return worth
 
 
 class OfTable(Evaluator):
@@ -60,6 +70,9 @@ class OfTable(Evaluator):
 
     def quadratic(self):
         return self.cfs.quadratic()
+
+    def importances(self, mask, units, n_repeats):
+        return losses(self.cfs, mask, units)
 
 
 MERITS = {"quadratic": (Known, range(4)), "table": (OfTable, range(2))}

@@ -5,22 +5,23 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    information_gain       information_gain:InformationGain   relevance       Information gain
-    gain_ratio             gain_ratio:GainRatio               relevance       Gain ratio
-    symmetric_uncertainty  uncertainty:SymmetricUncertainty   relevance       Symmetric uncertainty
-    fisher_score           fisher:FisherScore                 relevance       Fisher score
-    laplacian_score        laplacian:LaplacianScore           relevance       Laplacian score
-    entropy                shannon:Entropy                    relevance       Entropy
-    variance               variance:Variance                  relevance       Variance
-    cfs                    cfs:CFS                            merit           CFS
-    cross_validated        cross_validated:CrossValidated     merit           Cross-validated score
-    mdl                    discretization:MDL                 discretization  Minimum description length
-    equal_frequency        discretization:EqualFrequency      discretization  Equal frequency
-    equal_width            discretization:EqualWidth          discretization  Equal width
-    entropy_function       shannon:entropy                    function        Entropy of a column, in bits
-    fisher_function        fisher:fisher_score                function        Fisher scores of columns
-    laplacian_function     laplacian:laplacian_score          function        Laplacian scores of columns
-    uncertainty_function   uncertainty:symmetric_uncertainty  function        Symmetric uncertainty of columns
+    information_gain        information_gain:InformationGain              relevance       Information gain
+    gain_ratio              gain_ratio:GainRatio                          relevance       Gain ratio
+    symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
+    fisher_score            fisher:FisherScore                            relevance       Fisher score
+    laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
+    entropy                 shannon:Entropy                               relevance       Entropy
+    variance                variance:Variance                             relevance       Variance
+    permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance
+    cfs                     cfs:CFS                                       merit           CFS
+    cross_validated         cross_validated:CrossValidated                wrapper         Cross-validated score
+    mdl                     discretization:MDL                            discretization  Minimum description length
+    equal_frequency         discretization:EqualFrequency                 discretization  Equal frequency
+    equal_width             discretization:EqualWidth                     discretization  Equal width
+    entropy_function        shannon:entropy                               function        Entropy of a column, in bits
+    fisher_function         fisher:fisher_score                           function        Fisher scores of columns
+    laplacian_function      laplacian:laplacian_score                     function        Laplacian scores of columns
+    uncertainty_function    uncertainty:symmetric_uncertainty             function        Symmetric uncertainty of columns
     """,
 )
 

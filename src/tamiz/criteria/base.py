@@ -69,7 +69,15 @@ class Criterion(BaseEstimator, ABC):
 
 
 class Relevance(Criterion):
-    """A score for every column by itself; larger is better."""
+    """A score for every column by itself; larger is better.
+
+    Attributes
+    ----------
+    by_default : bool
+        Whether a study ranks by it where nobody says by what.
+    """
+
+    by_default: ClassVar[bool] = True
 
     def suited(self, schema: Schema) -> Relevance | None:
         """Return the relevance as a study of the table uses it, None where it has no meaning there."""

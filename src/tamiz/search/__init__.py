@@ -5,20 +5,21 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    forward           forward:Forward                  search    Forward selection
-    backward          backward:Backward                search    Backward elimination
-    bidirectional     bidirectional:Bidirectional      search    Floating search
-    best_first        best_first:BestFirst             search    Best-first search
-    beam              beam:Beam                        search    Beam search
-    genetic           genetic:Genetic                  search    Genetic search
-    random_subsets    random_subsets:RandomSubsets     search    Sets at random
-    exhaustive        exhaustive:Exhaustive            search    Exhaustive search
-    branch_and_bound  branch_and_bound:BranchAndBound  search    Branch and bound
-    evaluations       stopping:Evaluations             stopping  A number of evaluations
-    seconds           stopping:Seconds                 stopping  A time
-    stale             stopping:Stale                   stopping  Steps without a gain
-    min_gain          stopping:MinGain                 stopping  A gain too small
-    target            stopping:Target                  stopping  A merit reached
+    forward                forward:Forward                             search    Forward selection
+    backward               backward:Backward                           search    Backward elimination
+    recursive_elimination  recursive_elimination:RecursiveElimination  search    Recursive elimination
+    bidirectional          bidirectional:Bidirectional                 search    Floating search
+    best_first             best_first:BestFirst                        search    Best-first search
+    beam                   beam:Beam                                   search    Beam search
+    genetic                genetic:Genetic                             search    Genetic search
+    random_subsets         random_subsets:RandomSubsets                search    Sets at random
+    exhaustive             exhaustive:Exhaustive                       search    Exhaustive search
+    branch_and_bound       branch_and_bound:BranchAndBound             search    Branch and bound
+    evaluations            stopping:Evaluations                        stopping  A number of evaluations
+    seconds                stopping:Seconds                            stopping  A time
+    stale                  stopping:Stale                              stopping  Steps without a gain
+    min_gain               stopping:MinGain                            stopping  A gain too small
+    target                 stopping:Target                             stopping  A merit reached
     """,
 )
 

@@ -8,6 +8,7 @@ from tamiz.search.exhaustive import Exhaustive as Exhaustive
 from tamiz.search.forward import Forward as Forward
 from tamiz.search.genetic import Genetic as Genetic
 from tamiz.search.random_subsets import RandomSubsets as RandomSubsets
+from tamiz.search.recursive_elimination import RecursiveElimination as RecursiveElimination
 from tamiz.search.stopping import Evaluations as Evaluations
 from tamiz.search.stopping import MinGain as MinGain
 from tamiz.search.stopping import Seconds as Seconds

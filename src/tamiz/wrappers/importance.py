@@ -106,7 +106,7 @@ def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] |
             m = len(cells)
             cells += n * n * np.arange(m)[:, None]
             counts = np.bincount(cells.ravel(), np.tile(weights, m), n * n * m)
-            return by_counts(counts.reshape(m, n, n))
+            return by_counts(counts.reshape(m, n, n).astype(np.float64, copy=False))
 
         return of_classes
     if by_squares is not None:
