@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tamiz import parallel
+from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.sources.open import as_source
@@ -61,7 +62,7 @@ def mean_error(model, X, y, sample_weight=None):
 OF_CLASSES = [
     (GaussianNB(), "accuracy"),
     (GaussianNB(), "f1_macro"),
-    (LogisticRegression(max_iter=500), "roc_auc_ovr"),
+    (GaussianNB(), "roc_auc_ovr"),
     (DecisionTreeClassifier(max_depth=3, random_state=0), "neg_log_loss"),
 ]
 OF_NUMBERS = [
@@ -193,6 +194,12 @@ def test_a_column_of_one_value_or_that_no_one_reads_is_worth_0_to_the_bit():
     assert importances(X, y, Ridge(), cv=3)[-1] == 0
     stump = DecisionTreeRegressor(max_depth=1, random_state=0)
     assert np.count_nonzero(importances(X, y, stump, cv=[(np.arange(60), np.arange(60, 90))])) == 1
+
+
+def test_with_all_columns_exchanged_together_a_model_is_left_with_guessing():
+    (lost,) = importances(*IRIS, GaussianNB(), units=[np.arange(4)], n_repeats=50, cv=5)
+    merit = evaluator_of(*IRIS, GaussianNB(), cv=5).evaluate(Candidates.of(np.ones(4, dtype=bool)))[0]
+    assert merit - lost == pytest.approx(1 / 3, abs=0.03)
 
 
 def test_importances_depend_on_the_set_and_the_seed_alone():

@@ -1,0 +1,159 @@
+"""Permutation importance as a relevance: all columns together, whatever a table holds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from tamiz import RankSelector, open_source, study
+from tamiz.criteria import PermutationImportance, registry
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.wrappers import importance
+
+from ..reference.importance import importances as plain
+from ..reference.importance import orders
+
+IRIS = load_iris(return_X_y=True)
+
+
+def scores_of(relevance, X, y, **more):
+    return RankSelector(relevance).fit(X, y, **more).scores_
+
+
+def test_scores_are_the_importances_of_all_columns_together(monkeypatch):
+    monkeypatch.setattr(
+        importance,
+        "_orders",
+        lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
+    )
+    X, y = IRIS
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    for scoring in ("accuracy", "neg_log_loss"):
+        ours = scores_of(PermutationImportance(GaussianNB(), folds, scoring, n_repeats=3), X, y)
+        np.testing.assert_allclose(ours, plain(GaussianNB(), X, y, folds, scoring, 3), rtol=1e-9, atol=1e-12)
+
+
+def test_constant_columns_and_those_left_out_score_0_and_the_rest_are_ranked():
+    X, y = IRIS
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        same=1.5, number=np.arange(150), text=[f"a text of its own, {i}" for i in range(150)]
+    )
+    selector = RankSelector(PermutationImportance(GaussianNB(), cv=5))
+    with pytest.warns(TamizWarning, match="2 of 7 columns take no part"):
+        selector.fit(frame, y)
+    assert selector.scores_[4:].tolist() == [0, 0, 0]
+    assert set(selector.ranking_[:2].tolist()) == {2, 3}
+    # They change nothing for the others.
+    np.testing.assert_allclose(
+        selector.scores_[:4], scores_of(PermutationImportance(GaussianNB(), cv=5), X, y), atol=0.05
+    )
+
+
+def mixed_table():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame(
+        {
+            "noise": rng.normal(size=200),
+            "level": np.array(["low", "mid", "high"])[np.where(rng.random(200) < 0.2, 2, y)],
+            "gaps": np.where(rng.random(200) < 0.3, np.nan, rng.normal(size=200) + y),
+        }
+    )
+    return frame, y, 3.0 * y + frame["gaps"].fillna(0).to_numpy() + 0.1 * rng.normal(size=200)
+
+
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_without_an_estimator_mixed_columns_with_gaps_are_scored(target):
+    frame, classes, number = mixed_table()
+    y, usual = (classes, "mixed_nb") if target == "classes" else (number, "ridge")
+    noise, level, gaps = scores_of(PermutationImportance(), frame, y)
+    named = scores_of(PermutationImportance(usual), frame, y)
+    assert min(level, gaps) > 0.02 > abs(noise)
+    assert named.tolist() == [noise, level, gaps]
+
+
+def test_columns_that_repeat_each_other_share_their_importance():
+    X, y = IRIS
+    relevance = PermutationImportance(GaussianNB(), cv=5, n_repeats=10)
+    alone = scores_of(relevance, X[:, [1, 3]], y)
+    twice = scores_of(relevance, X[:, [1, 3, 3]], y)
+    assert max(twice[1:]) < 0.7 * alone[1]
+
+
+def test_a_column_of_many_values_that_tells_nothing_is_not_favoured_as_impurity_does():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = np.column_stack([rng.random(200), np.where(rng.random(200) < 0.3, 1 - y, y)])
+    tree = DecisionTreeClassifier(random_state=0)
+    by_impurity = tree.fit(X, y).feature_importances_
+    noise, useful = scores_of(PermutationImportance(tree, cv=5), X, y)
+    assert by_impurity[0] > by_impurity[1]
+    assert useful > 0.1 > abs(noise)
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_one_others():
+    X, y = load_diabetes(return_X_y=True)
+    found = [scores_of(PermutationImportance("linear", KFold(3), random_state=seed), X, y) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).all()
+
+
+def test_weights_count_in_the_fits_and_in_the_scores():
+    X, y = IRIS
+    # Rows of weight 0 are not there.
+    kept = np.sort(np.random.default_rng(0).choice(150, 100, replace=False))
+    weight = np.zeros(150)
+    weight[kept] = 1.0
+    relevance = PermutationImportance(GaussianNB(), cv=3)
+    weighted = scores_of(relevance, X, y, sample_weight=weight)
+    np.testing.assert_allclose(weighted, scores_of(relevance, X[kept], y[kept]), rtol=1e-9, atol=1e-12)
+
+
+def test_a_table_without_a_target_is_refused():
+    with pytest.raises(DataError, match="PermutationImportance requires y to be passed, but the target y is None"):
+        scores_of(PermutationImportance(GaussianNB()), IRIS[0], None)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "kind", "sentence"),
+    [
+        (PermutationImportance(GaussianNB(), n_repeats=0), ValueError, "n_repeats must be at least 1, got 0"),
+        (PermutationImportance(GaussianNB), TypeError, "takes an estimator of scikit-learn's that predicts"),
+        (PermutationImportance("no_model"), ValueError, "'no_model'"),
+        (PermutationImportance(GaussianNB(), scoring="acuracy"), ValueError, "did you mean 'accuracy'"),
+    ],
+)
+def test_what_cannot_be_is_refused(relevance, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        scores_of(relevance, *IRIS)
+
+
+def test_a_study_ranks_by_it_only_when_asked_to():
+    X, y = IRIS
+    parts = {"maps": [], "assess": False}
+    usual = study(X, y, **parts).to_dict()["ranking"]
+    assert [one["id"] for one in usual["criteria"]] == [
+        entry.name for entry in registry.of_kind("relevance") if entry.name != "permutation_importance"
+    ]
+    asked = study(X, y, relevances=[PermutationImportance(cv=3)], **parts).to_dict()["ranking"]
+    assert asked["scores"] == {"permutation_importance": scores_of(PermutationImportance(cv=3), X, y).tolist()}
+
+
+def test_the_rows_of_a_group_are_never_on_both_sides():
+    X, y = load_diabetes(return_X_y=True)
+    seen = []
+
+    class Watched(LinearRegression):
+        def fit(self, X, y):
+            seen.append(set(np.asarray(X)[:, 0]))
+            return super().fit(X, y)
+
+    groups = np.repeat(np.arange(34), 13)
+    table = pd.DataFrame({"group_mean": groups + 0.5, "x": X[:, 2], "y": y, "group": groups})
+    source = open_source(table, "y", groups="group")
+    RankSelector(PermutationImportance(Watched(), cv=4)).fit(source)
+    assert sum(34 - len(learned) for learned in seen) == 34
