@@ -141,6 +141,7 @@ def selection_report(
             lambda item: assessor.fold(source, item[0], choice.support, item[1]),
             list(zip(folds.parts, fold_seeds, strict=True)),
             lambda at: f"Fold {at + 1} of {len(folds)}",
+            effort=chosen_by.effort,
         )
         n_shuffles = usual_number(source) if n_permutations is None else n_permutations
         null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
@@ -200,7 +201,8 @@ def _shuffled(
         return found(view, assessor.chooser.choose(view, int(own.integers(2**31))))
 
     seeds = rng.integers(0, 2**63, n_shuffles).tolist()
-    done = in_turn("Shuffled targets", source, one, seeds, lambda at: f"Shuffled target {at + 1} of {n_shuffles}")
+    name, effort = (lambda at: f"Shuffled target {at + 1} of {n_shuffles}"), assessor.chooser.effort
+    done = in_turn("Shuffled targets", source, one, seeds, name, effort=effort)
     merits = np.array([merit for merit, _ in done])
     return Null(merits, found(source, choice), "merit" if by_merit else "optimistic score", way.how)
 

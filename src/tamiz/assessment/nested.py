@@ -26,8 +26,9 @@ Answer = TypeVar("Answer")
 
 # A table of up to so many bytes is searched on one thread. Much of what is done in it is Python's, of which one thread runs at a
 # time, and two hinder each other, whether each has a search of its own or both share one: 1,000 x 20 take 1.4 s alone and 2.7 s on
-# two threads, 2,600 x 500 take 4.2 and 5.7 s.
+# two threads, 2,600 x 500 take 4.2 and 5.7 s. A merit of so many microseconds a set, or more, is worth a thread whatever the table.
 _SMALL_BYTES = 2**26
+_MUCH_EFFORT = 1000.0
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,23 @@ class Assessor:
 
 
 def in_turn(
-    label: str, source: Source, work: Callable[[Item], Answer], items: Sequence[Item], name: Callable[[int], str]
+    label: str,
+    source: Source,
+    work: Callable[[Item], Answer],
+    items: Sequence[Item],
+    name: Callable[[int], str],
+    *,
+    effort: float,
 ) -> list[tuple[Answer, list[str]]]:
-    """Return what the work makes of every item, with the sentences it told; an error says in which it was."""
+    """Return what the work makes of every item, with the sentences it told; an error says in which it was.
+
+    `effort` is how many microseconds or so the search needs for a set.
+    """
     n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
+    together = n_bytes > _SMALL_BYTES or effort >= _MUCH_EFFORT
     told: list[tuple[Answer, list[str]]] = []
     for at, item in enumerate(progress.track(label, items, total=len(items))):
-        threads = parallel.alone() if n_bytes <= _SMALL_BYTES else nullcontext()
+        threads = nullcontext() if together else parallel.alone()
         # Only how many are done is of interest.
         with threads, progress.listening(_unheard), held() as sentences, _named(name(at)):
             told.append((work(item), sentences))

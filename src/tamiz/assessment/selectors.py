@@ -51,6 +51,8 @@ class Chooser(ABC):
         Whether it has a merit, and that depends on the target.
     notes : tuple of str
         What a reader of its choices must know.
+    effort : float
+        How many microseconds or so its last choice needed for a set.
     """
 
     label: str
@@ -58,6 +60,7 @@ class Chooser(ABC):
     unit: str = ""
     reads_target: bool = False
     notes: tuple[str, ...] = ()
+    effort: float = 0.0
 
     def predictions(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
         """Return the model whose predictions the selector's merit scores, and the score; None where there is none."""
@@ -103,7 +106,7 @@ class _OfSubsets(Chooser):
     def _chosen(self, selector: SubsetSelector, source: Source, seed: int) -> Choice:
         fitted = seeded(selector, seed).fit(source)
         self.unit, self.reads_target = fitted.merit.unit, fitted.merit.needs_target
-        self.merit_name = fitted.merit_name_
+        self.merit_name, self.effort = fitted.merit_name_, fitted.merit_effort_
         self.label = f"{self.merit_name} by {type(fitted.search).__name__}"
         if fitted.stop is not None and fitted.stop.seconds() is not None:
             self.notes = (

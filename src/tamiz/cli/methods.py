@@ -10,7 +10,7 @@ import click
 from tamiz.cli.command import Work
 from tamiz.cli.maps import listed_maps
 from tamiz.cli.options import command_name, json_flag
-from tamiz.cli.searches import listed_searches
+from tamiz.cli.searches import listed_searches, listed_wrappers
 from tamiz.cli.terminal import show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
@@ -19,7 +19,7 @@ from tamiz.registry import Entry, Registry
 from tamiz.sources import registry as sources
 
 # A person chooses among methods; functions and base classes are for those who write Python.
-_NO_METHODS = ("function", "base")
+_NO_METHODS = ("function", "base", "wrapper")
 
 
 @click.command(cls=Work, short_help="List every method, with its name and what it is.")
@@ -33,7 +33,15 @@ def methods(as_json: bool) -> None:
     """
     # Of what makes a graph, the command line takes the builders, as graphs.
     builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
-    lines = [*_lines(criteria), *listed_searches(), *builders, *listed_maps(), *_lines(clusters), *_lines(sources)]
+    lines = [
+        *_lines(criteria),
+        *listed_wrappers(),
+        *listed_searches(),
+        *builders,
+        *listed_maps(),
+        *_lines(clusters),
+        *_lines(sources),
+    ]
     listed = [
         {
             "kind": kind,

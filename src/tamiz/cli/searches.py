@@ -231,6 +231,14 @@ def listed_searches() -> list[tuple[Entry, str, str, str]]:
     ]
 
 
+def listed_wrappers() -> list[tuple[Entry, str, str, str]]:
+    """Return every model that a wrapper scores: its line, its kind, the name that --merit takes and its label."""
+    return [
+        (entry, "merit", f"wrapper:{command_name(entry)}", f"Score of {entry.label}")
+        for entry in wrappers.of_kind("model")
+    ]
+
+
 def _words(search: type[Search]) -> list[str]:
     """Return the words that a search takes: those there are, or the usual number."""
     if search.word is None:

@@ -59,7 +59,7 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
 
 
 def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
-    """Return Gaussian naive Bayes."""
+    """Gaussian naive Bayes of numbers; gaps at the mean and categories as indicators where there are any."""
     from sklearn.naive_bayes import GaussianNB
 
     _need_classes(schema, "gaussian_nb", "knn")
@@ -67,7 +67,7 @@ def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
-    """Return naive Bayes on columns as they are."""
+    """Naive Bayes on numbers, categories and gaps as they come."""
     from tamiz.wrappers.mixed_nb import MixedNB
 
     _need_classes(schema, "mixed_nb", "knn")
@@ -75,14 +75,14 @@ def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_knn(schema: Schema) -> tuple[Any, bool]:
-    """Return the 5 nearest neighbours."""
+    """The 5 nearest neighbours among standardised numbers, with an indicator for every level."""
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     return (KNeighborsClassifier if schema.has_classes else KNeighborsRegressor)(5), True
 
 
 def make_linear(schema: Schema) -> tuple[Any, bool]:
-    """Return least squares, or linear discriminants for classes."""
+    """Least squares for a number, linear discriminants for classes."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression
 
@@ -90,7 +90,7 @@ def make_linear(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_ridge(schema: Schema) -> tuple[Any, bool]:
-    """Return ridge regression."""
+    """Least squares with a penalty on the squares of the coefficients."""
     from sklearn.linear_model import Ridge
 
     if schema.has_classes:
@@ -99,7 +99,7 @@ def make_ridge(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_logistic(schema: Schema) -> tuple[Any, bool]:
-    """Return logistic regression."""
+    """Logistic regression for classes, refitted for every set and fold."""
     from sklearn.linear_model import LogisticRegression
 
     _need_classes(schema, "logistic", "linear")
@@ -107,7 +107,7 @@ def make_logistic(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_tree(schema: Schema) -> tuple[Any, bool]:
-    """Return a decision tree with at least 5 rows in a leaf."""
+    """A decision tree with at least 5 rows in a leaf, refitted for every set and fold."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     return (DecisionTreeClassifier if schema.has_classes else DecisionTreeRegressor)(min_samples_leaf=5), True

@@ -1,0 +1,110 @@
+"""`--merit wrapper:NAME`: columns chosen by the score of a model."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from tamiz.wrappers import registry as wrappers
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """Numbers, categories and gaps, a class and a number that they tell of."""
+    rng = np.random.default_rng(0)
+    n = 120
+    job = rng.choice(["baker", "miller", "smith"], n)
+    age = rng.normal(40, 10, n).round(1)
+    pay = age / 2 + 20 * (job == "smith") + rng.normal(0, 2, n)
+    table = pd.DataFrame({"job": job, "age": age, "noise": rng.normal(size=n), "pay": pay.round(2)})
+    table["class"] = np.where(pay > np.median(pay), "high", "low")
+    table.loc[::17, "age"] = np.nan
+    table.loc[::13, "job"] = None
+    path = tmp_path / "mixed.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_a_wrapper_scores_the_model_that_its_name_says(tamiz: Callable[..., Result], iris: Path) -> None:
+    arguments = ["select", iris, "-t", "species", "--merit", "wrapper:gaussian_nb", "--search", "exhaustive", "--json"]
+    shown = json.loads(tamiz(*arguments, "-k", 2).stdout)
+    X, y = load_iris(return_X_y=True)
+    assert shown["columns"] == ["petal_length", "petal_width"]
+    assert shown["merit"] == pytest.approx(cross_val_score(GaussianNB(), X[:, 2:], y, cv=10).mean(), abs=1e-12)
+
+
+def test_score_and_folds_are_options(tamiz: Callable[..., Result], iris: Path) -> None:
+    arguments = ["select", iris, "-t", "species", "--merit", "wrapper:gaussian-nb", "--search", "exhaustive", "-k", 4]
+    shown = json.loads(tamiz(*arguments, "--scoring", "f1_macro", "--folds", 5, "--json").stdout)
+    X, y = load_iris(return_X_y=True)
+    expected = cross_val_score(GaussianNB(), X, y, cv=5, scoring="f1_macro").mean()
+    assert shown["merit"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in wrappers.of_kind("model") if entry.name != "ridge"])
+def test_every_model_takes_a_mixed_table_of_classes(tamiz: Callable[..., Result], mixed: Path, name: str) -> None:
+    done = tamiz(
+        "select", mixed, "-t", "class", "--exclude", "pay", "--merit", f"wrapper:{name}", "--search", "forward"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "job" in done.stdout.split()
+
+
+@pytest.mark.parametrize("name", ["knn", "linear", "ridge", "tree"])
+def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixed: Path, name: str) -> None:
+    done = tamiz(
+        "select", mixed, "-t", "pay", "--exclude", "class", "--merit", f"wrapper:{name}", "--search", "forward"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert set(done.stdout.split()) >= {"job", "age"}, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--merit", "wrapper"], 2, "a wrapper scores a model: wrapper:NAME with one of gaussian-nb,"),
+        (["--merit", "wrapper:gausian"], 2, "'gausian' is no model (did you mean 'gaussian-nb'?)"),
+        (["--merit", "cfs", "--scoring", "r2"], 2, "name one, --merit wrapper:NAME."),
+        (["--merit", "wrapper:knn", "--scoring", "acuracy"], 1, "(did you mean 'accuracy'?)"),
+        (["--merit", "wrapper:knn", "--folds", 1], 2, "--folds"),
+        (
+            ["--merit", "wrapper:ridge"],
+            1,
+            "ridge predicts numbers, and the target is classes; use 'linear' or 'logistic'.",
+        ),
+    ],
+)
+def test_a_wrapper_that_cannot_be_is_one_sentence(
+    tamiz: Callable[..., Result], iris: Path, arguments: list[Any], code: int, said: str
+) -> None:
+    done = tamiz("select", iris, "-t", "species", *arguments)
+    assert done.exit_code == code
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_naive_bayes_of_a_number_is_refused_with_the_way_out(tamiz: Callable[..., Result], mixed: Path) -> None:
+    done = tamiz("select", mixed, "-t", "pay", "--merit", "wrapper:mixed_nb")
+    assert done.exit_code == 1
+    assert "mixed_nb needs classes, and the target 'pay' is a number; use 'knn'." in " ".join(done.stderr.split())
+
+
+def test_the_plan_says_whether_models_are_refitted(tamiz: Callable[..., Result], iris: Path) -> None:
+    for name, said in (("gaussian_nb", "GaussianNB is not refitted"), ("tree", "is refitted for every set and fold")):
+        assert said in tamiz("select", iris, "-t", "species", "--merit", f"wrapper:{name}", "--dry-run").stdout
+
+
+def test_a_study_tells_the_score_and_judges_it_by_the_same_model(tamiz: Callable[..., Result], iris: Path) -> None:
+    arguments = ["study", iris, "-t", "species", "--merit", "wrapper:gaussian_nb", "--reduce", "pca", "--assess", "-q"]
+    numbers = json.loads(tamiz(*arguments, "--json", "-").stdout)
+    assert numbers["subset"]["merit"]["label"] == "accuracy of Gaussian naive Bayes"
+    assert "not refitted" in numbers["subset"]["how"]
+    assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == ("GaussianNB", "accuracy")
