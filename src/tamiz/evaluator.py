@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,14 @@ class Form:
     def most_bytes(self) -> float:
         """Return what the merit holds in memory at most beyond the table."""
         return 0.0
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the merits depend on beyond columns, data and the merit's name, as JSON has it."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """Return what the user is to be told at the end of a search, a sentence each."""
+        return []
 
 
 class Evaluator(Form, ABC):
@@ -128,3 +137,11 @@ class Checked(Evaluator):
     def most_bytes(self) -> float:
         """Return what the merit holds."""
         return self._evaluator.most_bytes()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the merits depend on."""
+        return self._evaluator.facts()
+
+    def notes(self) -> list[str]:
+        """Return what the user is to be told."""
+        return self._evaluator.notes()

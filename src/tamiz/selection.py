@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -275,7 +276,7 @@ class SubsetSelector(_Selector):
         """
         with parallel.session(self.n_jobs):
             task = self._task(X, y, sample_weight, groups, self.random_state)
-            facts = None if self.journal is None else self._facts(task.source)
+            facts = None if self.journal is None else self._facts(task)
             journal = (
                 None if facts is None or self.journal is None else Journal(self.journal, facts, task.problem.n_columns)
             )
@@ -283,7 +284,7 @@ class SubsetSelector(_Selector):
         schema = task.source.schema
         remember(self, X)
         self.schema_ = schema
-        tell([*schema.dropped, *schema.left_out])
+        tell([*schema.dropped, *schema.left_out, *task.evaluator.notes()])
         self.merit_name_, self.merit_how_ = task.evaluator.name, task.evaluator.how
         self.merit_effort_ = task.evaluator.effort
         return self._take(archive)
@@ -341,8 +342,11 @@ class SubsetSelector(_Selector):
         evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, rng), schema.names)
         return _Task(source, replace(problem, form=evaluator), evaluator, self.search.min_gain, rng)
 
-    def _facts(self, source: Source) -> dict[str, Any]:
-        return {"columns": source.schema.names, "merit": repr(self.merit), "data": source.fingerprint()}
+    def _facts(self, task: _Task) -> dict[str, Any]:
+        source = task.source
+        # Where a function lies in memory is not part of the merit.
+        merit = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.merit))
+        return {"columns": source.schema.names, "merit": merit, "data": source.fingerprint(), **task.evaluator.facts()}
 
     def _take(self, archive: Archive) -> Self:
         if archive.best is None:

@@ -7,8 +7,9 @@ a fold would be; a fast way also gives the sums that common scores are made of, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ from sklearn.base import is_classifier
 from tamiz.candidates import Candidates
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.encoded import Encoded
 from tamiz.wrappers.folds import Fold
-from tamiz.wrappers.points import Points
+from tamiz.wrappers.points import Plain, Points
 from tamiz.wrappers.scoring import Scoring
 
 Columns = NDArray[np.intp]
@@ -87,7 +89,7 @@ class Task:
     @cached_property
     def points(self) -> Points:
         """The rows as numbers, for ways that compute with them."""
-        return Points.of(self.source, encode=self.encode)
+        return Encoded(self.source, self.folds) if self.encode else Plain(self.source)
 
     @cached_property
     def tested(self) -> NDArray[np.intp]:
@@ -149,6 +151,10 @@ class Way(ABC):
     def fitted(self, columns: Columns, fold: int) -> Fitted:
         """Return the estimator as its refit on columns of the table, at least one, and the rows that a fold learns from."""
 
+    def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:  # noqa: ARG002 - for ways that take rows once
+        """Return what gives the refits of a fold on sets among some columns."""
+        return partial(self.fitted, fold=fold)
+
     def confusion(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
         """Return the weight of the tested rows by their class and the class predicted, None where only refits tell.
 
@@ -158,6 +164,13 @@ class Way(ABC):
 
     def squares(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that add up
         """Return the weighted sum of the tested rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
+        return None
+
+    def joint(self, columns: Columns, fold: int) -> Floats | None:  # noqa: ARG002 - for ways that know likelihoods
+        """Return the logarithm of prior times likelihood of the tested rows in every class learned, up to rounding; None likewise.
+
+        The shape is (n_test, n_learned), the classes among the rows that the fold learns from in ascending order.
+        """
         return None
 
     def most_bytes(self) -> float:

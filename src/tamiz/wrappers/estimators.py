@@ -6,10 +6,15 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator, is_clusterer, is_outlier_detector
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from tamiz.exceptions import DataError
-from tamiz.sources.schema import Schema
+from tamiz.sources.schema import Column, Schema
+from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
 
@@ -34,6 +39,79 @@ def check_takes_weights(estimator: Any, schema: Schema) -> None:
     if is_pipeline:
         name = f"{name}({', '.join(type(step).__name__ for _, step in estimator.steps)})"
     raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; leave them out.")
+
+
+def check_predicts(estimator: Any) -> None:
+    """Refuse what predicts no target: clusters, and outliers."""
+    what = "clusters" if is_clusterer(estimator) else "outliers" if is_outlier_detector(estimator) else None
+    if what is not None:
+        raise TypeError(
+            f"{type(estimator).__name__} finds {what} and predicts no target; pass a classifier or a regressor."
+        )
+
+
+def check_takes_columns(estimator: Any, schema: Schema) -> None:
+    """Refuse text and gaps for an estimator of scikit-learn's that says it takes none, and steps that count columns.
+
+    What others say of themselves is seldom true, and of an estimator made of others nothing is said: a refit tells.
+    """
+    for part in parts_of(estimator):
+        if isinstance(part, ColumnTransformer):
+            _check_names_columns(part)
+    if not is_plain(estimator):
+        return
+    name, tags = type(estimator).__name__, get_tags(estimator)
+    columns = [schema.columns[j] for j in schema.used.tolist()]
+    takes_levels = tags.input_tags.categorical or tags.input_tags.string
+    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
+    if not takes_levels and estimator.get_params(deep=False).get("categorical_features") is None:
+        for column in columns:
+            if not is_number_like(column):
+                raise DataError(
+                    f"Column {column.name!r} holds {kind_of(column)}, and {name} takes numbers: pass encode=True, or a "
+                    "pipeline that encodes."
+                )
+    gaps = [column for column in columns if column.n_missing]
+    if gaps and not tags.input_tags.allow_nan:
+        others = (
+            f", as do {len(gaps) - 1:,} more columns" if len(gaps) > 2 else ", as does 1 more" if len(gaps) == 2 else ""
+        )
+        values = "1 missing value" if gaps[0].n_missing == 1 else f"{gaps[0].n_missing:,} missing values"
+        raise DataError(
+            f"Column {gaps[0].name!r} has {values}{others}, and {name} takes none: pass encode=True, or a pipeline that fills gaps."
+        )
+
+
+def _check_names_columns(transformer: ColumnTransformer) -> None:
+    """Refuse columns chosen by their place: in a set of columns others are there."""
+    for step, _, wanted in transformer.transformers:
+        places = wanted if isinstance(wanted, slice) else np.atleast_1d(np.asarray(wanted, dtype=object))
+        if isinstance(places, slice):
+            by_place = any(isinstance(end, int) for end in (places.start, places.stop))
+        else:
+            by_place = any(isinstance(one, int | np.integer | np.bool_) for one in places.tolist())
+        if by_place:
+            raise DataError(
+                f"Step {step!r} of a ColumnTransformer takes columns by their place, and in a set of columns others are there: let "
+                "it choose columns by make_column_selector."
+            )
+
+
+def is_plain(estimator: Any) -> bool:
+    """Return whether an estimator is one of scikit-learn's, made of no others, that looks at the columns."""
+    is_own = type(estimator).__module__.startswith("sklearn.") and not get_tags(estimator).no_validation
+    return is_own and len(parts_of(estimator)) == 1
+
+
+def parts_of(estimator: Any) -> list[Any]:
+    """Return an estimator and all estimators that it is made of."""
+    parameters = estimator.get_params(deep=True).values()
+    return [estimator, *(part for part in parameters if isinstance(part, BaseEstimator))]
+
+
+def kind_of(column: Column) -> str:
+    """Return what a column holds that an estimator of numbers cannot read."""
+    return "dates" if column.kind == "date" else "text"
 
 
 def accepts_weights(function: Callable[..., Any]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from tamiz import parallel
@@ -16,12 +18,16 @@ from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
 from tamiz.wrappers.counting import counts_of_no_column
+from tamiz.wrappers.facts import facts_of
+from tamiz.wrappers.failures import failure
 from tamiz.wrappers.importance import check_exchangeable, losses
 from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.task import overlaps
+from tamiz.wrappers.warned import Warned
 
-# As many columns are named in an error.
-_MOST_NAMED = 5
+# Columns, a fold, what refits on it, and what scikit-learn was told.
+_Item = tuple[Columns, int, Callable[[Columns], Fitted], dict[str, Any]]
 
 
 class WrapperEvaluator(Evaluator):
@@ -39,6 +45,7 @@ class WrapperEvaluator(Evaluator):
         self.task = task
         self.way = way
         self._how = how
+        self._warned = Warned()
 
     @property
     def name(self) -> str:
@@ -65,16 +72,27 @@ class WrapperEvaluator(Evaluator):
         refits, columns = Refits(self.task), np.flatnonzero(mask)
 
         def of_fold(fold: int) -> Floats:
-            with self._named(columns, fold):
+            with self._warned.refit(), self._named(columns, fold, self.task.label):
                 return losses(refits, columns, units, fold, n_repeats)
 
         if not units:
             return np.empty(0)
-        return np.mean(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))), axis=0)
+        with self._warned.listening():
+            return np.mean(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))), axis=0)
 
     def most_bytes(self) -> float:
         """Return what the way holds."""
         return self.way.most_bytes()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the scores depend on beyond the columns and the data."""
+        return facts_of(self.task)
+
+    def notes(self) -> list[str]:
+        """Return what refits warned of, and what was done to the rows."""
+        # Gaps of points that nobody has asked for are nobody's business.
+        points = self.task.points.notes() if self.task.encode else []
+        return [*overlaps(self.task.folds), *points, *self._warned.notes(self.task.label)]
 
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
@@ -94,31 +112,44 @@ class WrapperEvaluator(Evaluator):
         score = of_squares(self.task)
         if score is not None and (squares := self.way.squares(candidates)) is not None:
             return score(squares)
-        n_folds = len(self.task.folds)
-        columns = [np.flatnonzero(mask) for mask in candidates.masks()]
-        found = parallel.map_blocks(self._score, [(each, fold) for each in columns for fold in range(n_folds)])
-        return np.array(list(found)).reshape(-1, n_folds)
+        with self._warned.listening():
+            return self._refitted(candidates)
 
-    def _score(self, item: tuple[Columns, int]) -> float:
-        columns, fold = item
-        with self._named(columns, fold):
-            return self._value(self.way.fitted(columns, fold), fold)
+    def _refitted(self, candidates: Candidates) -> Floats:
+        sets = [np.flatnonzero(mask) for mask in candidates.masks()]
+        found = list(parallel.map_blocks(self._score, self._work(sets)))
+        # Candidates behind one another: a mean is added up in one order, however many there are.
+        return np.ascontiguousarray(np.array(found).reshape(len(self.task.folds), -1).T)
+
+    def _work(self, sets: Sequence[Columns]) -> Iterator[_Item]:
+        """Yield what there is to refit, fold after fold: the rows of a fold are taken once for all sets."""
+        # What scikit-learn was told in this thread, other threads do not know.
+        config = get_config()
+        asked = np.unique(np.concatenate(sets))
+        for fold in range(len(self.task.folds)):
+            refit = self.way.refits(asked, fold)
+            for columns in sets:
+                yield columns, fold, refit, config
+
+    def _score(self, item: _Item) -> float:
+        columns, fold, refit, config = item
+        with config_context(**config), self._warned.refit():
+            with self._named(columns, fold, self.task.label):
+                fitted = refit(columns)
+            with self._named(columns, fold, self.task.scoring.name):
+                return self._value(fitted, fold)
 
     def _value(self, fitted: Fitted, fold: int) -> float:
         rows = self.task.folds[fold].test
         return self.task.scoring.value(fitted.estimator, fitted.rows, self.task.labels[rows], self.task.weight_in(rows))
 
     @contextmanager
-    def _named(self, columns: Columns, fold: int) -> Iterator[None]:
-        """Say in an error for which columns and in which fold it was."""
+    def _named(self, columns: Columns, fold: int, who: str) -> Iterator[None]:
+        """Say in an error for which columns, in which fold and of whom it was, and what to do."""
         try:
             yield
         except Exception as error:
-            names = [self.task.source.schema.names[j] for j in columns[:_MOST_NAMED].tolist()]
-            more = f" and {len(columns) - _MOST_NAMED:,} more" if len(columns) > _MOST_NAMED else ""
-            where = f"Fold {fold + 1} of {len(self.task.folds)}, columns {', '.join(names)}{more}"
-            said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            raise DataError(f"{where}, {self.task.name}: {said}") from error
+            raise DataError(failure(self.task, columns, fold, who, error)) from error
 
     @property
     def _of_no_column(self) -> NDArray[np.float64]:
@@ -128,7 +159,7 @@ class WrapperEvaluator(Evaluator):
         model = DummyClassifier(strategy="prior") if self.task.has_classes else DummyRegressor()
         scores = []
         for f, fold in enumerate(self.task.folds):
-            with self._named(np.empty(0, dtype=np.intp), f):
+            with self._named(np.empty(0, dtype=np.intp), f, self.task.scoring.name):
                 nothing = np.empty((len(fold.train), 0)), np.empty((len(fold.test), 0))
                 weight = self.task.weight_in(fold.train)
                 model.fit(nothing[0], self.task.labels[fold.train], sample_weight=weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,12 @@ from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.folds import Fold
+from tamiz.validation import check_memory
+from tamiz.wrappers.folds import Fold, Rows
+from tamiz.wrappers.given import is_number_like, numbers_of
+
+# Matrices of one fold that are there at once beside the table's: what two threads learn from and test, and steps on the way.
+AT_ONCE = 4
 
 
 class Points(ABC):
@@ -28,20 +32,17 @@ class Points(ABC):
     coordinates: list[NDArray[np.intp]]
     n_coordinates: int
 
-    @staticmethod
-    def of(source: Source, *, encode: bool) -> Points:
-        """Return the rows of a table as they are, or encoded."""
-        if encode:
-            raise NotImplementedError
-        return Plain(source)
+    @abstractmethod
+    def train(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return the rows that a fold learns from, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
 
     @abstractmethod
-    def train(self, fold: Fold) -> Floats:
-        """Return the rows that a fold learns from, of shape (n_train, n_coordinates)."""
+    def test(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return the rows that a fold tests, likewise."""
 
-    @abstractmethod
-    def test(self, fold: Fold) -> Floats:
-        """Return the rows that a fold tests, of shape (n_test, n_coordinates)."""
+    def notes(self) -> list[str]:
+        """Return what the user is to be told of how rows became numbers."""
+        return []
 
     def by_column(self) -> Floats | None:
         """Return the rows of the table as a matrix with a row for every coordinate, None where folds see them differently."""
@@ -68,36 +69,39 @@ class Points(ABC):
 
 
 class Plain(Points):
-    """Numbers as they are; False and True are 0 and 1."""
+    """Numbers as they are; False and True are 0 and 1, and text that writes numbers is these numbers."""
 
     def __init__(self, source: Source) -> None:
         schema = source.schema
         for j in schema.categorical:
-            if schema.columns[j].kind != "boolean":
+            if not is_number_like(schema.columns[j]):
                 raise DataError(f"Column {schema.columns[j].name!r} holds categories; pass encode=True.")
         used = schema.used.tolist()
         place = {j: k for k, j in enumerate(used)}
         self.coordinates = [np.array([place[j]] if j in place else [], dtype=np.intp) for j in range(schema.n_columns)]
         self.n_coordinates = len(used)
+        check_memory(
+            (1 + AT_ONCE) * 8.0 * schema.n_rows * len(used),
+            f"A matrix of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
+            "Leave columns out with kinds, or rows.",
+        )
         self._values = np.empty((schema.n_rows, len(used)))
         for block in source.blocks(used):
             for j in used:
-                self._values[block.rows.start : block.rows.stop, place[j]] = _numbers(block.column(j))
+                values = numbers_of(schema.columns[j], block.column(j))
+                self._values[block.rows.start : block.rows.stop, place[j]] = values
+
+    def train(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return rows of the matrix."""
+        return self._rows(fold.train, coordinates)
+
+    def test(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return rows of the matrix."""
+        return self._rows(fold.test, coordinates)
 
     def by_column(self) -> Floats:
-        """Return the matrix, turned over."""
+        """Return the matrix, turned."""
         return np.ascontiguousarray(self._values.T)
 
-    def train(self, fold: Fold) -> Floats:
-        """Return rows of the matrix."""
-        return self._values[fold.train]
-
-    def test(self, fold: Fold) -> Floats:
-        """Return rows of the matrix."""
-        return self._values[fold.test]
-
-
-def _numbers(values: NDArray[Any]) -> Floats:
-    if values.dtype.kind == "f":
-        return values.astype(np.float64, copy=False)
-    return np.where(values < 0, np.nan, values.astype(np.float64))
+    def _rows(self, rows: Rows, coordinates: Rows | None) -> Floats:
+        return self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,10 +53,13 @@ class Scoring:
     def value(self, estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> float:
         """Return the score of a fitted estimator on rows that it has not seen."""
         given = {} if weight is None else {"sample_weight": weight}
-        value = float(self.scorer(estimator, rows, y, **given))
-        if not np.isfinite(value):
-            raise DataError(f"{self.name} is {value} on the {len(y):,} rows tested; a score must be a number.")
-        return value
+        value = self.scorer(estimator, rows, y, **given)
+        if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
+            raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
+        if not np.isfinite(number := float(value)):
+            only = f", which are all of class {y[0]!s}" if y.dtype.kind != "f" and (y == y[0]).all() else ""
+            raise DataError(f"{self.name} is {number} on the {len(y):,} rows tested{only}; a score must be a number.")
+        return number
 
 
 def read_scoring(scoring: Any, *, classes: bool) -> Scoring:

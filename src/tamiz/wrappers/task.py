@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import copy
+import warnings
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -14,8 +16,10 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import rows_of, weight_of
+from tamiz.validation import check_integer
+from tamiz.warn import tell
 from tamiz.wrappers.base import Task
-from tamiz.wrappers.estimators import check_takes_weights, seeded
+from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, make_folds
 from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import read_scoring
@@ -23,6 +27,9 @@ from tamiz.wrappers.scoring import read_scoring
 
 def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
     """Return what is needed to cross-validate an estimator on a table."""
+    check_predicts(estimator)
+    # Of a table seen in part it is not known how long the user's is.
+    n_rows = max(source.schema.n_rows + source.schema.n_dropped, int(source.row_numbers.max()) + 1)
     weight = weight_of(source)
     if weight is not None and (weight == 0).any():
         source = rows_of(source, np.flatnonzero(weight))
@@ -31,7 +38,9 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
     labels = _labels(estimator, source)
     check_takes_weights(estimator, source.schema)
     read.check(source.schema)
-    folds = tuple(_folds(cv, estimator, source, labels))
+    if not encode:
+        check_takes_columns(estimator, source.schema)
+    folds = tuple(_folds(cv, estimator, source, labels, n_rows, seed))
     _check_folds(folds, estimator, labels)
     return Task(seeded(clone(estimator), seed), source, folds, labels, weight, read, encode, label, seed)
 
@@ -55,39 +64,79 @@ def _labels(estimator: Any, source: Source) -> NDArray[Any]:
     return labels
 
 
-def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any]) -> Iterator[Fold]:
-    """Yield the folds: those of a splitter or a list, or as many as a number says."""
-    if isinstance(cv, Integral) and not isinstance(cv, bool) and source.time is not None:
-        yield from make_folds(source, int(cv), 0).parts
-        return
-    if isinstance(cv, Integral) and not isinstance(cv, bool) and source.groups is not None:
-        cv = (StratifiedGroupKFold if is_classifier(estimator) else GroupKFold)(int(cv))
-    given = not hasattr(cv, "split") and isinstance(cv, Iterable)
-    splits = check_cv(cv, labels, classifier=is_classifier(estimator)).split(
-        np.empty((len(labels), 1)), labels, source.groups
-    )
-    # A list of folds counts the rows of the user's table; those that do not count here are left out of it.
-    place = np.full(int(source.row_numbers.max()) + 1, -1, dtype=np.intp)
-    place[source.row_numbers] = np.arange(len(labels))
-    for train, test in splits:
-        if given:
-            yield Fold(_placed(train, place), _placed(test, place))
-        else:
-            yield Fold(np.sort(train), np.sort(test))
+def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int) -> list[Fold]:
+    """Return the folds: those of a splitter or a list, or as many as a number says."""
+    if isinstance(cv, bool):
+        raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
+    if isinstance(cv, Integral):
+        check_integer("cv", cv, low=2)
+        if source.time is not None:
+            folds = make_folds(source, int(cv), 0)
+            tell(folds.notes)
+            return list(folds.parts)
+        if source.groups is not None:
+            cv = (StratifiedGroupKFold if is_classifier(estimator) else GroupKFold)(int(cv))
+    if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
+        return _listed(cv, source, n_rows)
+    try:
+        splitter = check_cv(_drawn(cv, seed), labels, classifier=is_classifier(estimator))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            splits = list(splitter.split(np.empty((len(labels), 1)), labels, source.groups))
+    except (ValueError, TypeError) as error:
+        groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
+        raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
+    tell(f"cv={cv!r}: {one.message}" for one in said)
+    return [Fold(np.sort(train), np.sort(test)) for train, test in splits]
 
 
-def _placed(rows: Any, place: NDArray[np.intp]) -> NDArray[np.intp]:
+def _drawn(cv: Any, seed: int) -> Any:
+    """Return a splitter that draws lots with a seed: a search can then be repeated, and gone on with."""
+    if getattr(cv, "random_state", seed) is not None:
+        return cv
+    seeded_cv = copy.copy(cv)
+    seeded_cv.random_state = seed
+    return seeded_cv
+
+
+def _listed(cv: Iterable[Any], source: Source, n_rows: int) -> list[Fold]:
+    """Return folds that are lists of rows of the user's table; rows that do not count here are left out of them."""
+    place = np.full(n_rows, -1, dtype=np.intp)
+    place[source.row_numbers] = np.arange(len(source.row_numbers))
+    folds = []
+    for number, given in enumerate(cv, start=1):
+        try:
+            train, test = given
+        except (TypeError, ValueError):
+            raise DataError(f"Fold {number} of cv is not a pair (train, test) of lists of row numbers.") from None
+        folds.append(Fold(_placed(train, place, number), _placed(test, place, number)))
+    if not folds:
+        raise DataError("cv holds no folds; a generator is used up when it has been read once: pass a list.")
+    return folds
+
+
+def _placed(rows: Any, place: NDArray[np.intp], number: int) -> NDArray[np.intp]:
     numbers = np.asarray(rows)
-    numbers = np.flatnonzero(numbers) if numbers.dtype == bool else numbers
-    if len(numbers) and (numbers.dtype.kind not in "iu" or numbers.min() < 0):
-        raise DataError("cv has folds that are no lists of row numbers, counted from 0.")
-    found = place[numbers[numbers < len(place)]]
+    if numbers.dtype == bool:
+        if numbers.shape != place.shape:
+            raise DataError(
+                f"Fold {number} of cv is a mask of {numbers.size:,} rows, and the table has {len(place):,}; pass row numbers, or a "
+                "mask of every row."
+            )
+        numbers = np.flatnonzero(numbers)
+    if numbers.ndim != 1 or (numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0)):
+        raise DataError(f"Fold {number} of cv is not made of lists of row numbers, counted from 0.")
+    if numbers.size and numbers.max() >= len(place):
+        raise DataError(
+            f"Fold {number} of cv has row {int(numbers.max()):,}, and the table's rows are counted from 0 to {len(place) - 1:,}."
+        )
+    found = place[numbers.astype(np.intp)]
     return np.sort(found[found >= 0])
 
 
 def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) -> None:
     if not folds:
-        raise DataError("cv makes no folds.")
+        raise DataError("cv makes no folds of this table; ask for at least one.")
     for number, fold in enumerate(folds, start=1):
         for rows, what in ((fold.train, "learn from"), (fold.test, "test")):
             if not len(rows):
@@ -97,3 +146,15 @@ def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) 
             raise DataError(
                 f"Fold {number} of {len(folds)} has rows of class {only!r} only to learn from; ask for other folds."
             )
+
+
+def overlaps(folds: Sequence[Fold]) -> list[str]:
+    """Return the sentence that tells of folds that test rows they learn from, none where there are none."""
+    shared = [np.intersect1d(fold.train, fold.test).size for fold in folds]
+    if not any(shared):
+        return []
+    first = int(np.flatnonzero(shared)[0])
+    return [
+        f"{sum(map(bool, shared)):,} of {len(folds):,} folds learn from rows that they test, fold {first + 1} from "
+        f"{shared[first]:,}: their scores are not those of unseen rows."
+    ]

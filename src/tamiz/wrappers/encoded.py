@@ -1,0 +1,106 @@
+"""Mixed columns as points, fitted on the rows that each fold learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.sources.base import Source
+from tamiz.sources.encoding import Encoding, check_usable, indicators
+from tamiz.sources.views import weight_of
+from tamiz.statistics.base import Floats
+from tamiz.statistics.cross_products import expand
+from tamiz.validation import check_memory
+from tamiz.wrappers.folds import Fold, Rows
+from tamiz.wrappers.points import AT_ONCE, Points
+
+
+class Encoded(Points):
+    """Standardised numbers with the mean in the gaps, and an indicator for every level divided by the square root of its share.
+
+    Coordinates are those of the whole table. One whose column or level does not occur in the rows learned from is 0 there and in
+    the rows tested. Only the table's own values are held, and the encodings: a fold's points are made when they are asked for.
+
+    Parameters
+    ----------
+    source : Source
+    folds : sequence of Fold
+    """
+
+    def __init__(self, source: Source, folds: Sequence[Fold]) -> None:
+        schema = source.schema
+        check_usable(schema)
+        self.coordinates = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
+        done = 0
+        for j in (*schema.numeric, *schema.categorical):
+            width = 1 if schema.columns[j].is_number else len(schema.columns[j].levels)
+            self.coordinates[j] = np.arange(done, done + width, dtype=np.intp)
+            done += width
+        self.n_coordinates = done
+        check_memory(
+            (1 + AT_ONCE) * 8.0 * schema.n_rows * done,
+            f"Points of {schema.n_rows:,} rows and {done:,} coordinates",
+            "Take a naive Bayes without encode=True, or fewer rows.",
+        )
+        levels, used = indicators(schema), schema.used.tolist()
+        self._values = np.empty((schema.n_rows, done))
+        for block in source.blocks(used):
+            self._values[block.rows.start : block.rows.stop] = expand(block, schema.numeric, levels, np.float64)
+        self._weight = weight_of(source)
+        self._schema = schema
+        # The folds' ids stand for them as long as they are there.
+        self._folds = tuple(folds)
+        fitted = parallel.map_blocks(lambda fold: self._fitted(fold.train), self._folds)
+        self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
+
+    def notes(self) -> list[str]:
+        """Return the sentence that tells of gaps."""
+        n = sum(self._schema.columns[j].n_missing for j in self._schema.used.tolist())
+        values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
+        return [f"{values} as the mean of the column in the rows that a fold learns from."] if n else []
+
+    def train(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return the points of the rows that the fold learns from."""
+        return self._points(fold, fold.train, coordinates)
+
+    def test(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+        """Return the points of the rows that the fold tests."""
+        return self._points(fold, fold.test, coordinates)
+
+    def _points(self, fold: Fold, rows: Rows, coordinates: Rows | None) -> Floats:
+        encoding, absent = self._encodings[id(fold)]
+        at = slice(None) if coordinates is None else coordinates
+        points = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
+        points -= encoding.centre[at]
+        points /= encoding.scale[at]
+        gaps = np.isnan(points)
+        if gaps.any():
+            points[gaps] = np.broadcast_to(encoding.fill[at], points.shape)[gaps]
+        points[:, absent[at]] = 0.0
+        return points
+
+    def _fitted(self, rows: Rows) -> tuple[Encoding, NDArray[np.bool_]]:
+        """Return the encoding that some rows teach, and which coordinates have no value among them."""
+        weight = np.ones(len(rows)) if self._weight is None else self._weight[rows]
+        n = self.n_coordinates
+        held, mean, squares = np.zeros((3, n))
+        for k in range(n):
+            # By columns: a whole fold's values beside the table's would be as large as the table.
+            values = self._values[rows, k]
+            present = ~np.isnan(values)
+            here, values = weight[present], values[present]
+            held[k] = here.sum()
+            if not len(values):
+                continue
+            # The mean of equal values is that value: what rounding makes of it would be all there is to be standardised.
+            mean[k] = values[0] if (values == values[0]).all() else here @ values / held[k]
+            squares[k] = here @ (values - mean[k]) ** 2
+        spread = np.sqrt(np.divide(squares, held - 1, out=np.zeros(n), where=held > 1))
+        n_numeric = len(self._schema.numeric)
+        encoding = Encoding.of(self._schema, mean, spread[:n_numeric], float(weight.sum()))
+        absent = held == 0
+        absent[n_numeric:] |= mean[n_numeric:] == 0
+        return encoding, absent

@@ -1,0 +1,58 @@
+"""What is said of a refit that failed: where it was, what went wrong, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.compose import ColumnTransformer
+
+from tamiz.sources.schema import Column
+from tamiz.wrappers.base import Columns, Task
+from tamiz.wrappers.estimators import kind_of, parts_of
+from tamiz.wrappers.given import is_number_like
+
+# As many columns are named in an error.
+_MOST_NAMED = 5
+
+
+def failure(task: Task, columns: Columns, fold: int, who: str, error: Exception) -> str:
+    """Return the sentences for a refit or a score on columns and a fold that raised an error."""
+    schema = task.source.schema
+    names = [schema.names[j] for j in columns.tolist()]
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MOST_NAMED])}{more}" if names else "no column"
+    first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    said = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
+    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {who}: {said}."
+    return f"{where} {_way_out(task, [schema.columns[j] for j in columns.tolist()])}"
+
+
+def _way_out(task: Task, columns: Sequence[Column]) -> str:
+    names = {column.name for column in columns}
+    for named in _named_columns(task.estimator):
+        if named not in names:
+            return (
+                f"A step names the column {named!r}, and cannot be asked about sets without it: let it choose columns by "
+                "make_column_selector."
+            )
+    if not task.encode:
+        for column in columns:
+            if not is_number_like(column):
+                return f"Column {column.name!r} holds {kind_of(column)}: pass encode=True, or a pipeline that encodes."
+        for column in columns:
+            if column.n_missing:
+                values = "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
+                return f"Column {column.name!r} has {values}: pass encode=True, or a pipeline that fills gaps."
+    return "Every set must have a score in every fold: change the estimator, the score or the folds, or leave these columns out."
+
+
+def _named_columns(estimator: Any) -> list[str]:
+    """Return the columns that steps name."""
+    found: list[str] = []
+    for part in parts_of(estimator):
+        if isinstance(part, ColumnTransformer):
+            for _, _, wanted in part.transformers:
+                found += [wanted] if isinstance(wanted, str) else []
+                found += [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list | tuple) else []
+    return found

@@ -1,0 +1,84 @@
+"""Warnings of estimators and scorers, counted over all refits in place of going to the user by the hundred."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# A warning's first sentence tells what it is; more may follow about what to do.
+_MOST_CHARACTERS = 200
+
+# What the thread's own refit has warned of.
+_mine = threading.local()
+
+
+class Warned:
+    """How many refits warned, and of what."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_fits = 0
+        # By kind: how many refits warned so, and the first of the texts in their order: not the first that came.
+        self._counts: dict[type[Warning], int] = {}
+        self._texts: dict[type[Warning], str] = {}
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the warnings of the refits inside, whatever filters the user has; those of other threads go where they went.
+
+        Filters belong to the process, not to a thread: they are set here, once, before the threads begin, and set back when all
+        of them are done.
+        """
+        with warnings.catch_warnings():
+            before = warnings.showwarning
+
+            def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+                mine = getattr(_mine, "warnings", None)
+                if mine is None:
+                    before(message, category, *where, **more)
+                else:
+                    mine.setdefault(category, str(message))
+
+            warnings.simplefilter("always")
+            warnings.showwarning = show
+            yield
+
+    @contextmanager
+    def refit(self) -> Iterator[None]:
+        """Count the warnings of a refit, each kind once."""
+        found: dict[type[Warning], str] = {}
+        _mine.warnings = found
+        try:
+            yield
+        finally:
+            _mine.warnings = None
+            with self._lock:
+                self._n_fits += 1
+                for category, text in found.items():
+                    self._counts[category] = self._counts.get(category, 0) + 1
+                    self._texts[category] = min(text, self._texts.get(category, text))
+
+    def notes(self, name: str) -> list[str]:
+        """Return a sentence for every kind that the user's own filters let through."""
+        kinds = sorted(filter(self._passes, self._counts), key=lambda kind: kind.__name__)
+        fits = f"{self._n_fits:,} fit{'s' * (self._n_fits != 1)}"
+        return [
+            f"{name} warned in {self._counts[kind]:,} of {fits}: {kind.__name__}: {_short(self._texts[kind])}"
+            for kind in kinds
+        ]
+
+    def _passes(self, kind: type[Warning]) -> bool:
+        with warnings.catch_warnings(record=True) as shown:
+            try:
+                warnings.warn_explicit(self._texts[kind], kind, "", 0, registry={})
+            except Warning:
+                return True
+        return bool(shown)
+
+
+def _short(text: str) -> str:
+    first = text.strip().splitlines()[0]
+    return first if len(first) <= _MOST_CHARACTERS else f"{first[:_MOST_CHARACTERS]}..."

@@ -1,0 +1,331 @@
+"""What cannot be scored is refused in a sentence that names the column, the fold or the parameter, and says what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import IsolationForest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from tamiz import SubsetSelector, open_source, parallel
+from tamiz.candidates import Candidates
+from tamiz.criteria import CrossValidated
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.search import Forward
+
+from .drawn import evaluator_of
+
+X, Y = load_iris(return_X_y=True)
+TWO = X[:100], Y[:100]
+LOGISTIC = LogisticRegression()
+TREE = DecisionTreeClassifier(random_state=0)
+WORDS = pd.DataFrame({"a": X[:, 0], "job": np.where(X[:, 1] > 3, "cook", "nurse"), "b": X[:, 2]})
+GAPS = WORDS.assign(job=1.0, b=np.where(X[:, 2] > 5, np.nan, X[:, 2]))
+LOGISTIC_PIPELINE = make_pipeline(StandardScaler(), LOGISTIC)
+
+
+def scored(estimator, table=X, y=Y, columns=None, **given):
+    """Score a set of columns, all by default."""
+    mask = np.ones(table.shape[1], dtype=bool) if columns is None else np.isin(np.arange(table.shape[1]), columns)
+    # Inside a session BLAS keeps to one thread: on busy cores its own wait for each other.
+    with parallel.session(1):
+        evaluator = evaluator_of(table, y, estimator, **given)
+        return evaluator.evaluate(Candidates.of(mask))
+
+
+def refused(sentence, estimator, table=X, y=Y, error=DataError, **given):
+    with pytest.raises(error, match=sentence):
+        scored(estimator, table, y, **given)
+
+
+# Estimators
+
+
+def test_a_class_is_no_estimator():
+    refused("takes an estimator of scikit-learn's that predicts, such as GaussianNB()", GaussianNB, error=TypeError)
+
+
+def test_what_does_not_predict_is_no_estimator():
+    refused("takes an estimator of scikit-learn's that predicts", StandardScaler(), error=TypeError)
+
+
+@pytest.mark.parametrize(("estimator", "what"), [(KMeans(2), "clusters"), (IsolationForest(), "outliers")])
+def test_clusters_and_outliers_are_no_target(estimator, what):
+    refused(f"finds {what} and predicts no target; pass a classifier or a regressor", estimator, error=TypeError)
+
+
+def test_a_classifier_needs_classes():
+    refused("LogisticRegression predicts classes, and the target 'target' is a number", LOGISTIC, y=X[:, 0] + 0.01)
+
+
+def test_a_regressor_needs_numbers():
+    refused("Ridge predicts numbers, and the target 'target' is classes", Ridge(), y=np.array(list("abc"))[Y])
+
+
+def test_a_subclass_of_a_fast_estimator_is_refitted():
+    class Mine(GaussianNB):
+        """Predicts the first class, whatever it is asked."""
+
+        def predict(self, X):
+            return np.full(len(X), self.classes_[0])
+
+    assert evaluator_of(X, Y, Mine()).how.startswith("Mine is refitted")
+    assert scored(Mine())[0] == pytest.approx(1 / 3)
+
+
+def test_a_failed_fit_names_fold_columns_and_estimator():
+    refused(
+        "Fold 1 of 5, columns x0, x1, x2, x3, LogisticRegression: The 'C' parameter.*change the estimator",
+        LogisticRegression(C=-1),
+    )
+
+
+# Columns
+
+
+def test_text_is_named_before_anything_is_fitted():
+    refused("Column 'job' holds text, and LogisticRegression takes numbers: pass encode=True", LOGISTIC, WORDS)
+
+
+def test_text_in_a_pipeline_is_named_by_the_fit_that_fails():
+    refused(
+        "Fold 1 of 5, columns a, job, b, Pipeline: .*Column 'job' holds text: pass encode=True",
+        LOGISTIC_PIPELINE,
+        WORDS,
+    )
+
+
+def test_gaps_are_counted_for_an_estimator_that_takes_none():
+    n = int(GAPS["b"].isna().sum())
+    refused(f"Column 'b' has {n} missing values, and LogisticRegression takes none: pass encode=True", LOGISTIC, GAPS)
+
+
+def test_gaps_in_a_pipeline_are_named_by_the_fit_that_fails():
+    n = int(GAPS["b"].isna().sum())
+    refused(f"Fold 1 of 5.*Pipeline: .*Column 'b' has {n} missing values", LOGISTIC_PIPELINE, GAPS)
+
+
+def test_gaps_are_no_error_where_the_estimator_takes_them():
+    assert 0.5 < scored(TREE, GAPS)[0] < 1
+    assert 0.5 < scored(make_pipeline(SimpleImputer(), LOGISTIC), GAPS)[0] < 1
+
+
+def test_dates_of_a_frame_are_no_numbers_to_an_estimator():
+    table = WORDS.drop(columns="job").assign(when=pd.date_range("2020-01-01", periods=len(Y)))
+    refused("Column 'when' holds dates, and LogisticRegression takes numbers: pass encode=True", LOGISTIC, table)
+    assert scored(LOGISTIC, table, encode=True).shape == (1,)
+
+
+def test_a_pipeline_that_names_columns_is_not_asked_about_sets_without_them():
+    named = make_pipeline(make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough"), LOGISTIC)
+    assert scored(named, WORDS)[0] > 0.5
+    refused(r"columns a, b, Pipeline: .*names the column 'job'.*make_column_selector", named, WORDS, columns=[0, 2])
+
+
+def test_a_pipeline_that_counts_columns_is_refused():
+    for places in ([1], slice(0, 2), np.array([True, False, True])):
+        counted = make_pipeline(make_column_transformer((OneHotEncoder(), places)), LOGISTIC)
+        refused("takes columns by their place, and in a set of columns others are there", counted, WORDS)
+
+
+def test_what_a_masked_array_hides_is_missing():
+    table = np.ma.masked_array(X, mask=X > 5)
+    refused("Column 'x0' has .* missing values.*LogisticRegression takes none", LOGISTIC, table)
+    expected = scored(TREE, np.where(X > 5, np.nan, X))
+    np.testing.assert_array_equal(scored(TREE, table), expected)
+
+
+def test_a_table_larger_than_memory_is_refused_before_work(monkeypatch):
+    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match="Rows of 3 folds for an estimator needs"):
+        evaluator_of(X, Y, LOGISTIC)
+
+
+# Folds
+
+
+@pytest.mark.parametrize("cv", [1, 0, -3])
+def test_fewer_than_2_folds_are_none(cv):
+    refused(f"cv must be at least 2, got {cv}", LOGISTIC, cv=cv, error=ValueError)
+
+
+@pytest.mark.parametrize("cv", [True, False])
+def test_a_truth_value_is_no_number_of_folds(cv):
+    refused(f"cv must be a number of folds.*got {cv}", LOGISTIC, cv=cv, error=TypeError)
+
+
+@pytest.mark.parametrize("cv", ["five", 2.5, object()])
+def test_what_makes_no_folds_is_named(cv):
+    refused("cv=.* makes no folds of this table", LOGISTIC, cv=cv)
+
+
+def test_no_folds_are_told_apart_from_a_generator_that_is_used_up():
+    refused("cv holds no folds; a generator is used up", LOGISTIC, cv=[])
+
+
+def test_more_folds_than_rows_of_every_class():
+    refused("cv=StratifiedKFold.* makes no folds.*members in each class", LOGISTIC, cv=StratifiedKFold(60))
+
+
+def test_a_class_with_fewer_rows_than_folds_is_told_of():
+    y = np.where(np.arange(150) < 3, 5, Y)
+    with pytest.warns(TamizWarning, match="cv=5: The least populated class in y has only 3 members"):
+        scored(TREE, y=y)
+
+
+@pytest.mark.parametrize(
+    ("fold", "sentence"),
+    [
+        (
+            (np.arange(100), np.arange(100, 151)),
+            "Fold 2 of cv has row 150, and the table's rows are counted from 0 to 149",
+        ),
+        ((np.arange(-1, 50), np.arange(50, 60)), "Fold 2 of cv is not made of lists of row numbers, counted from 0"),
+        ((np.arange(50.0), np.arange(50, 60)), "Fold 2 of cv is not made of lists of row numbers"),
+        ((np.ones(9, dtype=bool), np.arange(3)), "Fold 2 of cv is a mask of 9 rows, and the table has 150"),
+        (np.arange(3), "Fold 2 of cv is not a pair"),
+        (([], np.arange(3)), "Fold 2 of 2 has no rows to learn from"),
+        ((np.arange(3), []), "Fold 2 of 2 has no rows to test"),
+    ],
+)
+def test_a_list_of_folds_that_is_none_names_the_fold(fold, sentence):
+    refused(sentence, LOGISTIC, cv=[(np.arange(0, 150, 2), np.arange(1, 150, 2)), fold])
+
+
+def test_one_class_to_learn_from_names_the_fold():
+    refused(
+        "Fold 1 of 3 has rows of class '0' only to learn from",
+        LOGISTIC,
+        *TWO,
+        cv=[(np.arange(40), np.arange(40, 90))] * 3,
+    )
+
+
+def test_rows_tested_and_learned_from_are_told_of():
+    merit = CrossValidated(TREE, cv=[(np.arange(150), np.arange(0, 150, 3)), (np.arange(9, 150), np.arange(9))])
+    with pytest.warns(TamizWarning, match="1 of 2 folds learn from rows that they test, fold 1 from 50"):
+        SubsetSelector(merit, Forward(), n_features=1).fit(X, Y)
+
+
+def test_groups_that_a_splitter_needs_are_asked_for():
+    refused("LeaveOneGroupOut.* makes no folds.*pass the rows' groups to fit", LOGISTIC, cv=LeaveOneGroupOut())
+
+
+def test_listed_folds_count_the_rows_of_the_users_table():
+    y = Y.astype(float)
+    y[[3, 77]] = np.nan
+    kept = ~np.isnan(y)
+    folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2)), (np.arange(1, 150, 2), np.arange(0, 150, 2))]
+    among = [tuple(np.searchsorted(np.flatnonzero(kept), rows[kept[rows]]) for rows in fold) for fold in folds]
+    source = open_source(X, y)
+    model = DecisionTreeRegressor(random_state=0)
+    merit = CrossValidated(model, cv=folds).ready(source)
+    found = merit.prepare(source.reduce, source.schema, np.random.default_rng(0))
+    expected = evaluator_of(X[kept], y[kept], model, cv=among)
+    everything = Candidates.of(np.ones(4, dtype=bool))
+    np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
+
+
+# Weights
+
+
+def test_rows_of_weight_0_are_not_there():
+    weight = np.ones(150)
+    weight[::5] = 0
+    kept = weight > 0
+    folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    among = [tuple(np.searchsorted(np.flatnonzero(kept), rows[kept[rows]]) for rows in fold) for fold in folds]
+    found = scored(TREE, cv=folds, weight=weight)
+    np.testing.assert_array_equal(found, scored(TREE, X[kept], Y[kept], cv=among, weight=weight[kept]))
+
+
+def test_weights_that_nobody_takes_are_refused():
+    refused("KNeighborsClassifier takes no sample_weight in fit", KNeighborsClassifier(), weight=np.ones(150))
+    refused(
+        r"Pipeline\(StandardScaler, LogisticRegression\) takes no sample_weight", LOGISTIC_PIPELINE, weight=np.ones(150)
+    )
+
+
+# Scores
+
+
+def test_log_loss_needs_probabilities():
+    sentence = "Fold 1 of 5, columns x0, x1, x2, x3, neg_log_loss: .*predict_proba.*change the estimator, the score"
+    refused(sentence, LinearSVC(), scoring="neg_log_loss")
+    refused(sentence, Perceptron(), scoring="neg_log_loss")
+
+
+def test_auc_of_three_classes_needs_probabilities():
+    refused("Fold 1 of 5.*roc_auc_ovr: .*predict_proba", LinearSVC(), scoring="roc_auc_ovr")
+
+
+def test_auc_of_one_class_names_it():
+    folds = [(np.arange(0, 100, 2), np.arange(1, 50, 2))]
+    refused(
+        "Fold 1 of 1, .*, roc_auc: roc_auc is nan on the 25 rows tested, which are all of class 0",
+        LOGISTIC,
+        *TWO,
+        cv=folds,
+        scoring="roc_auc",
+    )
+
+
+def boom(estimator, X, y):
+    raise RuntimeError("out of order")
+
+
+def nothing(estimator, X, y):
+    return float("nan")
+
+
+def several(estimator, X, y):
+    return np.ones(3)
+
+
+def too_few(estimator):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("scoring", "sentence"),
+    [
+        (boom, "boom: RuntimeError: out of order"),
+        (nothing, "nothing: nothing is nan on the 30 rows tested; a score must be a number"),
+        (several, "several: several gives .*, and a score is one number"),
+        (too_few, "too_few: TypeError: too_few.* takes 1 positional argument but 3 were given"),
+        (make_scorer(lambda y, predicted: "high"), "gives 'high', and a score is one number"),
+    ],
+)
+def test_a_score_that_is_none_names_fold_and_columns(scoring, sentence):
+    for n_jobs in (1, 2):
+        with parallel.session(n_jobs):
+            refused(f"Fold 1 of 5, columns x0, x1, x2, x3, .*{sentence}", LOGISTIC, scoring=scoring)
+
+
+def test_a_score_for_the_other_kind_of_target_is_named():
+    refused(
+        "Fold 1 of 5, .*, roc_auc: .*Ridge has none of the following attributes",
+        Ridge(),
+        y=X[:, 0] + 0.01,
+        scoring="roc_auc",
+    )
+
+
+def test_no_such_score_is_refused():
+    refused(
+        "scoring must be the name of a scorer.*got 'acuracy' .did you mean 'accuracy'",
+        LOGISTIC,
+        scoring="acuracy",
+        error=ValueError,
+    )
