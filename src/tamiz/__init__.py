@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 registry = Registry(
     __name__,
     """
+    MixedNB           wrappers.mixed_nb:MixedNB    estimator  Naive Bayes on mixed columns
     RankSelector      selection:RankSelector       selector  Columns ranked one by one
     SubsetSelector    selection:SubsetSelector     selector  Columns chosen together
     load              storage.file:load            function  A model, graph or selection read from a file

@@ -6,6 +6,7 @@ from tamiz.selection import SubsetSelector as SubsetSelector
 from tamiz.sources import open_source as open_source
 from tamiz.storage.file import load as load
 from tamiz.storage.file import save as save
+from tamiz.wrappers.mixed_nb import MixedNB as MixedNB
 
 __version__: str
 registry: Registry

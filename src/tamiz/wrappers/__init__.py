@@ -7,6 +7,11 @@ registry = Registry(
     __name__,
     """
     GaussianNB  gaussian_nb:GaussianNBWay  way  Sums of log-likelihoods
+    CategoricalNB  categorical_nb:CategoricalNBWay  way  Sums of log-likelihoods
+    MultinomialNB  multinomial_nb:MultinomialNBWay  way  Sums of counts and their logarithms
+    BernoulliNB    bernoulli_nb:BernoulliNBWay      way  Sums of log-likelihoods
+    MixedNB        mixed_nb:MixedNBWay              way  Sums of log-likelihoods
+    mixed_bayes    mixed_nb:MixedNB  estimator  Naive Bayes on mixed columns
     gaussian_nb  models:make_gaussian_nb  model  Gaussian naive Bayes
     mixed_nb     models:make_mixed_nb     model  Naive Bayes
     knn          models:make_knn          model  Nearest neighbours

@@ -1,0 +1,367 @@
+"""Naive Bayes on mixed columns with gaps, and without refits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz import parallel
+from tamiz.candidates import Candidates
+from tamiz.exceptions import DataError
+from tamiz.kernels.coded_bayes import coded_counts, joint_sums
+from tamiz.sources.base import Source
+from tamiz.sources.conform import conform
+from tamiz.sources.features import compare, mixed_table_tags, remember
+from tamiz.sources.kinds import encode
+from tamiz.sources.memory import raw_columns
+from tamiz.sources.open import as_source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import columns_of, rows_of, target_of, weight_of
+from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.moments import ClassMoments
+from tamiz.statistics.tables import ContingencyTables
+from tamiz.validation import check_real
+from tamiz.warn import held, tell
+from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.counting import counted
+from tamiz.wrappers.discrete_nb import effort_of, sets
+from tamiz.wrappers.labels import class_labels
+
+# Values looked at in one go.
+_PIECE_VALUES = 2**20
+# Below these a count or a variance is as good as none, and its logarithm no number to go by.
+_LEAST_ALPHA, _LEAST_SMOOTHING = 1e-10, 1e-30
+# As many levels are named in one sentence.
+_MOST_NAMED = 3
+
+
+class MixedNB(ClassifierMixin, BaseEstimator):
+    """Classes by the product of what each column says of them: numbers, categories and gaps as they come.
+
+    .. math:: P(c \\mid x) \\propto P(c) \\prod_j P(x_j \\mid c)
+
+    A number is normal within a class, with the class's mean and variance (the sum of squares over the weight). A category has the
+    shares of its levels, each count `alpha` larger than it is, and so have the classes themselves. A missing value says nothing,
+    when it is learned from and when it is met. A row of weight 2 counts as two.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        What is added to the count of every class, and of every level in every class.
+    var_smoothing : float, default=1e-9
+        A variance is at least so much of the column's over all rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes that occur among the rows learned from, ascending.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the classes' shares.
+    schema_ : Schema
+        The columns as they were taken. The levels are those of the table: where it is part of a larger one, a level that only the
+        larger one has counts `alpha`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the columns have names that are text.
+
+    Raises
+    ------
+    ValueError
+        When the table, the target or a parameter cannot be used.
+
+    Notes
+    -----
+    Cost O(n p) in one pass over the rows, which need not fit in memory. A class that has fewer than two values of a number would be
+    certain of itself: it takes the column's mean and variance over all rows. A number that is constant over all rows says nothing.
+    A level met that was not learned is a missing value, and that is told. With Laplace's count of 1 these are the numbers of
+    Weka's naive Bayes on categories.
+
+    References
+    ----------
+    John and Langley (1995), Estimating continuous distributions in Bayesian classifiers, UAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz import MixedNB
+    >>> X = np.array([[1.2, "red"], [0.9, "red"], [3.1, "blue"], [None, "blue"], [2.8, None]], dtype=object)
+    >>> model = MixedNB().fit(X, ["a", "a", "b", "b", "b"])
+    >>> model.predict(np.array([[1.0, None], [None, "blue"]], dtype=object)).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(self, *, alpha: float = 1.0, var_smoothing: float = 1e-9) -> None:
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+
+    def __sklearn_tags__(self) -> Tags:
+        return mixed_table_tags(super().__sklearn_tags__())
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+            A source has its own target and weights.
+        y : array of shape (n_samples,), default=None
+        sample_weight : array of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice.
+        """
+        alpha = check_real("alpha", self.alpha, low=_LEAST_ALPHA)
+        least_share = check_real("var_smoothing", self.var_smoothing, low=_LEAST_SMOOTHING)
+        with parallel.session():
+            source, labels = _opened(X, y, sample_weight)
+            schema = source.schema
+            coding = Coding({**schema.level_sizes, schema.n_columns: schema.n_classes}, {})
+            pairs = [(j, schema.n_columns) for j in schema.categorical]
+            moments, tables = source.reduce(
+                ClassMoments(schema.numeric, schema.n_classes), ContingencyTables(pairs, coding)
+            )
+            weights = np.bincount(target_of(source), weight_of(source), schema.n_classes)
+        remember(self, X)
+        tell(schema.left_out)
+        present = np.flatnonzero(weights > 0)
+        codes = present[np.argsort(labels[present])]
+        self.classes_ = labels[codes]
+        prior = weights[codes] + alpha
+        self.class_log_prior_ = np.log(prior / prior.sum())
+        assert schema.target is not None
+        self.schema_ = replace(schema, target=replace(schema.target, levels=tuple(map(str, labels.tolist()))))
+        self._normals = _normals(moments, codes, least_share)
+        self._said = [_said(table[:-1, codes], alpha) for table in tables.tables]
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of every row, the first of equals.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        """
+        check_is_fitted(self)
+        return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joints(X)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probability of every class, of shape (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        """
+        check_is_fitted(self)
+        return np.concatenate([(joint - logsumexp(joint, axis=0)).T for joint in self._joints(X)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class, of shape (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def _joints(self, X: Any) -> Iterator[Floats]:
+        """Yield the logarithms of the products, of shape (n_classes, n_rows), for a piece of the rows at a time."""
+        compare(self, X)
+        fitted = self.schema_
+        source = X if isinstance(X, Source) and _alike(X.schema, fitted) else conform(X, fitted)
+        if source is not X:
+            tell(_unknown(X.frame() if isinstance(X, Source) else X, source.schema))
+        # Of a column without a value in the rows met there is nothing to read.
+        columns = [j for j in fitted.used.tolist() if source.schema.columns[j].left_out is None]
+        size = max(1, _PIECE_VALUES // max(len(columns), 1))
+        for block in source.blocks(columns):
+            for piece in block.pieces(size):
+                yield self._joint(piece, columns)
+
+    def _joint(self, block: Block, columns: list[int]) -> Floats:
+        schema, n_classes = self.schema_, len(self.classes_)
+        numbers, codes, at = _laid_out(block, columns, schema)
+        mine = [p for p, j in enumerate(schema.numeric) if j in columns]
+        said = [self._said[q].T.ravel() for q, j in enumerate(schema.categorical) if j in columns]
+        widths = np.array([len(each) // n_classes for each in said], dtype=np.int64)
+        where = np.cumsum([0, *map(len, said)])[:-1].astype(np.int64)
+        normals = (np.ascontiguousarray(each[:, mine]) for each in self._normals)
+        joint = np.empty((n_classes, len(block.rows)))
+        joint_sums(
+            numbers, codes, at, *normals, np.concatenate([*said, [0.0]]), where, widths, self.class_log_prior_, joint
+        )
+        return joint
+
+
+def _opened(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
+    """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
+    if isinstance(X, Source):
+        source = as_source(X, y, sample_weight)
+        if not source.schema.has_classes:
+            raise DataError(
+                "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
+            )
+        return source, class_labels(source.schema)
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    given = column_or_1d(y, warn=True)
+    if given.dtype.kind in "fO" and len(
+        missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
+    ):
+        raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
+    check_classification_targets(given)
+    labels, codes = np.unique(given, return_inverse=True)
+    if len(labels) == 1:
+        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
+    names = pa.array([str(k) for k in range(len(labels))])
+    target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
+    return as_source(X, target, sample_weight), labels
+
+
+def _alike(new: Schema, fitted: Schema) -> bool:
+    """Whether the columns learned from are there under the same names, their values encoded alike."""
+    pairs = [(new.columns[j], fitted.columns[j]) for j in fitted.used.tolist()]
+    return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
+
+
+def _unknown(X: Any, met: Schema) -> Iterator[str]:
+    """Yield a sentence for every column with levels that were not learned."""
+    names, load = raw_columns(X)
+    for j in met.categorical:
+        column = met.columns[j]
+        if column.n_missing:
+            here = encode(load(names[j]), "categorical", str).column.levels
+            if new := [level for level in here if level not in set(column.levels)]:
+                named = ", ".join(map(repr, new[:_MOST_NAMED])) + (", ..." if len(new) > _MOST_NAMED else "")
+                yield f"Column {column.name} holds {named}, not there in fit: counted as missing."
+
+
+def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the rows' numbers and codes, column by column, a missing code one above all, and where each column is to be found."""
+    numeric = [j for j in columns if schema.columns[j].is_number]
+    coded = [j for j in columns if not schema.columns[j].is_number]
+    numbers, codes = np.empty((len(numeric), len(block.rows))), np.empty((len(coded), len(block.rows)), dtype=np.uint32)
+    at = np.empty(len(columns), dtype=np.int64)
+    for p, j in enumerate(numeric):
+        numbers[p], at[columns.index(j)] = block.column(j), p
+    for q, j in enumerate(coded):
+        values = block.column(j)
+        codes[q], at[columns.index(j)] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
+    return numbers, codes, at
+
+
+def _normals(moments: ClassMoments, classes: NDArray[np.intp], least_share: float) -> tuple[Floats, Floats, Floats]:
+    """Return centre, scale and constant of every column in each class: its logarithm is constant + scale * (x - centre)**2."""
+    weight, mean, squares = moments.weight[classes], moments.mean[classes], moments.squares[classes]
+    total = weight.sum(axis=0)
+    safe = np.where(total > 0, total, 1.0)
+    centre = (weight * mean).sum(axis=0) / safe
+    spread = (squares + weight * (mean - centre) ** 2).sum(axis=0) / safe
+    least, largest = moments.least.min(axis=0, initial=np.inf), moments.largest.max(axis=0, initial=-np.inf)
+    says_nothing = ~((least < largest) & (spread > 0))
+    few = (weight < 2) | says_nothing
+    variance = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+    variance = np.where(few, spread, np.maximum(variance, least_share * spread))
+    variance = np.where(says_nothing, 1.0, variance)
+    scale = np.where(says_nothing, 0.0, -0.5 / variance)
+    return np.where(few, centre, mean), scale, -0.5 * np.log(variance)
+
+
+def _said(table: Floats, alpha: float) -> Floats:
+    """Return the logarithms of the levels' shares in each class, of shape (n_levels + 1, n_classes), the last row 0: of a gap."""
+    counts = table + alpha
+    return np.vstack([np.log(counts / counts.sum(axis=0)), np.zeros(table.shape[1])])
+
+
+class MixedNBWay(Way):
+    """The logarithm of a row's likelihood in a class is a sum over columns; a refit sees a view of the table, levels and all.
+
+    In rows where rounding could decide, the terms are added in the order in which `MixedNB` adds them: no fold is ever refitted.
+    """
+
+    kind: ClassVar[type] = MixedNB
+    how: ClassVar[str] = "what every column says of every class is kept for every fold, and a column is added"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        schema, n_folds, n_classes = task.source.schema, len(task.folds), len(task.classes)
+        self._prior = np.full((n_folds, n_classes), -np.inf)
+        self._present = np.zeros((n_folds, n_classes), dtype=bool)
+        self._centre, self._scale, self._constant = np.zeros((3, n_folds, n_classes, len(schema.numeric)))
+        sizes = np.array([len(schema.columns[j].levels) + 1 for j in schema.categorical], dtype=np.int64)
+        offsets = np.cumsum([0, *(n_classes * sizes)]).astype(np.int64)
+        self._table = np.zeros((n_folds, int(offsets[-1])))
+        self._where = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
+        self._widths = np.tile(sizes, (n_folds, 1))
+        for f, fold in enumerate(task.folds):
+            model = self._fit(rows_of(task.source, fold.train))
+            here = np.searchsorted(task.classes, model.classes_)
+            self._present[f, here], self._prior[f, here] = True, model.class_log_prior_
+            # A column without a value among the rows learned from says nothing.
+            for own, said in zip((self._centre, self._scale, self._constant), model._normals, strict=True):
+                for p, j in enumerate(model.schema_.numeric):
+                    own[f, here, schema.numeric.index(j)] = said[:, p]
+            for j, levels in zip(model.schema_.categorical, model._said, strict=True):
+                q = schema.categorical.index(j)
+                self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Take the rows tested."""
+        task, schema = self.task, self.task.source.schema
+        used = schema.used.tolist()
+        parts = [_laid_out(block, used, schema) for block in task.source.blocks(used)]
+        self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.tested])
+        self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.tested])
+        # Columns that take no part are in no set.
+        self._at = np.zeros(schema.n_columns, dtype=np.int64)
+        self._at[used] = parts[0][2]
+
+    @classmethod
+    def declines(cls, task: Task) -> str | None:
+        """Return why not: points in place of columns."""
+        return "with encode=True it sees points" if task.encode else None
+
+    def _fit(self, rows: Source) -> MixedNB:
+        # Which columns take no part in a set or have no value in a fold is nobody's surprise.
+        with held():
+            model: MixedNB = clone(self.task.estimator).fit(rows)
+        return model
+
+    def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:
+        """Return what gives the refits of a fold on sets among some columns."""
+        part, taken = self.task.folds[fold], columns_of(self.task.source, columns.tolist())
+        train, test = rows_of(taken, part.train), rows_of(taken, part.test)
+        return lambda some: Fitted(self._fit(columns_of(train, some.tolist())), test)
+
+    def fitted(self, columns: Columns, fold: int) -> Fitted:
+        """Return the model as fitted on the rows that the fold learns from."""
+        return self.refits(columns, fold)(columns)
+
+    def confusion(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        task, flips = self.task, sets(candidates)
+        given = (self._numbers, self._codes, self._at, self._centre, self._scale, self._constant, self._table.ravel())
+        known = (self._where, self._widths, self._prior, self._present)
+        of_rows = (task.codes[task.tested], task.weights[task.tested], task.starts)
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            coded_counts(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
+
+        return counted(self, candidates, count)
+
+    def effort(self) -> float:
+        """Return the microseconds or so of adding a column."""
+        return effort_of(self.task)
+
+    def most_bytes(self) -> float:
+        """Return the bytes of the rows tested and of the tables."""
+        return float(self._numbers.nbytes + self._codes.nbytes + self._table.nbytes)
