@@ -1,0 +1,86 @@
+"""A journal belongs to one estimator with its seed, one score and one list of folds."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from tamiz import SubsetSelector
+from tamiz.criteria import CrossValidated
+from tamiz.exceptions import DataError
+from tamiz.search import Forward
+from tamiz.wrappers.facts import told
+
+from .drawn import evaluator_of
+
+X, Y = load_iris(return_X_y=True)
+TREE = DecisionTreeClassifier(max_depth=2)
+
+
+def share(estimator, X, y):
+    return float(np.mean(estimator.predict(X) == y))
+
+
+def selector(path, merit, seed=0):
+    return SubsetSelector(merit, Forward(), n_features=2, journal=path, random_state=seed)
+
+
+def facts(estimator=TREE, **given):
+    return evaluator_of(X, Y, estimator, **given).facts()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": 1},
+        {"cv": 4},
+        {"cv": KFold(5)},
+        {"scoring": "f1_macro"},
+        {"scoring": share},
+        {"encode": True},
+        {"estimator": DecisionTreeClassifier(max_depth=3)},
+        {"estimator": make_pipeline(StandardScaler(), TREE)},
+        {"estimator": GaussianNB(priors=[0.2, 0.3, 0.5])},
+    ],
+    ids=str,
+)
+def test_what_changes_a_score_changes_the_facts(changed):
+    assert facts() == facts()
+    assert facts(**changed) != facts()
+
+
+def test_large_parameters_are_told_apart_to_the_last_value():
+    one, other = np.full(3000, 1 / 3), np.full(3000, 1 / 3)
+    other[1500] += 1e-9
+    assert told(GaussianNB(priors=one)) == told(GaussianNB(priors=one.copy()))
+    assert told(GaussianNB(priors=one)) != told(GaussianNB(priors=other))
+
+
+def test_a_search_goes_on_from_its_journal_and_not_from_anothers(tmp_path):
+    path = tmp_path / "search.journal"
+    merit = CrossValidated(TREE, cv=5, scoring=share)
+    first = selector(path, merit).fit(X, Y)
+    written = path.read_bytes()
+    again = selector(path, merit).fit(X, Y)
+    assert path.read_bytes() == written
+    assert again.merit_ == first.merit_
+    for other in (
+        selector(path, CrossValidated(TREE, cv=4, scoring=share)),
+        selector(path, merit, seed=1),
+        selector(path, CrossValidated(LogisticRegression(), cv=5, scoring=share)),
+    ):
+        with pytest.raises(DataError, match="is the journal of another search, table or merit"):
+            other.fit(X, Y)
+
+
+def test_folds_drawn_again_for_a_search_without_a_seed_are_other_folds(tmp_path):
+    path = tmp_path / "search.journal"
+    merit = CrossValidated(GaussianNB(), cv=KFold(5, shuffle=True))
+    selector(path, merit, seed=None).fit(X, Y)
+    with pytest.raises(DataError, match="folds"):
+        selector(path, merit, seed=None).fit(X, Y)
