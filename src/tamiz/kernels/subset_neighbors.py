@@ -1,0 +1,384 @@
+"""The nearest rows by many sets of columns at once.
+
+The distance of two rows by a set is the sum of (x - y)^2 over its columns, added up in the order of the columns; equal distances
+go by the row. While rows are looked for, sums are added up in the order of a tree (what sets share is added once), which may
+differ in the last bits. What is found so is kept as *keys*: whole numbers whose high bits are those of a sum and whose low bits
+are the row's number, so that one comparison is of both. Where the last of the nearest and the next row are nearer to each other
+than rounding, distances are measured again as defined, and they alone decide.
+
+Values have a row for every column, as loops run over rows. A tree is given node by node, each before those below it:
+`depth`, `ends` (the node after all below it), `above`, the columns that it adds (`columns[starts[v] : starts[v + 1]]`) and the set
+that is complete there (`complete`, or -1). Node 0 holds what all sets share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import UniTuple, bool_, float64, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+# Rows that are added up at a time: the sums of a path down the tree stay in the nearest cache.
+_ROWS = 64
+# Sums are put in order by so many leading bits: 16 steps to each doubling.
+_SHIFT = 48
+_BUCKETS = 256
+# So many rows tell which are near: as many for each neighbour, and more, are put in order before the rest.
+_SAMPLE = 64
+_FEW, _MORE = 4, 400
+# Rows that are added up first, before it is known what is near.
+_FIRST = 16
+_LAST = np.iinfo(np.int64).max
+
+
+@jit(void(ro(float64, 2), ro(float64), ro(int64), int64, int64, rw(float64)))
+def _add_up(values, query, columns, first, stop, sums):
+    """Fill sums with the distance of every row by some columns, in their order."""
+    sums[:] = 0.0
+    for t in range(first, stop):
+        column, x = values[columns[t]], query[columns[t]]
+        for i in range(sums.shape[0]):
+            gap = x - column[i]
+            sums[i] += gap * gap
+
+
+@jit(int64(ro(int64), int64))
+def _nearer_part(bits, n_wanted):
+    """Return bits below which about so many rows are, by a sample of them; more than any where these are about all."""
+    n_rows = bits.shape[0]
+    rank = n_wanted * _SAMPLE // n_rows + 1
+    if 2 * rank > _SAMPLE:
+        return _LAST
+    sample = np.empty(_SAMPLE, dtype=np.int64)
+    for s in range(_SAMPLE):
+        sample[s] = bits[s * n_rows // _SAMPLE]
+    sample.sort()
+    return ((sample[rank] >> _SHIFT) + 1) << _SHIFT
+
+
+@jit(UniTuple(int64, 2)(ro(int64), int64, int64, rw(int64), rw(int64), int64))
+def _sort_roughly(bits, least, limit, counts, order, at):
+    """Write the rows with bits from `least` up to below `limit` into order[at:], by their leading bits.
+
+    Return where they end, and the leading bits up to which there is no order.
+    """
+    end = at
+    for i in range(bits.shape[0]):
+        order[end] = i
+        end += (bits[i] >= least) & (bits[i] < limit)
+    part = order[at:end].copy()
+    largest = 0
+    for i in part:
+        largest = max(largest, bits[i])
+    lowest = max(0, (largest >> _SHIFT) - (_BUCKETS - 1))
+    counts[:] = 0
+    for i in part:
+        counts[max(0, (bits[i] >> _SHIFT) - lowest)] += 1
+    total = at
+    for b in range(_BUCKETS):
+        total += counts[b]
+        counts[b] = total - counts[b]
+    for i in part:
+        bucket = max(0, (bits[i] >> _SHIFT) - lowest)
+        order[counts[bucket]] = i
+        counts[bucket] += 1
+    return end, lowest
+
+
+@jit(int64(int64, int64))
+def _floor(bits, lowest):
+    """Return the bits that no row has less of that comes, in the rough order, with or after the one of these bits."""
+    leading = bits >> _SHIFT
+    return leading << _SHIFT if leading > lowest else 0
+
+
+@jit(void(rw(int64), int64))
+def _enter(keys, key):
+    """Put a key into an ascending list in place of the last one."""
+    t = keys.shape[0] - 1
+    while t > 0 and keys[t - 1] > key:
+        keys[t] = keys[t - 1]
+        t -= 1
+    keys[t] = key
+
+
+@jit(void(rw(float64), rw(int64), float64, int64))
+def _enter_row(distances, rows, distance, row):
+    """Put a row into a list that is ascending by (distance, row) in place of the last one, unless it is beyond it."""
+    t = distances.shape[0] - 1
+    if distance > distances[t] or (distance == distances[t] and row > rows[t]):
+        return
+    while t > 0 and (distances[t - 1] > distance or (distances[t - 1] == distance and rows[t - 1] > row)):
+        distances[t], rows[t] = distances[t - 1], rows[t - 1]
+        t -= 1
+    distances[t], rows[t] = distance, row
+
+
+@jit(
+    void(
+        ro(float64, 2),
+        ro(float64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        int64,
+        int64,
+        rw(float64),
+        rw(float64),
+        rw(int64),
+    )
+)
+def _settle(values, query, members, order, bits, lowest, reach, sums, distances, rows):
+    """Fill a list with the nearest rows by one set, measured in the order of its columns.
+
+    Rows come in the rough order of their `bits`, and no row is wanted that has more of them than `reach`.
+    """
+    distances[:] = np.inf
+    rows[:] = _LAST
+    n_rows = order.shape[0]
+    at = 0
+    while at < n_rows and _floor(bits[order[at]], lowest) <= reach:
+        here = min(_ROWS, n_rows - at)
+        block = order[at : at + here]
+        sums[:here] = 0.0
+        for t in range(members.shape[0]):
+            column, x = values[members[t]], query[members[t]]
+            for r in range(here):
+                gap = x - column[block[r]]
+                sums[r] += gap * gap
+        for r in range(here):
+            if sums[r] <= distances[-1]:
+                _enter_row(distances, rows, sums[r], block[r])
+        at += here
+
+
+@jit(
+    void(
+        ro(float64, 2),
+        ro(float64, 2),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(int64),
+        ro(bool_),
+        rw(int64, 3),
+        rw(bool_, 2),
+    )
+)
+def nearest_by_sets(
+    values,
+    queries,
+    guide,
+    common,
+    depth,
+    ends,
+    above,
+    starts,
+    columns,
+    complete,
+    set_starts,
+    set_columns,
+    whole,
+    nearest,
+    tied,
+):
+    """Fill the nearest rows of every query by every set, and whether the next row is as near as the last of them.
+
+    Rows are looked at in the order of their distance by the columns in `guide`. Where these are the `common` ones, a search ends at
+    the first row that is by them alone beyond all that was found. `whole` says of a set that its sums are exact in any order.
+    """
+    n_rows, n_sets, n_neighbors = values.shape[1], nearest.shape[1], nearest.shape[2]
+    n_low = 1
+    while (1 << n_low) < n_rows:
+        n_low += 1
+    high, low = ~((np.int64(1) << n_low) - 1), (np.int64(1) << n_low) - 1
+    bounded = guide.shape[0] == common.shape[0]
+    n_nodes = depth.shape[0]
+    guided, base = np.empty(n_rows), np.empty(n_rows)
+    # One more than there are rows: what is not wanted is written there too, and written over.
+    order, counts = np.arange(n_rows + 1), np.empty(_BUCKETS, dtype=np.int64)
+    sums = np.empty((depth.max() + 1, _ROWS))
+    bits, guided_bits = sums.view(np.int64), guided.view(np.int64)
+    if bounded:
+        base = guided
+    least = np.zeros(sums.shape[0], dtype=np.int64)
+    squares, made = np.empty((values.shape[0], _ROWS)), np.zeros(values.shape[0], dtype=np.int64)
+    keys, limits = np.empty((n_sets, n_neighbors + 1), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    pair = np.empty(2, dtype=np.int64)
+    last, after = pair.view(np.float64)[:1], pair.view(np.float64)[1:]
+    distances, rows = np.empty(n_neighbors + 1), np.empty(n_neighbors + 1, dtype=np.int64)
+    n_made = 0
+    for i in range(queries.shape[0]):
+        query = queries[i]
+        _add_up(values, query, guide, 0, guide.shape[0], guided)
+        n_ordered, lowest, edge = n_rows, np.int64(0), _LAST
+        if guide.shape[0] > 0:
+            edge = _nearer_part(guided_bits, _FEW * (n_neighbors + 1) + _MORE)
+            n_ordered, lowest = _sort_roughly(guided_bits, 0, edge, counts, order, 0)
+        if not bounded:
+            _add_up(values, query, common, 0, common.shape[0], base)
+        keys[:] = _LAST
+        limits[:] = _LAST
+        at, size = 0, (_FIRST if bounded else _ROWS)
+        while at < n_rows:
+            if at == n_ordered:
+                if bounded and edge > limits[0]:
+                    break
+                n_ordered, lowest = _sort_roughly(guided_bits, edge, _LAST, counts, order, at)
+            if bounded and _floor(guided_bits[order[at]], lowest) > limits[0]:
+                break
+            here = min(size, n_ordered - at)
+            size = min(2 * size, _ROWS)
+            block = order[at : at + here]
+            n_made += 1
+            for r in range(here):
+                sums[0, r] = base[block[r]]
+            smallest = _LAST
+            for r in range(here):
+                smallest = min(smallest, bits[0, r])
+            least[0] = smallest & high
+            v = 1
+            while v < n_nodes:
+                d = depth[v]
+                if least[d - 1] > limits[v]:
+                    v = ends[v]
+                    continue
+                before, mine = sums[d - 1], sums[d]
+                if starts[v] == starts[v + 1]:
+                    mine[:here] = before[:here]
+                for t in range(starts[v], starts[v + 1]):
+                    j = columns[t]
+                    square = squares[j]
+                    if made[j] != n_made:
+                        made[j] = n_made
+                        column, x = values[j], query[j]
+                        for r in range(here):
+                            gap = x - column[block[r]]
+                            square[r] = gap * gap
+                    for r in range(here):
+                        mine[r] = before[r] + square[r]
+                    before = mine
+                c = complete[v]
+                if c < 0:
+                    smallest = _LAST
+                    for r in range(here):
+                        smallest = min(smallest, bits[d, r])
+                    least[d] = smallest & high
+                else:
+                    own = keys[c]
+                    worst = own[n_neighbors]
+                    n_near = 0
+                    for r in range(here):
+                        n_near += ((bits[d, r] & high) | block[r]) < worst
+                    if n_near > 0:
+                        for r in range(here):
+                            key = (bits[d, r] & high) | block[r]
+                            if key < own[n_neighbors]:
+                                _enter(own, key)
+                v += 1
+            limits[:] = 0
+            for v in range(n_nodes - 1, 0, -1):
+                if complete[v] >= 0:
+                    limits[v] = keys[complete[v], n_neighbors]
+                limits[above[v]] = max(limits[above[v]], limits[v])
+            at += here
+        for c in range(n_sets):
+            pair[0], pair[1] = keys[c, n_neighbors - 1] & high, keys[c, n_neighbors] & high
+            more = keys[c, n_neighbors] != _LAST
+            n_members = set_starts[c + 1] - set_starts[c]
+            # A sum of so many squares, in two orders, and what a key leaves off.
+            slack = 4.0 * (2.0 ** (n_low - 52) + (n_members + 3) * 2.0**-53)
+            tied[i, c] = False
+            if more and not whole[c] and not after[0] > last[0] * (1.0 + slack):
+                last[0] *= 1.0 + slack
+                reach = pair[0] if bounded else _LAST
+                if n_ordered < n_rows and reach >= edge:
+                    n_ordered, lowest = _sort_roughly(guided_bits, edge, _LAST, counts, order, n_ordered)
+                members = set_columns[set_starts[c] : set_starts[c + 1]]
+                _settle(values, query, members, order[:n_ordered], guided_bits, lowest, reach, sums[0], distances, rows)
+                tied[i, c] = distances[n_neighbors] == distances[n_neighbors - 1]
+                nearest[i, c] = rows[:n_neighbors]
+            else:
+                tied[i, c] = more and whole[c] and pair[0] == pair[1]
+                for t in range(n_neighbors):
+                    nearest[i, c, t] = keys[c, t] & low
+
+
+@jit(
+    void(
+        ro(float64),
+        ro(int64),
+        ro(float64),
+        int64,
+        rw(int64, 3),
+        rw(bool_, 2),
+    )
+)
+def nearest_on_a_line(column, order, queries, place, nearest, tied):
+    """Fill the nearest rows of every query by one column, as set number `place`.
+
+    `order` holds the rows by their value, equal ones ascending.
+    """
+    n_rows, n_neighbors = column.shape[0], nearest.shape[2]
+    levels, starts = np.empty(n_rows), np.empty(n_rows + 1, dtype=np.int64)
+    n_levels = 0
+    for p in range(n_rows):
+        value = column[order[p]]
+        if p == 0 or value != levels[n_levels - 1]:
+            levels[n_levels], starts[n_levels] = value, p
+            n_levels += 1
+    starts[n_levels] = n_rows
+    distances, rows = np.empty(n_neighbors + 1), np.empty(n_neighbors + 1, dtype=np.int64)
+    for i in range(queries.shape[0]):
+        distances[:] = np.inf
+        rows[:] = _LAST
+        above = np.searchsorted(levels[:n_levels], queries[i])
+        below = above - 1
+        while below >= 0 or above < n_levels:
+            down = (queries[i] - levels[below]) * (queries[i] - levels[below]) if below >= 0 else np.inf
+            up = (queries[i] - levels[above]) * (queries[i] - levels[above]) if above < n_levels else np.inf
+            lower = below >= 0 and (down <= up or above == n_levels)
+            g = below if lower else above
+            distance = down if lower else up
+            if distance > distances[n_neighbors]:
+                break
+            for p in range(starts[g], min(starts[g + 1], starts[g] + n_neighbors + 1)):
+                _enter_row(distances, rows, distance, order[p])
+            if lower:
+                below -= 1
+            else:
+                above += 1
+        tied[i, place] = rows[n_neighbors] != _LAST and distances[n_neighbors] == distances[n_neighbors - 1]
+        nearest[i, place] = rows[:n_neighbors]
+
+
+@jit(void(ro(float64, 2), ro(float64, 2), ro(int64), ro(int64), rw(int64, 3), rw(float64, 3)))
+def weigh(values, queries, set_starts, set_columns, nearest, weights):
+    """Sort neighbours by (distance, row), and fill each one's weight: one over its distance.
+
+    Where some are at no distance, they weigh 1 and all others nothing.
+    """
+    n_neighbors = nearest.shape[2]
+    distances, rows = np.empty(n_neighbors), np.empty(n_neighbors, dtype=np.int64)
+    for i in range(nearest.shape[0]):
+        for c in range(nearest.shape[1]):
+            distances[:] = np.inf
+            rows[:] = _LAST
+            for t in range(n_neighbors):
+                row, total = nearest[i, c, t], 0.0
+                for m in range(set_starts[c], set_starts[c + 1]):
+                    gap = queries[i, set_columns[m]] - values[set_columns[m], row]
+                    total += gap * gap
+                _enter_row(distances, rows, total, row)
+            for t in range(n_neighbors):
+                nearest[i, c, t] = rows[t]
+                if distances[0] == 0.0:
+                    weights[i, c, t] = 1.0 if distances[t] == 0.0 else 0.0
+                else:
+                    weights[i, c, t] = 1.0 / np.sqrt(distances[t])
