@@ -13,6 +13,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.validation import check_integer
+from tamiz.warn import tell
 
 
 class PermutationImportance(Relevance):
@@ -113,6 +114,7 @@ class PermutationImportance(Relevance):
         scores = np.zeros(schema.n_columns)
         units = [np.array([j]) for j in schema.used.tolist()]
         scores[schema.used] = evaluator.importances(used, units, n_repeats)
+        tell(evaluator.notes())
         return Scored(scores)
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class WrapperEvaluator(Evaluator):
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
         """Return what the score loses, over the folds, when tested rows exchange their values in each unit of columns."""
         check_exchangeable(self.task)
-        refits, columns = Refits(self.task), np.flatnonzero(mask)
+        refits, columns = self._refits, np.flatnonzero(mask)
 
         def of_fold(fold: int) -> Floats:
             with self._warned.refit(), self._named(columns, fold, self.task.label):
@@ -150,6 +151,10 @@ class WrapperEvaluator(Evaluator):
             yield
         except Exception as error:
             raise DataError(failure(self.task, columns, fold, who, error)) from error
+
+    @cached_property
+    def _refits(self) -> Refits:
+        return Refits(self.task)
 
     @property
     def _of_no_column(self) -> NDArray[np.float64]:
