@@ -12,6 +12,8 @@ registry = Registry(
     BernoulliNB    bernoulli_nb:BernoulliNBWay      way  Sums of log-likelihoods
     MixedNB        mixed_nb:MixedNBWay              way  Sums of log-likelihoods
     mixed_bayes    mixed_nb:MixedNB  estimator  Naive Bayes on mixed columns
+    KNeighborsClassifier  neighbors:KNeighborsClassifierWay  way  Sums of squared differences
+    KNeighborsRegressor   neighbors:KNeighborsRegressorWay   way  Sums of squared differences
     gaussian_nb  models:make_gaussian_nb  model  Gaussian naive Bayes
     mixed_nb     models:make_mixed_nb     model  Naive Bayes
     knn          models:make_knn          model  Nearest neighbours

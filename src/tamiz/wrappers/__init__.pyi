@@ -12,5 +12,7 @@ from tamiz.wrappers.models import make_mixed_nb as make_mixed_nb
 from tamiz.wrappers.models import make_ridge as make_ridge
 from tamiz.wrappers.models import make_tree as make_tree
 from tamiz.wrappers.multinomial_nb import MultinomialNBWay as MultinomialNBWay
+from tamiz.wrappers.neighbors import KNeighborsClassifierWay as KNeighborsClassifierWay
+from tamiz.wrappers.neighbors import KNeighborsRegressorWay as KNeighborsRegressorWay
 
 registry: Registry
