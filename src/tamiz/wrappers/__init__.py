@@ -14,6 +14,9 @@ registry = Registry(
     mixed_bayes    mixed_nb:MixedNB  estimator  Naive Bayes on mixed columns
     KNeighborsClassifier  neighbors:KNeighborsClassifierWay  way  Sums of squared differences
     KNeighborsRegressor   neighbors:KNeighborsRegressorWay   way  Sums of squared differences
+    LinearRegression  linear:LinearRegressionWay  way  Products of columns
+    Ridge  linear:RidgeWay  way  Products of columns
+    LinearDiscriminantAnalysis  discriminant:DiscriminantWay  way  Products of columns within classes
     gaussian_nb  models:make_gaussian_nb  model  Gaussian naive Bayes
     mixed_nb     models:make_mixed_nb     model  Naive Bayes
     knn          models:make_knn          model  Nearest neighbours

@@ -1,7 +1,10 @@
 from tamiz.registry import Registry
 from tamiz.wrappers.bernoulli_nb import BernoulliNBWay as BernoulliNBWay
 from tamiz.wrappers.categorical_nb import CategoricalNBWay as CategoricalNBWay
+from tamiz.wrappers.discriminant import DiscriminantWay as DiscriminantWay
 from tamiz.wrappers.gaussian_nb import GaussianNBWay as GaussianNBWay
+from tamiz.wrappers.linear import LinearRegressionWay as LinearRegressionWay
+from tamiz.wrappers.linear import RidgeWay as RidgeWay
 from tamiz.wrappers.mixed_nb import MixedNB as MixedNB
 from tamiz.wrappers.mixed_nb import MixedNBWay as MixedNBWay
 from tamiz.wrappers.models import make_gaussian_nb as make_gaussian_nb
