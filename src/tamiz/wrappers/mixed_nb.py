@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags, column_or_1d
+from sklearn.utils import Tags, assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -217,6 +217,8 @@ def _opened(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
         missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
     ):
         raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
+    if given.dtype.kind == "f":
+        assert_all_finite(given, input_name="y")
     check_classification_targets(given)
     labels, codes = np.unique(given, return_inverse=True)
     if len(labels) == 1:
