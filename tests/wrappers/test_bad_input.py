@@ -53,11 +53,11 @@ def refused(sentence, estimator, table=X, y=Y, error=DataError, **given):
 
 
 def test_a_class_is_no_estimator():
-    refused("takes an estimator of scikit-learn's that predicts, such as GaussianNB()", GaussianNB, error=TypeError)
+    refused("an estimator of scikit-learn's that predicts, such as GaussianNB()", GaussianNB, error=TypeError)
 
 
 def test_what_does_not_predict_is_no_estimator():
-    refused("takes an estimator of scikit-learn's that predicts", StandardScaler(), error=TypeError)
+    refused("an estimator of scikit-learn's that predicts", StandardScaler(), error=TypeError)
 
 
 @pytest.mark.parametrize(("estimator", "what"), [(KMeans(2), "clusters"), (IsolationForest(), "outliers")])
