@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification, make_regression
 from sklearn.feature_selection import SequentialFeatureSelector
@@ -174,6 +175,20 @@ def test_labels_of_a_fold_that_lacks_a_class_are_those_it_learned():
     np.testing.assert_array_equal(fitted.estimator.classes_, refit.classes_)
     np.testing.assert_array_equal(fitted.estimator.predict(fitted.rows), refit.predict(X[test][:, [0, 2]]))
     np.testing.assert_allclose(fitted.estimator.predict_proba(fitted.rows), refit.predict_proba(X[test][:, [0, 2]]))
+
+
+def test_neighbours_by_encoded_columns_are_those_of_the_plain_reference_in_every_fold():
+    rng = np.random.default_rng(6)
+    levels = np.array(["a", "b", "c"])[rng.integers(0, 3, (90, 3))]
+    frame = pd.DataFrame({"u": levels[:, 0], "x": rng.normal(size=90), "v": levels[:, 1], "w": levels[:, 2]})
+    evaluator = evaluator_of(frame, rng.integers(0, 2, 90), CLASSIFIER(4), 3, encode=True)
+    points = evaluator.task.points
+    for columns in ([0], [1], [0, 2], [0, 2, 3], [0, 1, 3]):
+        at = np.sort(points.coordinates_of(np.array(columns)))
+        for f, fold in enumerate(evaluator.task.folds):
+            rows, _, _ = reference.neighbors(points.train(fold)[:, at], points.test(fold)[:, at], 4)
+            found, _ = evaluator.way.neighbors(np.array(columns), f)
+            np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(rows, axis=1))
 
 
 @pytest.mark.parametrize("kind", [CLASSIFIER, REGRESSOR])

@@ -249,9 +249,8 @@ def nearest_by_sets(
                 if least[d - 1] > limits[v]:
                     v = ends[v]
                     continue
-                before, mine = sums[d - 1], sums[d]
-                if starts[v] == starts[v + 1]:
-                    mine[:here] = before[:here]
+                mine = sums[d]
+                mine[:here] = sums[d - 1, :here]
                 for t in range(starts[v], starts[v + 1]):
                     j = columns[t]
                     square = squares[j]
@@ -262,8 +261,7 @@ def nearest_by_sets(
                             gap = x - column[block[r]]
                             square[r] = gap * gap
                     for r in range(here):
-                        mine[r] = before[r] + square[r]
-                    before = mine
+                        mine[r] += square[r]
                 c = complete[v]
                 if c < 0:
                     smallest = _LAST
