@@ -203,3 +203,9 @@ def test_rows_without_weight_are_nothing_to_learn_from():
     view = rows_of(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"^Every weight is zero; at least one row must count\.$"):
         check_learnable(view)
+
+
+def test_rows_that_are_asked_for_twice_come_twice():
+    X = np.arange(8.0).reshape(4, 2)
+    (block,) = rows_of(as_source(X), np.array([0, 0, 2])).blocks()
+    np.testing.assert_array_equal(block.numeric, X[[0, 0, 2]])

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from tamiz import parallel
+from tamiz.assessment.models import of_model
 from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
-from tamiz.assessment.predictors import Given, Predictor, of_model
+from tamiz.assessment.predictors import Given, Predictor
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
 from tamiz.assessment.selectors import Choice, chooser

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sklearn.base import clone
+
 from tamiz.assessment.predictors import Learned, Predictor
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -16,6 +18,9 @@ class NaiveBayes(Predictor):
 
     label = "naive Bayes"
 
+    def __init__(self, estimator: MixedNB | None = None) -> None:
+        self._estimator = MixedNB() if estimator is None else estimator
+
     def check(self, schema: Schema) -> None:
         """Refuse a target that is a number."""
         if not schema.has_classes:
@@ -28,5 +33,5 @@ class NaiveBayes(Predictor):
         """Return what the rows teach."""
         # That other columns take no part is what was asked for.
         with held():
-            model = MixedNB().fit(columns_of(train, columns))
+            model = clone(self._estimator).fit(columns_of(train, columns))
         return Learned(model, lambda rows: rows)

@@ -23,7 +23,6 @@ from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
 from tamiz.wrappers.estimators import check_takes_weights, seeded
 from tamiz.wrappers.labels import labels_of
-from tamiz.wrappers.models import Model
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5
@@ -178,11 +177,6 @@ class Given(Predictor):
         given = {} if weight is None else {"sample_weight": weight}
         model = seeded(clone(self._estimator), seed)
         return Learned(model.fit(rows_of(train), labels_of(train), **given), rows_of)
-
-
-def of_model(model: Model) -> Predictor:
-    """Return what predicts as a wrapper's model does."""
-    return Encoded(model.estimator, model.label) if model.encode else Given(model.estimator)
 
 
 def _check_kind(estimator: Any, label: str, schema: Schema) -> None:

@@ -60,7 +60,7 @@ _json_option = click.option(
     type=_relevances,
     metavar="NAME",
     multiple=True,
-    help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning.",
+    help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning and are cheap.",
 )
 @search_options
 @assessment_options("done by default where it is quick")

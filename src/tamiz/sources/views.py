@@ -169,8 +169,8 @@ class _SomeRows(_View):
 
 def _taken(block: Block, at: Rows, *, held: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
     """Return some rows of the columns of a block, as a matrix where they are one; read now, or when they are used."""
-    if len(at) and at[-1] - at[0] + 1 == len(at):
-        # Rows in a row are where they are.
+    if len(at) and at[-1] - at[0] + 1 == len(at) and (np.diff(at) == 1).all():
+        # Rows in a row are where they are; folds may hold a row twice.
         here = slice(int(at[0]), int(at[-1]) + 1)
         whole = None if block.whole is None else block.whole[here]
         return whole, {j: np.asarray(v[here]) if held else v[here] for j, v in block.values.items()}

@@ -134,10 +134,13 @@ class Way(ABC):
         The estimator's exact type: a subclass may do anything, and is refitted.
     how : str
         What is done in place of refits, in a few words.
+    knows_likelihoods : bool
+        Whether `joint` tells any.
     """
 
     kind: ClassVar[type]
     how: ClassVar[str]
+    knows_likelihoods: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:
         self.task = task

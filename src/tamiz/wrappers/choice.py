@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tamiz.wrappers.base import Task, Way
+from tamiz.wrappers.likelihoods import of_joint
+from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
 
 
@@ -21,4 +23,7 @@ def way_of(task: Task) -> tuple[Way, str]:
         return Refits(task), f"{task.name} is refitted for every set and fold: {task.scoring.name} may read anything."
     if (why := kind.declines(task)) is not None:
         return Refits(task), f"{task.name} is refitted for every set and fold: {why}."
+    if not (of_counts(task) or of_squares(task) or (kind.knows_likelihoods and of_joint(task))):
+        name = task.scoring.name.replace("_", " ")
+        return kind(task), f"{task.name} is refitted for every set and fold: its {name} is no sum."
     return kind(task), f"{task.name} is not refitted: {kind.how}."

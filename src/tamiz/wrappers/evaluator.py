@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from tamiz.wrappers.counting import counts_of_no_column
 from tamiz.wrappers.facts import facts_of
 from tamiz.wrappers.failures import failure
 from tamiz.wrappers.importance import check_exchangeable, losses
+from tamiz.wrappers.likelihoods import Score, of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
 from tamiz.wrappers.task import overlaps
@@ -113,8 +114,23 @@ class WrapperEvaluator(Evaluator):
         score = of_squares(self.task)
         if score is not None and (squares := self.way.squares(candidates)) is not None:
             return score(squares)
+        likely = of_joint(self.task) if self.way.knows_likelihoods else None
         with self._warned.listening():
-            return self._refitted(candidates)
+            return self._refitted(candidates) if likely is None else self._likely(candidates, likely)
+
+    def _likely(self, candidates: Candidates, score: Score) -> Floats:
+        """Return scores by likelihoods, and by refits where only these can tell."""
+        config, folds = get_config(), range(len(self.task.folds))
+
+        def of_set(columns: Columns) -> list[float]:
+            found = [score(self.way, columns, fold) for fold in folds]
+            return [
+                self._score((columns, fold, partial(self.way.fitted, fold=fold), config)) if value is None else value
+                for fold, value in enumerate(found)
+            ]
+
+        sets = [np.flatnonzero(mask) for mask in candidates.masks()]
+        return np.array(list(parallel.map_blocks(of_set, sets)))
 
     def _refitted(self, candidates: Candidates) -> Floats:
         sets = [np.flatnonzero(mask) for mask in candidates.masks()]

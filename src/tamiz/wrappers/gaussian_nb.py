@@ -15,6 +15,9 @@ from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
 from tamiz.wrappers.counting import counted
 
+# How many standard deviations from 0 the mean of a column may be whose squares are to be known to nine digits.
+_ROUGH = 100.0
+
 
 class GaussianNBWay(Way):
     """The logarithm of a row's likelihood in a class is a sum over columns.
@@ -24,6 +27,7 @@ class GaussianNBWay(Way):
     """
 
     kind: ClassVar[type] = GaussianNB
+    knows_likelihoods: ClassVar[bool] = True
     how: ClassVar[str] = "log-likelihoods are kept for every row, fold and class, and a column is added to them"
 
     def __init__(self, task: Task) -> None:
@@ -56,6 +60,21 @@ class GaussianNBWay(Way):
         weight = self.task.weight_in(part.train)
         model = clone(self.task.estimator).fit(points.train(part)[:, at], self.task.labels[part.train], weight)
         return Fitted(model, points.test(part)[:, at])
+
+    def joint(self, columns: Columns, fold: int) -> Floats | None:
+        """Return the logarithms of prior times likelihood."""
+        at = self.task.points.coordinates_of(columns)
+        known = np.flatnonzero(np.isfinite(self._prior[fold]))
+        tested = self._tested[at, self.task.starts[fold] : self.task.starts[fold + 1]]
+        mean = self._mean[fold][np.ix_(known, at)]
+        more = self.task.estimator.var_smoothing * self._spread[fold, at].max()
+        variance = self._variance[fold][np.ix_(known, at)] + more
+        # As in the counts: of a density that is no number only the refit knows what becomes, and of large numbers their last bits.
+        if not variance.min() > 0 or self._rough[fold, at].max() > _ROUGH:
+            return None
+        squares = (((tested - mean[:, :, None]) ** 2) / variance[:, :, None]).sum(axis=1)
+        logs = np.log(2 * np.pi * variance).sum(axis=1)
+        return (self._prior[fold, known, None] - 0.5 * (logs[:, None] + squares)).T
 
     def most_bytes(self) -> float:
         """Return the bytes of the rows tested."""

@@ -52,8 +52,8 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
         or not callable(getattr(estimator, "predict", None))
     ):
         raise TypeError(
-            "CrossValidated takes an estimator of scikit-learn's that predicts, such as GaussianNB(), or the name of one, got "
-            f"{estimator!r}."
+            "What predicts must be an estimator of scikit-learn's that predicts, such as GaussianNB(), or the name of one, "
+            f"got {estimator!r}."
         )
     return Model(estimator, encode, type(estimator).__name__)
 

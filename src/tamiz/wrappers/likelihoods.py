@@ -1,0 +1,108 @@
+"""Scores of probabilities from logarithms of joint likelihoods: log loss, and the area under a ROC curve.
+
+Each is what scikit-learn's scorer says of a refit, and None where only the refit can tell: where two rows of different classes have
+probabilities as near to each other as rounding, their order is that of the last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from tamiz.statistics.base import Floats
+from tamiz.wrappers.base import Columns, Task, Way
+
+_EPS = float(np.finfo(np.float64).eps)
+# Units in the last place that a likelihood may be off by: rows are some standard deviations from a mean, means up to a hundred from
+# 0, and there are as many terms as columns.
+_ROUNDINGS = 1024
+# What they are off by on average, and what a loss may be off by, in proportion.
+_LIKELY_ROUNDINGS, _EXACT = 32, 1e-10
+
+# score(way, columns, fold): None where a refit is to be asked.
+Score = Callable[[Way, Columns, int], float | None]
+
+
+def of_joint(task: Task) -> Score | None:
+    """Return the score of the task as a function of joint likelihoods, None where it is none."""
+    if not task.scoring.registered or not task.has_classes:
+        return None
+    return _SCORES.get(task.scoring.name)
+
+
+def _log_loss(way: Way, columns: Columns, fold: int) -> float | None:
+    task = way.task
+    part = task.folds[fold]
+    codes, weight = task.codes[part.test], task.weights[part.test]
+    learned = np.unique(task.codes[part.train])
+    # Of a class that is not tested, or was not learned, scikit-learn has a sentence of its own.
+    if not np.array_equal(np.unique(codes), learned):
+        return None
+    joint = way.joint(columns, fold)
+    if joint is None:
+        return None
+    chances = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    noise = _EPS * (1 + np.abs(joint).max(axis=1))
+    if len(learned) == 2:
+        # Of two classes scikit-learn takes the second one's probability, and what it lacks to 1 as the other's: with its rounding.
+        chances[:, 0] = 1 - chances[:, 1]
+    own = np.clip(chances[np.arange(len(codes)), np.searchsorted(learned, codes)], _EPS, 1 - _EPS)
+    if len(learned) == 2:
+        noise *= np.where(codes == learned[0], chances[:, 1] / own, 1.0)
+    score = float(np.average(np.log(own), weights=weight))
+    # A loss of almost nothing is rounding itself.
+    return score if float(np.average(noise, weights=weight)) * _LIKELY_ROUNDINGS <= _EXACT * abs(score) else None
+
+
+def _roc_auc(way: Way, columns: Columns, fold: int) -> float | None:
+    task = way.task
+    part = task.folds[fold]
+    positive, weight = task.codes[part.test] == 1, task.weights[part.test]
+    if len(task.classes) != 2 or positive.all() or not positive.any():
+        return None
+    joint = way.joint(columns, fold)
+    if joint is None or joint.shape[1] != 2:
+        return None
+    total = logsumexp(joint, axis=1)
+    chance = np.exp(joint[:, 1] - total)
+    noise = _ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
+    return _area(chance, noise, positive, weight, lambda rows: _rows_of(way, columns, fold, rows))
+
+
+def _rows_of(way: Way, columns: Columns, fold: int, rows: NDArray[np.intp]) -> Floats:
+    """Return some of the rows that a fold tests, as the way sees them."""
+    points = way.task.points
+    return points.test(way.task.folds[fold])[np.ix_(rows, points.coordinates_of(columns))]
+
+
+def _area(
+    chance: Floats,
+    noise: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats,
+    values: Callable[[NDArray[np.intp]], Floats],
+) -> float | None:
+    """Return the area under the curve; None where rows of both classes are within rounding, and are not the same row twice."""
+    order = np.argsort(chance, kind="stable")
+    chance, noise, positive, weight = chance[order], noise[order], positive[order], weight[order]
+    near = np.diff(chance) <= noise[1:] + noise[:-1]
+    group = np.concatenate([[0], np.cumsum(~near)])
+    n = int(group[-1]) + 1
+    above = np.bincount(group, weight * positive, n)
+    below = np.bincount(group, weight * ~positive, n)
+    mixed = np.flatnonzero((above > 0) & (below > 0))
+    if len(mixed):
+        inside = np.isin(group, mixed)
+        rows = values(order[inside])
+        same = (np.diff(rows, axis=0) == 0).all(axis=1) | (np.diff(group[inside]) > 0)
+        # Equal rows have equal probabilities; other rows have an order that only the refit knows.
+        if not same.all():
+            return None
+    earlier = np.concatenate([[0.0], np.cumsum(below)[:-1]])
+    return float((above * (earlier + below / 2)).sum() / (above.sum() * below.sum()))
+
+
+_SCORES: dict[str, Score] = {"neg_log_loss": _log_loss, "roc_auc": _roc_auc}
