@@ -70,6 +70,10 @@ class Form:
         """Return what the user is to be told at the end of a search, a sentence each."""
         return []
 
+    def about(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most have nothing to say of a set
+        """Return what a reader of the merit of a set must know, a sentence each."""
+        return []
+
 
 class Evaluator(Form, ABC):
     """A merit over one table."""
@@ -145,3 +149,7 @@ class Checked(Evaluator):
     def notes(self) -> list[str]:
         """Return what the user is to be told."""
         return self._evaluator.notes()
+
+    def about(self, mask: Masks) -> list[str]:
+        """Return what a reader of the merit of a set must know."""
+        return self._evaluator.about(mask)

@@ -285,7 +285,8 @@ class SubsetSelector(_Selector):
         remember(self, X)
         self.schema_ = schema
         tell([*schema.dropped, *schema.left_out, *task.evaluator.notes()])
-        self.merit_name_, self.merit_how_ = task.evaluator.name, task.evaluator.how
+        about = [] if archive.best is None else task.evaluator.about(archive.mask(archive.best))
+        self.merit_name_, self.merit_how_ = task.evaluator.name, " ".join([task.evaluator.how, *about]).strip()
         self.merit_effort_ = task.evaluator.effort
         return self._take(archive)
 

@@ -10,6 +10,7 @@ from tamiz.criteria import CFS
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
 from tamiz.sources import room, views
+from tamiz.sources.open import as_source
 from tamiz.sources.stored import KeptColumn
 from tamiz.sources.views import check_learnable, columns_of, rows_of, target_of, weight_of, with_target
 

@@ -58,7 +58,7 @@ def test_scores_are_those_of_refits(seed):
     np.testing.assert_allclose(evaluator.fold_scores(candidate)[0], theirs, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("load", [load_iris, load_digits])
+@pytest.mark.parametrize("load", [load_iris, pytest.param(load_digits, marks=pytest.mark.slow)])
 def test_real_tables_score_as_in_scikit_learn(load):
     X, y = load(return_X_y=True)
     rng = np.random.default_rng(0)

@@ -278,3 +278,14 @@ def test_neighbours_of_another_kind_are_refitted(estimator, why):
     evaluator = evaluator_of(X, y, estimator)
     assert isinstance(evaluator.way, Refits)
     assert why in evaluator.how
+
+
+def test_the_share_of_rows_with_tied_neighbours_is_told_with_the_score():
+    X, y = load_iris(return_X_y=True)
+    tied = SubsetSelector(CrossValidated(KNeighborsClassifier()), Forward(), n_features=2).fit(X, y)
+    share = evaluator_of(X, y, KNeighborsClassifier(), 10).way.tied_share(tied.get_support(indices=True))
+    assert share > 0.1
+    assert f"{share:.1%} of the rows tested have other rows as near as the last of their 5" in tied.merit_how_
+    apart = X + np.random.default_rng(0).normal(size=X.shape)
+    alone = SubsetSelector(CrossValidated(KNeighborsClassifier()), Forward(), n_features=2).fit(apart, y)
+    assert "as near as" not in alone.merit_how_

@@ -108,6 +108,8 @@ def select(
         f"{selector.merit_name_} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
     )
+    if selector.merit_how_:
+        voice.say(selector.merit_how_)
     if selector.certificate_ is not None:
         voice.say(f"Certificate: {selector.certificate_}.")
     if report is not None:

@@ -169,6 +169,10 @@ class Way(ABC):
         """Return the weighted sum of the tested rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
         return None
 
+    def about(self, columns: Columns) -> list[str]:  # noqa: ARG002 - most have nothing to say
+        """Return what a reader of the score of some columns must know, a sentence each."""
+        return []
+
     def joint(self, columns: Columns, fold: int) -> Floats | None:  # noqa: ARG002 - for ways that know likelihoods
         """Return the logarithm of prior times likelihood of the tested rows in every class learned, up to rounding; None likewise.
 

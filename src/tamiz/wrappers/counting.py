@@ -61,3 +61,12 @@ def counts_of_no_column(task: Task) -> Floats:
         shares = np.bincount(task.codes[fold.train], task.weights[fold.train], n)
         counts[f, :, int(shares.argmax())] = np.bincount(task.codes[fold.test], task.weights[fold.test], n)
     return counts
+
+
+def squares_of_no_column(task: Task) -> Floats:
+    """Return the weighted sum of the tested rows' squared errors where the mean is predicted, a number a fold."""
+    squares = np.empty(len(task.folds))
+    for f, fold in enumerate(task.folds):
+        mean = np.average(task.labels[fold.train], weights=task.weights[fold.train])
+        squares[f] = task.weights[fold.test] @ (task.labels[fold.test] - mean) ** 2
+    return squares

@@ -18,7 +18,7 @@ from tamiz.evaluator import Evaluator, Unit
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
-from tamiz.wrappers.counting import counts_of_no_column
+from tamiz.wrappers.counting import counts_of_no_column, squares_of_no_column
 from tamiz.wrappers.facts import facts_of
 from tamiz.wrappers.failures import failure
 from tamiz.wrappers.importance import check_exchangeable, losses
@@ -89,6 +89,10 @@ class WrapperEvaluator(Evaluator):
     def facts(self) -> dict[str, Any]:
         """Return what the scores depend on beyond the columns and the data."""
         return facts_of(self.task)
+
+    def about(self, mask: Masks) -> list[str]:
+        """Return what the way has to say of a set."""
+        return self.way.about(np.flatnonzero(mask)) if mask.any() else []
 
     def notes(self) -> list[str]:
         """Return what refits warned of, and what was done to the rows."""
@@ -177,6 +181,9 @@ class WrapperEvaluator(Evaluator):
         score = of_counts(self.task) if self.task.has_classes else None
         if score is not None:
             return score(counts_of_no_column(self.task))
+        score = of_squares(self.task)
+        if score is not None:
+            return score(squares_of_no_column(self.task)[None])[0]
         model = DummyClassifier(strategy="prior") if self.task.has_classes else DummyRegressor()
         scores = []
         for f, fold in enumerate(self.task.folds):

@@ -105,6 +105,16 @@ class NeighborsWay(Way):
         """Return the microseconds that a set takes, between those that add to a parent and those of which nothing is known."""
         return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
 
+    def about(self, columns: Columns) -> list[str]:
+        """Return how many rows have more than one choice of neighbours."""
+        share = self.tied_share(columns)
+        if not share:
+            return []
+        return [
+            f"By the columns chosen, {max(share, 0.001):.1%} of the rows tested have other rows as near as the last of their "
+            f"{self.n_neighbors} neighbours; those that come first in the table count."
+        ]
+
     def tied_share(self, columns: Columns) -> float:
         """Return the share of tested rows whose last neighbour is as near, by these columns, as a row left out."""
         n_folds = len(self.task.folds)
