@@ -11,6 +11,7 @@ from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Task, Way
+from tamiz.wrappers.failures import named
 
 # Terms that one thread adds up before another is worth waking: half a millisecond or so.
 _TERMS = 1_000_000
@@ -38,16 +39,17 @@ def counted(way: Way, candidates: Candidates, count: Count) -> Floats:
         pass
     if doubtful.any():
         masks = candidates.masks()
-        for c, fold in np.argwhere(doubtful).tolist():
-            counts[c, fold] = _refitted(way, np.flatnonzero(masks[c]), fold)
+        refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]
+        counts[doubtful] = list(parallel.map_blocks(lambda item: _refitted(way, *item), refits))
     return counts
 
 
 def _refitted(way: Way, columns: Columns, fold: int) -> Floats:
     task = way.task
-    fitted = way.fitted(columns, fold)
     rows = task.folds[fold].test
-    predicted = np.searchsorted(task.classes, fitted.estimator.predict(fitted.rows))
+    with named(task, columns, fold, task.label):
+        fitted = way.fitted(columns, fold)
+        predicted = np.searchsorted(task.classes, fitted.estimator.predict(fitted.rows))
     counts = np.zeros((len(task.classes), len(task.classes)))
     np.add.at(counts, (task.codes[rows], predicted), task.weights[rows])
     return counts

@@ -57,7 +57,7 @@ class DiscriminantWay(Solved):
         """Return the microseconds or so of solving for a few columns, and of predicting."""
         return 1.0 + 3.0 * len(self.task.folds) + 5e-3 * len(self.task.tested) * (len(self.task.classes) - 1)
 
-    def confusion(self, candidates: Candidates) -> Floats | None:
+    def confusion(self, candidates: Candidates) -> Floats:
         """Return the weights of the tested rows by class and predicted class."""
         n_classes = len(self.task.classes)
         pairs = max(1, _TERMS * len(self.task.folds) // (len(self.task.tested) * (n_classes - 1)))
@@ -66,11 +66,7 @@ class DiscriminantWay(Solved):
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
             counts[first:stop], doubtful[first:stop] = found[first:stop], unsure[first:stop]
 
-        try:
-            return counted(self, candidates, count)
-        except ValueError:
-            # Asked for one by one, refits say for which columns and in which fold it was.
-            return None
+        return counted(self, candidates, count)
 
     def _fill(
         self, part: Part, flips: Candidates, span: tuple[int, int], counts: Floats, doubtful: NDArray[np.bool_]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,12 +14,11 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Evaluator, Unit
-from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
 from tamiz.wrappers.counting import counts_of_no_column, squares_of_no_column
 from tamiz.wrappers.facts import facts_of
-from tamiz.wrappers.failures import failure
+from tamiz.wrappers.failures import named
 from tamiz.wrappers.importance import check_exchangeable, losses
 from tamiz.wrappers.likelihoods import Score, of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
@@ -74,7 +72,7 @@ class WrapperEvaluator(Evaluator):
         refits, columns = self._refits, np.flatnonzero(mask)
 
         def of_fold(fold: int) -> Floats:
-            with self._warned.refit(), self._named(columns, fold, self.task.label):
+            with self._warned.refit(), named(self.task, columns, fold, self.task.label):
                 return losses(refits, columns, units, fold, n_repeats)
 
         if not units:
@@ -155,22 +153,14 @@ class WrapperEvaluator(Evaluator):
     def _score(self, item: _Item) -> float:
         columns, fold, refit, config = item
         with config_context(**config), self._warned.refit():
-            with self._named(columns, fold, self.task.label):
+            with named(self.task, columns, fold, self.task.label):
                 fitted = refit(columns)
-            with self._named(columns, fold, self.task.scoring.name):
+            with named(self.task, columns, fold, self.task.scoring.name):
                 return self._value(fitted, fold)
 
     def _value(self, fitted: Fitted, fold: int) -> float:
         rows = self.task.folds[fold].test
         return self.task.scoring.value(fitted.estimator, fitted.rows, self.task.labels[rows], self.task.weight_in(rows))
-
-    @contextmanager
-    def _named(self, columns: Columns, fold: int, who: str) -> Iterator[None]:
-        """Say in an error for which columns, in which fold and of whom it was, and what to do."""
-        try:
-            yield
-        except Exception as error:
-            raise DataError(failure(self.task, columns, fold, who, error)) from error
 
     @cached_property
     def _refits(self) -> Refits:
@@ -187,7 +177,7 @@ class WrapperEvaluator(Evaluator):
         model = DummyClassifier(strategy="prior") if self.task.has_classes else DummyRegressor()
         scores = []
         for f, fold in enumerate(self.task.folds):
-            with self._named(np.empty(0, dtype=np.intp), f, self.task.scoring.name):
+            with named(self.task, np.empty(0, dtype=np.intp), f, self.task.scoring.name):
                 nothing = np.empty((len(fold.train), 0)), np.empty((len(fold.test), 0))
                 weight = self.task.weight_in(fold.train)
                 model.fit(nothing[0], self.task.labels[fold.train], sample_weight=weight)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
 
+from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column
 from tamiz.wrappers.base import Columns, Task
 from tamiz.wrappers.estimators import kind_of, parts_of
@@ -14,6 +16,15 @@ from tamiz.wrappers.given import is_number_like
 
 # As many columns are named in an error.
 _MOST_NAMED = 5
+
+
+@contextmanager
+def named(task: Task, columns: Columns, fold: int, who: str) -> Iterator[None]:
+    """Say in an error for which columns, in which fold and of whom it was, and what to do."""
+    try:
+        yield
+    except Exception as error:
+        raise DataError(failure(task, columns, fold, who, error)) from error
 
 
 def failure(task: Task, columns: Columns, fold: int, who: str, error: Exception) -> str:

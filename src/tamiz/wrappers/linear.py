@@ -14,6 +14,7 @@ from tamiz.candidates import Candidates
 from tamiz.kernels.factors import linear_squares
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Task
+from tamiz.wrappers.failures import named
 from tamiz.wrappers.gram import Reading, column_scale
 from tamiz.wrappers.solved import Part, Solved
 
@@ -51,17 +52,13 @@ class _LeastSquares(Solved):
         """Return the microseconds or so of solving for a few columns."""
         return 1.0 + 2.0 * len(self.task.folds)
 
-    def squares(self, candidates: Candidates) -> Floats | None:
+    def squares(self, candidates: Candidates) -> Floats:
         """Return the weighted sums of squared errors."""
         squares, doubtful = self.over_folds(candidates, self._fill, (), _PAIRS)
         if doubtful.any():
             masks = candidates.masks()
             refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]
-            try:
-                squares[doubtful] = list(parallel.map_blocks(self._refitted, refits))
-            except ValueError:
-                # Asked for one by one, refits say for which columns and in which fold it was.
-                return None
+            squares[doubtful] = list(parallel.map_blocks(self._refitted, refits))
         return squares
 
     def _fill(
@@ -112,9 +109,10 @@ class _LeastSquares(Solved):
         return Part(first, stop, (gram, cross, scale, spread, loud, facts, form, tested, starts))
 
     def _refitted(self, item: tuple[Columns, int]) -> float:
-        fitted = self.fitted(*item)
         rows = self.task.folds[item[1]].test
-        apart = self.task.labels[rows] - fitted.estimator.predict(fitted.rows)
+        with named(self.task, *item, self.task.label):
+            fitted = self.fitted(*item)
+            apart = self.task.labels[rows] - fitted.estimator.predict(fitted.rows)
         return float(self.task.weights[rows] @ (apart * apart))
 
 
