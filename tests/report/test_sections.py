@@ -196,6 +196,16 @@ def test_an_empty_subset_is_told(wine: dict[str, Any]) -> None:
     assert collected(collect_subset, wine)["lead"].startswith("CFS keeps none of the 16 columns")
 
 
+def test_a_score_is_what_columns_are_kept_by_and_how_it_was_found_is_told(wine: dict[str, Any]) -> None:
+    wine["subset"]["merit"]["label"] = "accuracy of Gaussian naive Bayes"
+    wine["subset"]["how"] = "GaussianNB is not refitted."
+    shown = collected(collect_subset, wine)
+    assert shown["lead"].startswith("By accuracy of Gaussian naive Bayes, the search keeps ")
+    assert ("Scored", "GaussianNB is not refitted.") in shown["facts"]
+    wine["subset"]["how"] = ""
+    assert "Scored" not in dict(collected(collect_subset, wine)["facts"])
+
+
 def test_no_search_and_no_map_are_no_section(bare: dict[str, Any]) -> None:
     bare["maps"] = []
     assert collect_subset(bare) is None

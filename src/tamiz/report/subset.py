@@ -55,6 +55,8 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
+    # A name keeps columns; a score such as "accuracy of GaussianNB" is what they are kept by.
+    merit = merit if merit[:1].isupper() else f"By {merit}, the search"
     if not kept:
         return f"{merit} keeps none of the {counted(n_columns, 'column')}: no subset is worth more than the empty one."
     return f"{merit} keeps {len(kept):,} of {counted(n_columns, 'column')}: {listed(kept)}."

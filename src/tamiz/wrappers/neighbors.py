@@ -68,7 +68,7 @@ class NeighborsWay(Way):
     """The nearest rows, equally near ones by the lower row, by sums of squared differences."""
 
     how: ClassVar[str] = (
-        "squared distances are added up column by column, and rows that are far by fewer columns left out"
+        "squared distances are added up column by column, and rows too far by some of the columns are passed over"
     )
 
     def __init__(self, task: Task) -> None:
