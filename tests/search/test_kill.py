@@ -25,8 +25,22 @@ PARAMETERS = {
     "exhaustive": {"excluded": list(range(14, N_COLUMNS))},
     "branch_and_bound": {"excluded": list(range(30, N_COLUMNS))},
 }
-# Needed by a search that asks for more than the merits of sets.
-MERITS = {"recursive_elimination": CrossValidated("gaussian_nb", cv=3)}
+# Merits that add up, that look for neighbours, that solve, that are refitted, and that know likelihoods.
+WRAPPERS = [
+    CrossValidated("gaussian_nb", cv=3),
+    CrossValidated("knn", cv=3),
+    CrossValidated("linear", cv=3),
+    CrossValidated("tree", cv=3),
+    CrossValidated("gaussian_nb", cv=3, scoring="neg_log_loss"),
+]
+# A recursive elimination asks for more than the merits of sets.
+CASES = [
+    *(
+        (entry.name, WRAPPERS[0] if entry.name == "recursive_elimination" else CFS())
+        for entry in registry.of_kind("search")
+    ),
+    *(("forward", merit) for merit in WRAPPERS),
+]
 SEARCH = """
 import json, sys, time
 import numpy as np
@@ -63,11 +77,11 @@ def wait_until_it_holds(journal, n_bytes, process):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [entry.name for entry in registry.of_kind("search")])
-def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name):
+@pytest.mark.parametrize(("name", "merit"), CASES, ids=lambda part: part if isinstance(part, str) else repr(part))
+def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name, merit):
     X, y = make_table()
     np.savez(tmp_path / "table.npz", X=X, y=y)
-    parameters, merit = PARAMETERS.get(name, {}), MERITS.get(name, CFS())
+    parameters = PARAMETERS.get(name, {})
 
     def selected(journal):
         search = registry[name].load()(**parameters)
