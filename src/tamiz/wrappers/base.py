@@ -180,6 +180,10 @@ class Way(ABC):
         """
         return None
 
+    def tested_rows(self, columns: Columns, fold: int) -> Floats:
+        """Return the rows that a fold tests as numbers: rows that are equal have the same likelihoods."""
+        return self.task.points.test(self.task.folds[fold])[:, self.task.points.coordinates_of(columns)]
+
     def most_bytes(self) -> float:
         """Return what the way holds in memory beyond the table."""
         return 0.0

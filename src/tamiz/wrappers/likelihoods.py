@@ -69,13 +69,7 @@ def _roc_auc(way: Way, columns: Columns, fold: int) -> float | None:
     total = logsumexp(joint, axis=1)
     chance = np.exp(joint[:, 1] - total)
     noise = _ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
-    return _area(chance, noise, positive, weight, lambda rows: _rows_of(way, columns, fold, rows))
-
-
-def _rows_of(way: Way, columns: Columns, fold: int, rows: NDArray[np.intp]) -> Floats:
-    """Return some of the rows that a fold tests, as the way sees them."""
-    points = way.task.points
-    return points.test(way.task.folds[fold])[np.ix_(rows, points.coordinates_of(columns))]
+    return _area(chance, noise, positive, weight, lambda rows: way.tested_rows(columns, fold)[rows])
 
 
 def _area(

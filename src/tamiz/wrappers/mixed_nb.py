@@ -291,6 +291,7 @@ class MixedNBWay(Way):
 
     kind: ClassVar[type] = MixedNB
     how: ClassVar[str] = "what every column says of every class is kept for every fold, and a column is added"
+    knows_likelihoods: ClassVar[bool] = True
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -359,6 +360,21 @@ class MixedNBWay(Way):
             coded_counts(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
 
         return counted(self, candidates, count)
+
+    def joint(self, columns: Columns, fold: int) -> Floats:
+        """Return the logarithms of prior times likelihood, added up as `MixedNB` does."""
+        here = slice(self.task.starts[fold], self.task.starts[fold + 1])
+        numbers, codes = np.ascontiguousarray(self._numbers[:, here]), np.ascontiguousarray(self._codes[:, here])
+        normals = (self._centre[fold], self._scale[fold], self._constant[fold])
+        tables = (self._table.ravel(), self._where[fold], self._widths[fold])
+        joint = np.empty((len(self.task.classes), numbers.shape[1]))
+        joint_sums(numbers, codes, self._at[columns], *normals, *tables, self._prior[fold], joint)
+        return joint[self._present[fold]].T
+
+    def tested_rows(self, columns: Columns, fold: int) -> Floats:
+        """Return the numbers and codes of the rows that a fold tests."""
+        here, at = slice(self.task.starts[fold], self.task.starts[fold + 1]), self._at[columns]
+        return np.concatenate([self._numbers[at[at >= 0], here], self._codes[-1 - at[at < 0], here]]).T
 
     def effort(self) -> float:
         """Return the microseconds or so of adding a column."""
