@@ -49,6 +49,7 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
         tags.target_tags.required = self._criterion().needs_target
+        tags.input_tags.allow_nan = self._criterion().takes_gaps
         return tags
 
     @abstractmethod

@@ -15,8 +15,8 @@ from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward, RecursiveElimination
 from tamiz.search import registry as searches
 
-# One that adds up, one that is refitted, one that looks for neighbours.
-MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0), "knn")
+# One that adds up, one that is refitted; neighbours and discriminants take no weights, and say so.
+MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))
 # The tables of the checks are small.
 RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
 # Needed by a search that asks for more than the merits of sets.

@@ -58,6 +58,11 @@ class Criterion(BaseEstimator, ABC):
     needs_target: ClassVar[bool] = True
     unit: ClassVar[str] = ""
 
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether missing values are scored as well."""
+        return True
+
     def check(self, schema: Schema) -> None:
         """Refuse a table that the criterion has no meaning on."""
         if self.needs_target and schema.target is None:

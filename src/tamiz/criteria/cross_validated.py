@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from tamiz.criteria.base import Gather, Merit
 from tamiz.evaluator import Evaluator
@@ -64,6 +65,11 @@ class CrossValidated(Merit):
         self.cv = cv
         self.scoring = scoring
         self.encode = encode
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
+        return self.encode or isinstance(self.estimator, str) or bool(get_tags(self.estimator).input_tags.allow_nan)
 
     def model(self, schema: Schema) -> Model:
         """Return the model whose predictions are scored on a table."""

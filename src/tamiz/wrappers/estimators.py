@@ -78,7 +78,8 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
         )
         values = "1 missing value" if gaps[0].n_missing == 1 else f"{gaps[0].n_missing:,} missing values"
         raise DataError(
-            f"Column {gaps[0].name!r} has {values}{others}, and {name} takes none: pass encode=True, or a pipeline that fills gaps."
+            f"Column {gaps[0].name!r} has {values}{others}, and {name} takes none: pass encode=True, or a pipeline that fills "
+            "gaps (NaN)."
         )
 
 
