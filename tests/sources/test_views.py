@@ -210,3 +210,13 @@ def test_rows_that_are_asked_for_twice_come_twice():
     X = np.arange(8.0).reshape(4, 2)
     (block,) = rows_of(as_source(X), np.array([0, 0, 2])).blocks()
     np.testing.assert_array_equal(block.numeric, X[[0, 0, 2]])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "csv", "parquet"])
+def test_as_many_rows_as_there_are_in_another_order_are_not_all_rows(tmp_path, kind):
+    frame, rows = pd.DataFrame({"a": [1.0, 2.0, 3.0]}), np.array([2, 0, 0])
+    if kind != "pandas":
+        getattr(frame, f"to_{kind}")(tmp_path / f"table.{kind}", index=False)
+    source = open_source(frame if kind == "pandas" else tmp_path / f"table.{kind}", kinds="numeric")
+    given = source.frame([0], rows)
+    assert (given["a"].tolist() if kind == "pandas" else [float(a) for a in given["a"].to_pylist()]) == [3.0, 1.0, 1.0]

@@ -19,7 +19,7 @@ from tamiz.sources.arff_rows import Rows, read_rows
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import to_numbers
 from tamiz.sources.raw import RawColumn
-from tamiz.sources.table import Roles, build
+from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_encoding import find_encoding
 
 
@@ -47,7 +47,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
 
     def frame_of(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
         table = pa.table({name: load(name).values for name in names})
-        return table if len(kept) == len(rows) else table.take(pa.array(kept))
+        return table if is_whole(kept, len(rows)) else table.take(pa.array(kept))
 
     in_file = bool(rows.weights) and roles.weight is None
     if in_file:

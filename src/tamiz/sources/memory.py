@@ -17,7 +17,7 @@ from tamiz.kernels.columns import departures
 from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, level_text, number_column, refuse_infinite
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column
-from tamiz.sources.table import Roles, TableSource, build
+from tamiz.sources.table import Roles, TableSource, build, is_whole
 
 # Values of one piece of work.
 _PIECE_VALUES = 2**18
@@ -125,7 +125,7 @@ def open_frame(data: Any, roles: Roles) -> TableSource:
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         # By position: not every frame's names are text.
         part = frame[:, [place[name] for name in wanted]]
-        return (part if not wanted or len(rows) == len(part) else part[rows.tolist(), :]).to_native()
+        return (part if not wanted or is_whole(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
     return build(names, load, roles, frame_of)
 

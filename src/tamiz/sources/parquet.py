@@ -17,7 +17,7 @@ from tamiz.sources.distinct import distinct
 from tamiz.sources.memory import from_arrow
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import temporary_room
-from tamiz.sources.table import Roles, build
+from tamiz.sources.table import Roles, build, is_whole
 
 # Memory a row that reading and encoding a column takes.
 _ROW_WORK = 32
@@ -66,7 +66,7 @@ def _open(path: Path, roles: Roles, file_format: str) -> Source:
 
     def frame_of(names: Sequence[str], rows: NDArray[Any]) -> Any:
         table = data.to_table({name: ds.field(name) for name in names})
-        return table if len(rows) == n_rows else table.take(pa.array(rows))
+        return table if is_whole(rows, n_rows) else table.take(pa.array(rows))
 
     with temporary_room() as room:
         room.expect(8 * n_rows * len(data.schema.names))

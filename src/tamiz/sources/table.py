@@ -177,6 +177,11 @@ def build(
     return source
 
 
+def is_whole(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
+    """Return whether these are all rows of a table, each once and in order: then none has to be taken."""
+    return len(rows) == n_rows and bool((rows == np.arange(n_rows)).all())
+
+
 def _of_rows(
     load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:

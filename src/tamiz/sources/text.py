@@ -21,7 +21,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.parsed import ParsedText
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import Room, temporary_room
-from tamiz.sources.table import Roles, build
+from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_columns import gaps_only, read_column
 from tamiz.sources.text_layout import Layout, find_layout
 
@@ -77,7 +77,7 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
 
     def frame_of(names: Sequence[str], rows: NDArray[np.intp]) -> Any:
         frame = pa.table({name: _plain(read(name).values) for name in names})
-        return frame if len(rows) == n_rows else frame.take(pa.array(rows))
+        return frame if is_whole(rows, n_rows) else frame.take(pa.array(rows))
 
     return build(
         list(layout.names), load, roles, frame_of, word_row=word_row, keep=room.keep, column_work=_ROW_WORK * n_rows
