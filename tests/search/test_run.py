@@ -7,8 +7,20 @@ from tamiz import progress
 from tamiz.candidates import Candidates, Found, Proposal
 from tamiz.evaluator import Checked
 from tamiz.exceptions import DataError
-from tamiz.search import Backward, BestFirst, Evaluations, Forward, MinGain, Seconds, Stale, Target
+from tamiz.search import (
+    Backward,
+    BestFirst,
+    Evaluations,
+    Exhaustive,
+    Forward,
+    Genetic,
+    MinGain,
+    Seconds,
+    Stale,
+    Target,
+)
 from tamiz.search.archive import Archive
+from tamiz.search.journal import Journal
 from tamiz.search.run import run
 
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
@@ -135,6 +147,73 @@ def test_control_c_keeps_what_was_found(after):
     assert len(archive) == [0, 1, 9, 16][after]
     assert sets_of(archive) == sets_of(whole)[: len(archive)]
     assert not whole.interrupted
+
+
+class Listed(Quadratic):
+    """Of no form that an exact search lives on: every set is asked for."""
+
+    def quadratic(self):
+        return None
+
+
+class Heavy(Listed):
+    """A fifth of what is evaluated together is a set."""
+
+    effort = 1e5
+
+    def __init__(self, seed, p, after=None):
+        super().__init__(seed, p)
+        self.sizes, self.after = [], after
+
+    def evaluate(self, candidates):
+        if len(self.sizes) == self.after:
+            raise KeyboardInterrupt
+        self.sizes.append(len(candidates))
+        return super().evaluate(candidates)
+
+
+@pytest.mark.parametrize("search", [Exhaustive(), Backward(), Genetic(generations=3), BestFirst(stale=3)], ids=repr)
+@pytest.mark.parametrize("stop", [None, Stale(2), MinGain(0.5), Evaluations(23)], ids=repr)
+def test_a_batch_that_is_much_work_is_evaluated_in_parts_and_is_still_one_step(search, stop, tmp_path):
+    def journal(name):
+        return lambda archive: Journal(tmp_path / name, {}, archive.n_columns)
+
+    whole = search_in(search, Listed(1, 8), 8, stop=stop, journal=journal("whole"))
+    heavy = Heavy(1, 8)
+    parts = search_in(search, heavy, 8, stop=stop, journal=journal("parts"))
+    assert max(heavy.sizes) == 5
+    assert sets_of(parts) == sets_of(whole)
+    np.testing.assert_array_equal(parts.merits, whole.merits)
+    for name in ("best", "best_merit", "stale_steps", "last_gain", "stopped", "cut_off"):
+        assert getattr(parts, name) == getattr(whole, name)
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_rule_that_is_met_stops_within_a_batch_and_what_was_found_is_kept(monkeypatch):
+    whole = search_in(Backward(), Quadratic(0, 20), 20)
+    now = [0.0]
+    monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: now[0])
+
+    class Slow(Heavy):
+        def evaluate(self, candidates):
+            now[0] += 1.0
+            return super().evaluate(candidates)
+
+    # The full set, and two parts of the twenty with one column less.
+    clocked = search_in(Backward(), Slow(0, 20), 20, stop=Stale(100) & Evaluations(10**6) | Seconds(3))
+    assert (clocked.stopped, clocked.cut_off) == ("3 seconds have passed", True)
+    reached = search_in(Backward(), Heavy(0, 20), 20, stop=Target(whole.merits[1:11].max()))
+    assert reached.stopped.startswith("a merit of")
+    for archive in (clocked, reached):
+        assert 1 < len(archive) <= 11
+        assert sets_of(archive) == sets_of(whole)[: len(archive)]
+        assert archive.best_merit == archive.merits.max()
+
+
+def test_control_c_within_a_batch_keeps_the_parts_that_are_done():
+    archive = search_in(Backward(), Heavy(0, 20, after=3), 20)
+    assert archive.interrupted
+    assert len(archive) == 1 + 5 + 5
 
 
 def test_a_set_that_comes_twice_in_one_batch_or_again_later_is_evaluated_once():

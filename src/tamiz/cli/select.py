@@ -97,7 +97,8 @@ def select(
     tell_columns(voice, source.schema)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
-        voice.note(f"Interrupted after {selector.n_evaluations_:,} evaluations; the best set until then is given.")
+        n = selector.n_evaluations_
+        voice.note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best set until then is given.")
     elif assess and report is None:
         voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
@@ -172,6 +173,7 @@ def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport |
     shown = {
         "columns": chosen,
         "merit": selector.merit_,
+        "merit_name": selector.merit_name_,
         "n_evaluations": selector.n_evaluations_,
         "stopped": selector.archive_.stopped,
         **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.proven}),

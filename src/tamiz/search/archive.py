@@ -30,7 +30,7 @@ class Archive(Stored):
         The number of the best set among those of an allowed size, None while there is none. A later set is better when it
         exceeds the best by more than `min_gain`; of equal ones the smaller is better, then the one of earlier columns.
     course : list of int
-        The number of the best set after every step that found a better one.
+        The number of the best set after every step, or part of one, that found a better one.
     n_passed : int
         Sets that an exact search looked at and found no better; they are counted and not written down.
     bound : float or None
@@ -194,7 +194,7 @@ class Archive(Stored):
         return self._merits[numbers]
 
     def record(self, candidates: Candidates, keys: Keys, merits: Floats) -> None:
-        """Write new sets down, all evaluated at the same step."""
+        """Write new sets down, all evaluated at the same step: the whole of it or a part."""
         start = len(self)
         parent, starts, flipped = map(_small, (candidates.parent, candidates.starts, candidates.flipped))
         sizes = _small(candidates.sizes())
@@ -233,7 +233,10 @@ class Archive(Stored):
             self.best, self.best_merit, self._rank = start + place, merit, rank
             self.course.append(self.best)
         # A step on the way to the size asked for says nothing of gains.
-        self._step_merit = float(found.max()) if len(found) else None
+        if len(found):
+            self._step_merit = max(float(found.max()), -np.inf if self._step_merit is None else self._step_merit)
+        elif self._step_merit == -np.inf:
+            self._step_merit = None
 
     def end_step(self) -> None:
         """Take note that what came of one proposal is written down."""

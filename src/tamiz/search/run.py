@@ -15,6 +15,10 @@ from tamiz.search.stopping import Stopping
 # Nobody waits for so many sets, and there are numbers of sets beyond the largest float.
 _COUNTLESS = 10**15
 
+# Sets of a batch are evaluated so many microseconds of work at a time, by what the merit says of itself: a rule is asked, and
+# Ctrl-C finds, what came of a part. Counts and no clock, so that every run has the same parts.
+_PART_EFFORT = 500_000.0
+
 
 def run(
     walk: Walk,
@@ -26,7 +30,7 @@ def run(
 ) -> Archive:
     """Run a walk to its end, or until a rule stops it, and return the archive.
 
-    Every set is evaluated once. On Ctrl-C the archive keeps what was found and says so (`interrupted`). `most` is how many sets
+    Every set is evaluated once, a batch that is much work in parts. On Ctrl-C the archive keeps what was found and says so (`interrupted`). `most` is how many sets
     the walk evaluates at most, where that is known: whoever listens to the progress is told.
     """
     stop = None if stop is None else stop.begin()
@@ -35,11 +39,11 @@ def run(
         while True:
             room = None if stop is None else stop.room(archive)
             found = proposal.look(room)
-            merits = _merits(found.sets, evaluator, archive, room, journal)
+            merits, reason = _merits(found.sets, evaluator, archive, room, stop, journal)
             archive.pass_over(found.n_passed, found.bound)
             archive.end_step()
             _tell(archive, room, most if found.total is None else found.total)
-            reason = None if stop is None else stop.reason(archive)
+            reason = reason or _reason(stop, archive)
             if reason is not None or merits is None:
                 archive.stopped, archive.cut_off = reason or "the room for evaluations is used up", True
                 break
@@ -66,21 +70,34 @@ def _tell(archive: Archive, room: int | None, most: int | None) -> None:
     )
 
 
+def _reason(stop: Stopping | None, archive: Archive) -> str | None:
+    return None if stop is None else stop.reason(archive)
+
+
 def _merits(
-    candidates: Candidates, evaluator: Evaluator, archive: Archive, room: int | None, journal: Journal | None
-) -> Floats | None:
-    """Return the merits of a batch, evaluating what is new; None when there was no room for all of it."""
+    candidates: Candidates,
+    evaluator: Evaluator,
+    archive: Archive,
+    room: int | None,
+    stop: Stopping | None,
+    journal: Journal | None,
+) -> tuple[Floats | None, str | None]:
+    """Return the merits of a batch, evaluating what is new; None when there was no room for all of it, or a reason to stop."""
     keys = archive.keys(candidates)
     fresh = np.flatnonzero(archive.are_new(keys))
     n_wanted = len(fresh)
     if room is not None:
         fresh = fresh[: max(room, 0)]
-    if len(fresh):
-        new = candidates if len(fresh) == len(candidates) else candidates[fresh]
+    size = max(1, int(_PART_EFFORT / max(evaluator.effort, 1.0)))
+    for start in range(0, len(fresh), size):
+        part = fresh[start : start + size]
+        new = candidates if len(part) == len(candidates) else candidates[part]
         values = evaluator.evaluate(new) if journal is None else journal.complete(new, evaluator)
-        archive.record(new, keys[fresh], values)
+        archive.record(new, keys[part], values)
         if new is candidates:
-            return values
+            return values, None
+        if start + size < len(fresh) and (reason := _reason(stop, archive)) is not None:
+            return None, reason
     if len(fresh) < n_wanted:
-        return None
-    return archive.recall(archive.find(keys))
+        return None, None
+    return archive.recall(archive.find(keys)), None

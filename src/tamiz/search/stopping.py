@@ -106,7 +106,7 @@ class Evaluations(Stopping):
 
 
 class Seconds(Stopping):
-    """Stop after the batch during which `most` seconds have passed. The one rule whose result depends on the machine."""
+    """Stop after the part of a batch during which `most` seconds have passed. The one rule whose result depends on the machine."""
 
     def __init__(self, most: float) -> None:
         self.most = most
