@@ -29,6 +29,7 @@ def test_json_holds_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable
     assert json.loads(tamiz("select", iris, "-t", "species", "--json", "-q").stdout) == {
         "columns": CHOSEN,
         "merit": selector.merit_,
+        "merit_name": "CFS",
         "n_evaluations": selector.n_evaluations_,
         "stopped": selector.archive_.stopped,
     }

@@ -73,7 +73,10 @@ def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixe
         (["--merit", "wrapper"], 2, "a wrapper scores a model: wrapper:NAME with one of gaussian-nb,"),
         (["--merit", "wrapper:gausian"], 2, "'gausian' is no model (did you mean 'gaussian-nb'?)"),
         (["--merit", "cfs", "--scoring", "r2"], 2, "name one, --merit wrapper:NAME."),
-        (["--merit", "wrapper:knn", "--scoring", "acuracy"], 1, "(did you mean 'accuracy'?)"),
+        (["--merit", "wrapper:knn", "--scoring", "acuracy"], 2, "(did you mean 'accuracy'?)"),
+        (["--folds", 3], 2, "--folds is for a model's predictions: name one, --merit wrapper:NAME."),
+        (["--merit", "knn"], 2, "'knn' is a model: a wrapper scores it, wrapper:knn."),
+        (["--merit", "kfs"], 2, "'kfs' is no merit (did you mean 'cfs'?)"),
         (["--merit", "wrapper:knn", "--folds", 1], 2, "--folds"),
         (
             ["--merit", "wrapper:ridge"],

@@ -54,6 +54,54 @@ def test_what_changes_a_score_changes_the_facts(changed):
     assert facts(**changed) != facts()
 
 
+def of_name(made):
+    """Return a score by its place in a list: all of one name, `score`."""
+
+    def first(threshold):
+        def score(estimator, X, y):
+            return float(np.mean(estimator.predict(X) == y)) - threshold
+
+        return score
+
+    def second():
+        def score(estimator, X, y):
+            return float(np.mean(estimator.predict(X) != y))
+
+        return score
+
+    def third():
+        def score(estimator, X, y, least=0.0):
+            return max(float(np.mean(estimator.predict(X) != y)), least)
+
+        return score
+
+    return [first(0.1), first(0.2), second(), third()][made]
+
+
+def test_functions_of_one_name_are_told_apart_by_what_they_do():
+    words = [told(of_name(made)) for made in range(4)]
+    assert words == [told(of_name(made)) for made in range(4)]
+    assert len(set(words)) == 4
+    assert told(lambda y, p: 1.0) != told(lambda y, p: 2.0)
+    assert told(make_scorer(lambda y, p: 1.0)) != told(make_scorer(lambda y, p: 2.0))
+    assert told(partial(share, X=X)) != told(partial(share, X=X + 1))
+    assert len({told(TREE.score), told(TREE.fit), told(GaussianNB().score)}) == 3
+
+
+def test_a_function_that_calls_itself_is_told():
+    def score(estimator, X, y):
+        return score(estimator, X, y) if len(y) < 0 else 1.0
+
+    assert told(score) == told(score)
+
+
+def test_a_search_does_not_go_on_from_the_journal_of_another_score_of_that_name(tmp_path):
+    path = tmp_path / "search.journal"
+    selector(path, CrossValidated(TREE, scoring=of_name(0))).fit(X, Y)
+    with pytest.raises(DataError, match="is the journal of another search, table or merit"):
+        selector(path, CrossValidated(TREE, scoring=of_name(2))).fit(X, Y)
+
+
 def test_large_parameters_are_told_apart_to_the_last_value():
     one, other = np.full(3000, 1 / 3), np.full(3000, 1 / 3)
     other[1500] += 1e-9

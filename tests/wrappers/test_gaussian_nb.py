@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import SequentialFeatureSelector
-from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from tests.wrappers.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
@@ -152,3 +152,35 @@ def test_a_subclass_is_refitted():
     evaluator = evaluator_of(X, y, Own(), 5)
     assert "refitted" in evaluator.how
     assert evaluator.evaluate(Candidates.of(np.ones(4, dtype=bool)))[0] == pytest.approx(1 / 3)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(12))
+def test_classes_that_do_not_vary_score_alike_from_any_parent_and_as_the_refit(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 30)
+    X = rng.normal(size=(30, 3))
+    X[:, 2] = rng.normal(size=3)[y]
+    evaluator = evaluator_of(X, y, GaussianNB(var_smoothing=0.0), 3)
+    for columns in ([0, 1], [0, 2], [2], [0, 1, 2]):
+        mask = np.isin(np.arange(3), columns)
+        expected = cross_val_score(GaussianNB(var_smoothing=0.0), X[:, mask], y, cv=3)
+        for flips in ([], [2], [0, 2], [0, 1, 2]):
+            parent = mask ^ np.isin(np.arange(3), flips)
+            found = evaluator.fold_scores(Candidates.flips(parent, [np.array(flips, dtype=np.intp)]))[0]
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_constant_column_is_left_to_the_refit():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 60)
+    X = np.stack([np.full(60, 0.4), rng.normal(size=60)], axis=1)
+    for n in range(2, 12):
+        # Of rows in another order the rounding is another.
+        cv, weight = KFold(n, shuffle=True, random_state=n), drawn_weight(rng, 60)
+        evaluator = evaluator_of(X, y, GaussianNB(), cv, "accuracy", weight)
+        expected = refitted(GaussianNB(), X[:, :1], y, cv, "accuracy", weight)
+        np.testing.assert_allclose(
+            evaluator.fold_scores(Candidates.of(np.array([True, False])))[0], expected, atol=1e-12
+        )

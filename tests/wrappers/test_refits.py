@@ -10,9 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import ShuffleSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -147,3 +148,12 @@ def test_an_interrupt_ends_refits_soon(n_jobs):
         selector.fit(X, Y)
     # All refits would take 10 x 10 x 0.05 seconds.
     assert time.perf_counter() - begun < 2.0
+
+
+def test_a_model_that_counts_on_the_order_of_rows_learns_them_as_they_were_drawn():
+    X, y = make_classification(150, 5, random_state=0)
+    model, cv = SGDClassifier(max_iter=3, tol=None, shuffle=False), ShuffleSplit(4, random_state=0)
+    found = evaluator_of(X, y, model, cv).fold_scores(Candidates.of(np.ones(5, dtype=bool)))[0]
+    np.testing.assert_array_equal(found, cross_val_score(model, X, y, cv=cv))
+    train = next(cv.split(X))[0]
+    assert (np.diff(train) < 0).any()

@@ -30,6 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _merits = Method(criteria, "merit")
 _models = Method(wrappers, "model")
 _searches = Method(searches, "search")
+_FOLDS = 10
 # The options of what a search calls otherwise.
 _SPELLED = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "groups": "--together"}
 
@@ -77,10 +78,20 @@ class MeritName(click.ParamType):  # type: ignore[type-arg]
             return value
         name, _, model = (part.strip() for part in str(value).partition(":"))
         if name.lower() != "wrapper":
-            return Worth(_merits.convert(value, param, ctx))
+            return Worth(self._filter(str(value), param, ctx))
         if not model:
             self.fail(f"a wrapper scores a model: wrapper:NAME with one of {_models.names}.", param, ctx)
         return Worth(criteria["cross_validated"], _models.convert(model, param, ctx))
+
+    def _filter(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Entry:
+        """Return the line of a merit that is no wrapper; of a model's name, say how it is written."""
+        try:
+            model: Entry | None = _models.convert(value, None, None)
+        except click.UsageError:
+            model = None
+        if model is not None:
+            self.fail(f"{value!r} is a model: a wrapper scores it, wrapper:{value}.", param, ctx)
+        return _merits.convert(value, param, ctx)
 
 
 class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
@@ -132,7 +143,7 @@ class Searching:
 
     merit: Worth
     scoring: str | None
-    folds: int
+    folds: int | None
     search: Named
     n_features: int | tuple[int, int] | None
     fixed: tuple[str, ...]
@@ -150,10 +161,12 @@ class Searching:
         """Return the merit; a score of predictions for one that predicts nothing is a wrong command line."""
         kind = self.merit.entry.load()
         if self.merit.model is not None:
-            made: Merit = kind(self.merit.model.name, self.folds, self.scoring)
+            _check_scoring(self.scoring)
+            made: Merit = kind(self.merit.model.name, self.folds or _FOLDS, self.scoring)
             return made
-        if self.scoring is not None:
-            raise click.UsageError("--scoring is the score of a model's predictions: name one, --merit wrapper:NAME.")
+        for option, given in (("--scoring", self.scoring), ("--folds", self.folds)):
+            if given is not None:
+                raise click.UsageError(f"{option} is for a model's predictions: name one, --merit wrapper:NAME.")
         return kind().with_missing(missing)
 
     @property
@@ -200,6 +213,18 @@ class Searching:
             journal=self.journal if journal else None,
             random_state=seed,
         )
+
+
+def _check_scoring(name: str | None) -> None:
+    """Refuse a score that scikit-learn has no name for."""
+    if name is None:
+        return
+    from tamiz.wrappers.scoring import read_scoring
+
+    try:
+        read_scoring(name, classes=True)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from error
 
 
 def need_target_of(searching: Searching, target: str | None) -> None:
@@ -267,9 +292,7 @@ _OPTIONS = [
         "--folds",
         type=click.IntRange(min=2),
         metavar="N",
-        default=10,
-        show_default=True,
-        help="The folds of a wrapper's score.",
+        help=f"The folds of a wrapper's score.  [default: {_FOLDS}]",
     ),
     click.option(
         "--search",

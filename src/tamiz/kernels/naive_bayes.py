@@ -189,12 +189,16 @@ def gaussian_counts(
             for m in range(n_members):
                 largest = max(largest, spread[f, members[m]])
             if largest == 0.0:
-                # Nothing varies among the rows learned from: every density is 0 / 0, and scikit-learn takes the first class.
+                # Where every value is 0 every density is 0 / 0, and scikit-learn takes the first class; where every value is
+                # another one, the rounding of its mean decides, which only the refit knows.
                 taken = 0
                 while prior[f, taken] == -np.inf:
                     taken += 1
                 for i in range(folds[f], folds[f + 1]):
                     counts[c, f, codes[i], taken] += weights[i]
+                for m in range(n_members):
+                    for k in range(n_classes):
+                        doubtful[c, f] |= mean[f, k, members[m]] != 0.0
                 continue
             more = smoothing * largest
             # Terms are squares, which all have one sign, and logarithms of up to 40; what is near its mean in a column of large
@@ -202,7 +206,17 @@ def gaussian_counts(
             share = 1e-14 * (n_members + n_before + 2)
             for m in range(n_members):
                 share = max(share, 1e-14 * rough[f, members[m]])
+            for t in range(starts[c], starts[c + 1]):
+                share = max(share, 1e-14 * rough[f, flipped[t]])
             from_base = largest_before[f] == largest and starts[c + 1] - starts[c] < n_members
+            if more == 0.0:
+                # Of a class that does not vary in some column the density is no number, or all there is.
+                from_base = False
+                for m in range(n_members):
+                    for k in range(n_classes):
+                        doubtful[c, f] |= variance[f, k, members[m]] == 0.0
+                if doubtful[c, f]:
+                    continue
             if from_base and not is_added_up[f]:
                 is_added_up[f] = True
                 for k in range(n_classes):

@@ -182,7 +182,7 @@ class Way(ABC):
 
     def tested_rows(self, columns: Columns, fold: int) -> Floats:
         """Return the rows that a fold tests as numbers: rows that are equal have the same likelihoods."""
-        return self.task.points.test(self.task.folds[fold])[:, self.task.points.coordinates_of(columns)]
+        return self.task.points.test(self.task.folds[fold], self.task.points.coordinates_of(columns))
 
     def most_bytes(self) -> float:
         """Return what the way holds in memory beyond the table."""

@@ -25,5 +25,5 @@ def way_of(task: Task) -> tuple[Way, str]:
         return Refits(task), f"{task.name} is refitted for every set and fold: {why}."
     if not (of_counts(task) or of_squares(task) or (kind.knows_likelihoods and of_joint(task))):
         name = task.scoring.name.replace("_", " ")
-        return kind(task), f"{task.name} is refitted for every set and fold: its {name} is no sum."
+        return kind(task), f"{task.name} is asked anew for every set and fold: its {name} is no sum."
     return kind(task), f"{task.name} is not refitted: {kind.how}."

@@ -24,10 +24,23 @@ _TOO_FEW = "of more, some would have too few rows"
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to learn from and rows to test on, each ascending."""
+    """Rows to learn from and rows to test on, each ascending.
+
+    Attributes
+    ----------
+    train, test : ndarray
+    drawn : ndarray or None
+        The rows to learn from in the order that a splitter gave them in, where it said one: some models count on it.
+    """
 
     train: Rows
     test: Rows
+    drawn: Rows | None = None
+
+    @property
+    def in_order(self) -> Rows:
+        """The rows to learn from as they were given."""
+        return self.train if self.drawn is None else self.drawn
 
 
 @dataclass(frozen=True)

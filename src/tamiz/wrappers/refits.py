@@ -68,8 +68,10 @@ class Refits(Way):
         """Take the rows of the fold, and return what fits copies of the estimator on sets among their columns."""
         task = self.task
         part = task.folds[fold]
-        train, test = self._taken(part.train, columns, fold), self._taken(part.test, columns, fold)
-        labels, weight = task.labels[part.train], task.weight_in(part.train)
+        # Points are made of rows in the order of the table.
+        rows = part.train if task.encode else part.in_order
+        train, test = self._taken(rows, columns, fold), self._taken(part.test, columns, fold)
+        labels, weight = task.labels[rows], task.weight_in(rows)
         given: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
 
         def refit(chosen: Columns) -> Fitted:

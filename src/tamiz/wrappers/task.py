@@ -87,7 +87,7 @@ def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
     tell(f"cv={cv!r}: {one.message}" for one in said)
-    return [Fold(np.sort(train), np.sort(test)) for train, test in splits]
+    return [Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits]
 
 
 def _drawn(cv: Any, seed: int) -> Any:
