@@ -1,9 +1,12 @@
 """A journal belongs to one estimator with its seed, one score and one list of folds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline

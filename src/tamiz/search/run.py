@@ -30,8 +30,9 @@ def run(
 ) -> Archive:
     """Run a walk to its end, or until a rule stops it, and return the archive.
 
-    Every set is evaluated once, a batch that is much work in parts. On Ctrl-C the archive keeps what was found and says so (`interrupted`). `most` is how many sets
-    the walk evaluates at most, where that is known: whoever listens to the progress is told.
+    Every set is evaluated once, a batch that is much work in parts. On Ctrl-C the archive keeps what was found and says so
+    (`interrupted`). `most` is how many sets the walk evaluates at most, where that is known: whoever listens to the progress is
+    told.
     """
     stop = None if stop is None else stop.begin()
     try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from tamiz.wrappers.base import Task
+from tamiz.wrappers.scoring import SCORER
 
 # Where an object lies in memory says nothing of what it is.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -31,22 +34,69 @@ def facts_of(task: Task) -> dict[str, Any]:
     }
 
 
-def told(value: Any) -> str:
-    """Return a value in words that tell it from others, in every process alike; large arrays as a hash."""
+def told(value: Any, within: tuple[int, ...] = ()) -> str:
+    """Return a value in words that tell it from others, in every process alike; large arrays and code as a hash.
+
+    `within` are the functions that the value is a part of, which may refer to themselves.
+    """
+
+    def part(value: Any) -> str:
+        return told(value, within)
+
     if isinstance(value, np.ndarray):
         held = value.astype(str) if value.dtype.kind == "O" else value
         content = hashlib.sha256(np.ascontiguousarray(held).tobytes()).hexdigest()
         return f"array({value.dtype}, {value.shape}, {content})"
     if isinstance(value, BaseEstimator):
         parameters = sorted(value.get_params(deep=False).items())
-        return f"{_named(type(value))}({', '.join(f'{name}={told(one)}' for name, one in parameters)})"
+        return f"{_named(type(value))}({', '.join(f'{name}={part(one)}' for name, one in parameters)})"
+    if isinstance(value, SCORER):
+        return f"{_named(type(value))}({part(vars(value))})"
+    if isinstance(value, partial):
+        return f"partial({part(value.func)}, {part(value.args)}, {part(value.keywords)})"
+    if isinstance(value, MethodType):
+        return f"{part(value.__func__)} of {part(value.__self__)}"
+    if isinstance(value, FunctionType):
+        return _function(value, within)
     if isinstance(value, dict):
-        return f"{{{', '.join(sorted(f'{told(key)}: {told(one)}' for key, one in value.items()))}}}"
+        return f"{{{', '.join(sorted(f'{part(key)}: {part(one)}' for key, one in value.items()))}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(told, value))}]"
+        return f"[{', '.join(map(part, value))}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(part, value)))}}}"
     if hasattr(value, "__qualname__"):
         return _named(value)
     return _ADDRESS.sub("", repr(value))
+
+
+def _function(function: FunctionType, within: tuple[int, ...]) -> str:
+    """Return a function's name and a hash of what it does: functions of one name are common, as lambdas are."""
+    name = _named(function)
+    # What is scikit-learn's is known by its name, whichever Python runs it.
+    if name.startswith("sklearn.") or id(function) in within:
+        return name
+    inner = (*within, id(function))
+    held = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    # Functions that it calls by name are a part of it.
+    called = [function.__globals__.get(word) for word in function.__code__.co_names]
+    called = [one for one in called if isinstance(one, FunctionType)]
+    parts = (function.__defaults__, function.__kwdefaults__, held, called)
+    words = _code(function.__code__) + told(parts, inner)
+    return f"{name}[{hashlib.sha256(words.encode()).hexdigest()}]"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty cell says so when it is read
+    except ValueError:
+        return False
+    return True
+
+
+def _code(code: CodeType) -> str:
+    """Return code in words, without the places where it stands."""
+    constants = [_code(one) if isinstance(one, CodeType) else told(one) for one in code.co_consts]
+    return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"
 
 
 def _named(value: Any) -> str:

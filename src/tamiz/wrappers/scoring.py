@@ -19,7 +19,7 @@ from tamiz.statistics.base import Floats
 from tamiz.wrappers.estimators import accepts_weights
 
 # What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
-_SCORER = type(make_scorer(accuracy_score))
+SCORER = type(make_scorer(accuracy_score))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Scoring:
     @property
     def reads_predictions(self) -> bool:
         """Whether nothing but predictions is asked of an estimator: any that predicts the same has the same score."""
-        return isinstance(self.scorer, _SCORER)
+        return isinstance(self.scorer, SCORER)
 
     def check(self, schema: Schema) -> None:
         """Refuse rows with weights for a score that takes none."""
