@@ -9,9 +9,9 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
-from sklearn.metrics import make_scorer
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -23,6 +23,8 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Forward
+from tamiz.sources.views import rows_of
+from tamiz.wrappers.task import _SCORES_NUMBERS
 
 from .drawn import evaluator_of
 
@@ -237,6 +239,29 @@ def test_listed_folds_count_the_rows_of_the_users_table():
     np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
 
 
+def test_listed_folds_hold_rows_that_a_part_of_the_table_does_not_show():
+    source = open_source(X, Y)
+    mask = np.arange(150) % 2 == 0
+    folds = [(np.flatnonzero(mask), np.flatnonzero(~mask)), (~mask, mask)]
+    part = rows_of(source, np.setdiff1d(np.arange(0, 120), [3, 77]))
+    merit = CrossValidated(TREE, cv=folds).ready(part)
+    task = merit.prepare(part.reduce, part.schema, np.random.default_rng(0)).task
+    shown = part.row_numbers
+    for fold, train in zip(task.folds, (mask, ~mask), strict=True):
+        assert shown[fold.train].tolist() == shown[train[shown]].tolist()
+        assert shown[fold.test].tolist() == shown[~train[shown]].tolist()
+    beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))]).ready(part)
+    with pytest.raises(DataError, match="Fold 1 of cv has row 150, and the table's rows are counted from 0 to 149"):
+        beyond.prepare(part.reduce, part.schema, np.random.default_rng(0))
+
+
+def test_folds_that_a_number_makes_are_told_of_as_the_number():
+    with pytest.raises(DataError, match=r"^cv=3 makes no folds of this table"):
+        evaluator_of(X, Y, LOGISTIC, cv=3, groups=np.zeros(150, dtype=int))
+    with pytest.warns(TamizWarning, match=r"^cv=3: The least populated class"):
+        evaluator_of(X, np.where(np.arange(150) < 2, 3, Y), LOGISTIC, cv=3, groups=np.arange(150) // 2)
+
+
 # Weights
 
 
@@ -320,6 +345,40 @@ def test_a_score_for_the_other_kind_of_target_is_named():
         y=X[:, 0] + 0.01,
         scoring="roc_auc",
     )
+
+
+WORDS_OF_Y = np.array(["setosa", "versicolor", "virginica"])[Y]
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error", "neg_max_error", "d2_absolute_error_score"])
+@pytest.mark.parametrize("estimator", [GaussianNB(), KNeighborsClassifier(), BernoulliNB(), LOGISTIC], ids=repr)
+def test_a_score_of_numbers_is_refused_for_classes_of_text(scoring, estimator):
+    refused(
+        f"^{scoring} scores numbers, and the target 'target' is classes; use accuracy, f1_macro or another score of classes.$",
+        estimator,
+        y=WORDS_OF_Y,
+        scoring=scoring,
+    )
+
+
+def test_scores_of_numbers_are_told_from_scores_of_classes():
+    for name in get_scorer_names():
+        of_numbers = get_scorer(name)._score_func.__module__.endswith("_regression")
+        assert bool(_SCORES_NUMBERS.fullmatch(name)) == of_numbers, name
+
+
+@pytest.mark.parametrize(
+    ("scoring", "use"), [("roc_auc", "roc_auc_ovr"), ("f1", "f1_macro"), ("recall", "recall_macro")]
+)
+def test_a_score_of_two_classes_names_the_one_of_three(scoring, use):
+    refused(
+        f"^{scoring} scores two classes, and the target 'target' has 3; use {use} or", GaussianNB(), scoring=scoring
+    )
+
+
+def test_a_merit_without_a_target_is_named_as_the_user_knows_it():
+    with pytest.raises(DataError, match=r"^CrossValidated requires y to be passed, but the target y is None"):
+        SubsetSelector(CrossValidated(GaussianNB()), Forward()).fit(X)
 
 
 def test_no_such_score_is_refused():

@@ -165,13 +165,24 @@ def test_an_estimator_scores_on_points_as_on_those_made_by_hand(estimator):
         assert score == pytest.approx(np.mean(scores), abs=1e-12)
 
 
-def test_gaps_given_the_mean_are_told_of_once():
+@pytest.mark.parametrize(
+    ("kinds", "how"),
+    [
+        (["number"], "as the mean of the column"),
+        (["object", "category", "string"], "as every level in its share"),
+        (["number", "object", "category", "string"], "as the mean of the column, or as every level in its share,"),
+    ],
+)
+def test_gaps_given_the_mean_are_told_of_once(kinds, how):
     frame, y = table()
+    gaps = [name for name in frame.select_dtypes(kinds) if frame[name].isna().any()]
+    frame = frame[[*gaps, *(name for name in frame if not frame[name].isna().any())]]
     n_missing = int(frame.isna().sum().sum())
-    with pytest.warns(TamizWarning, match="count as the mean") as told:
+    assert n_missing > 1
+    with pytest.warns(TamizWarning, match="missing values count as") as told:
         SubsetSelector(CrossValidated(LogisticRegression(), cv=3, encode=True), Forward(), n_features=2).fit(frame, y)
     assert [str(one.message) for one in told] == [
-        f"{n_missing} missing values count as the mean of the column in the rows that a fold learns from."
+        f"{n_missing} missing values count {how} in the rows that a fold learns from."
     ]
 
 

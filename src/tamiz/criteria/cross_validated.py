@@ -97,7 +97,7 @@ class _OfRows(Merit):
 
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Return the evaluator over the rows."""
-        self.check(schema)
+        self.merit.check(schema)
         from tamiz.wrappers.choice import way_of
         from tamiz.wrappers.evaluator import WrapperEvaluator
         from tamiz.wrappers.task import make_task

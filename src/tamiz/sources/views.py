@@ -60,6 +60,13 @@ def weight_of(source: Source) -> NDArray[np.float64] | None:
     return np.concatenate([block.weights for block in source.blocks([])])
 
 
+def n_given(source: Source) -> int:
+    """Return how many rows the user's table has, those that do not count among them."""
+    while isinstance(source, _View):
+        source = source.table
+    return source.schema.n_rows + source.schema.n_dropped
+
+
 def check_learnable(source: Source) -> None:
     """Refuse rows of which nothing can be learned about the target: too few, of no weight, or all of one class or value."""
     check_enough_rows(source.schema.n_rows)
@@ -75,25 +82,31 @@ def check_learnable(source: Source) -> None:
 
 
 class _View(Source):
-    """A table as another one shows it."""
+    """A table as another one shows it.
+
+    Parameters
+    ----------
+    table : Source
+        The other one.
+    """
 
     def __init__(self, table: Source) -> None:
-        self._table = table
+        self.table = table
         self.schema = table.schema
         self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows."""
-        return self._table.blocks(self.schema.used.tolist() if columns is None else columns)
+        return self.table.blocks(self.schema.used.tolist() if columns is None else columns)
 
     def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
         """Return columns of the rows as the user gave them."""
-        return self._table.frame(columns, rows)
+        return self.table.frame(columns, rows)
 
     @property
     def row_numbers(self) -> Rows:
         """The numbers of the rows in the user's table."""
-        return self._table.row_numbers
+        return self.table.row_numbers
 
 
 class _SomeColumns(_View):
@@ -148,7 +161,7 @@ class _SomeRows(_View):
 
     def _read(self, columns: Sequence[int], *, held: bool) -> Iterator[Block]:
         done = 0
-        for block in self._table.blocks(columns):
+        for block in self.table.blocks(columns):
             first, end = np.searchsorted(self._rows, [block.rows.start, block.rows.stop])
             at = self._rows[first:end] - block.rows.start
             whole, values = _taken(block, at, held=held)
@@ -159,12 +172,12 @@ class _SomeRows(_View):
 
     def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
         """Return columns of the rows as the user gave them."""
-        return self._table.frame(columns, self._rows if rows is None else self._rows[rows])
+        return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
 
     @property
     def row_numbers(self) -> Rows:
         """The numbers of the rows in the user's table."""
-        return self._table.row_numbers[self._rows]
+        return self.table.row_numbers[self._rows]
 
 
 def _taken(block: Block, at: Rows, *, held: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:

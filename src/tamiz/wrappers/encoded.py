@@ -58,9 +58,15 @@ class Encoded(Points):
 
     def notes(self) -> list[str]:
         """Return the sentence that tells of gaps."""
-        n = sum(self._schema.columns[j].n_missing for j in self._schema.used.tolist())
+        schema = self._schema
+        of_numbers, of_levels = (
+            sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
+        )
+        n = of_numbers + of_levels
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
-        return [f"{values} as the mean of the column in the rows that a fold learns from."] if n else []
+        mean, shares = "as the mean of the column", "as every level in its share"
+        how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
+        return [f"{values} {how} in the rows that a fold learns from."] if n else []
 
     def train(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
         """Return the points of the rows that the fold learns from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -15,27 +16,37 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import rows_of, weight_of
+from tamiz.sources.views import n_given, rows_of, weight_of
 from tamiz.validation import check_integer
 from tamiz.warn import tell
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, make_folds
 from tamiz.wrappers.labels import labels_of
-from tamiz.wrappers.scoring import read_scoring
+from tamiz.wrappers.scoring import Scoring, read_scoring
+
+# Scores of scikit-learn's that compare numbers with numbers.
+_SCORES_NUMBERS = re.compile(
+    r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
+)
+# Scores of a class and another one, and what they are called for many.
+_OF_TWO_CLASSES = {
+    "roc_auc": "roc_auc_ovr",
+    **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
+}
 
 
 def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
     """Return what is needed to cross-validate an estimator on a table."""
     check_predicts(estimator)
-    # Of a table seen in part it is not known how long the user's is.
-    n_rows = max(source.schema.n_rows + source.schema.n_dropped, int(source.row_numbers.max()) + 1)
+    n_rows = n_given(source)
     weight = weight_of(source)
     if weight is not None and (weight == 0).any():
         source = rows_of(source, np.flatnonzero(weight))
         weight = weight_of(source)
     read = read_scoring(scoring, classes=is_classifier(estimator))
     labels = _labels(estimator, source)
+    _check_score(read, source, labels)
     check_takes_weights(estimator, source.schema)
     read.check(source.schema)
     if not encode:
@@ -64,10 +75,28 @@ def _labels(estimator: Any, source: Source) -> NDArray[Any]:
     return labels
 
 
+def _check_score(scoring: Scoring, source: Source, labels: NDArray[Any]) -> None:
+    """Refuse scikit-learn's scores that have no meaning for the target."""
+    target = source.schema.target
+    if not scoring.registered or target is None or not source.schema.has_classes:
+        return
+    if _SCORES_NUMBERS.fullmatch(scoring.name) and labels.dtype.kind not in "if":
+        raise DataError(
+            f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
+            "classes."
+        )
+    if scoring.name in _OF_TWO_CLASSES and (n_classes := len(np.unique(labels))) > 2:
+        raise DataError(
+            f"{scoring.name} scores two classes, and the target {target.name!r} has {n_classes:,}; use "
+            f"{_OF_TWO_CLASSES[scoring.name]} or another score of many classes."
+        )
+
+
 def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int) -> list[Fold]:
     """Return the folds: those of a splitter or a list, or as many as a number says."""
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
+    asked = cv
     if isinstance(cv, Integral):
         check_integer("cv", cv, low=2)
         if source.time is not None:
@@ -85,8 +114,8 @@ def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows
             splits = list(splitter.split(np.empty((len(labels), 1)), labels, source.groups))
     except (ValueError, TypeError) as error:
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
-        raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
-    tell(f"cv={cv!r}: {one.message}" for one in said)
+        raise DataError(f"cv={asked!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
+    tell(f"cv={asked!r}: {one.message}" for one in said)
     return [Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits]
 
 
@@ -100,7 +129,7 @@ def _drawn(cv: Any, seed: int) -> Any:
 
 
 def _listed(cv: Iterable[Any], source: Source, n_rows: int) -> list[Fold]:
-    """Return folds that are lists of rows of the user's table; rows that do not count here are left out of them."""
+    """Return folds that are lists of rows of the user's table; rows that it does not show are left out of them."""
     place = np.full(n_rows, -1, dtype=np.intp)
     place[source.row_numbers] = np.arange(len(source.row_numbers))
     folds = []
