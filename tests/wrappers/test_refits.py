@@ -157,3 +157,5 @@ def test_a_model_that_counts_on_the_order_of_rows_learns_them_as_they_were_drawn
     np.testing.assert_array_equal(found, cross_val_score(model, X, y, cv=cv))
     train = next(cv.split(X))[0]
     assert (np.diff(train) < 0).any()
+    listed = evaluator_of(X, y, model, list(cv.split(X))).fold_scores(Candidates.of(np.ones(5, dtype=bool)))[0]
+    np.testing.assert_array_equal(listed, found)

@@ -138,7 +138,8 @@ def _listed(cv: Iterable[Any], source: Source, n_rows: int) -> list[Fold]:
             train, test = given
         except (TypeError, ValueError):
             raise DataError(f"Fold {number} of cv is not a pair (train, test) of lists of row numbers.") from None
-        folds.append(Fold(_placed(train, place, number), _placed(test, place, number)))
+        learned = _placed(train, place, number)
+        folds.append(Fold(np.sort(learned), np.sort(_placed(test, place, number)), learned))
     if not folds:
         raise DataError("cv holds no folds; a generator is used up when it has been read once: pass a list.")
     return folds
@@ -160,7 +161,7 @@ def _placed(rows: Any, place: NDArray[np.intp], number: int) -> NDArray[np.intp]
             f"Fold {number} of cv has row {int(numbers.max()):,}, and the table's rows are counted from 0 to {len(place) - 1:,}."
         )
     found = place[numbers.astype(np.intp)]
-    return np.sort(found[found >= 0])
+    return found[found >= 0]
 
 
 def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) -> None:
