@@ -6,27 +6,27 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
-from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
-from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import SubsetSelector, open_source, parallel
+from tamiz import MixedNB, SubsetSelector, open_source
 from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Forward
 from tamiz.sources.views import rows_of
-from tamiz.wrappers.task import _SCORES_NUMBERS
+from tamiz.wrappers.refits import Refits
 
 from .drawn import evaluator_of
+from .refusals import refused, scored
 
 X, Y = load_iris(return_X_y=True)
 TWO = X[:100], Y[:100]
@@ -35,20 +35,6 @@ TREE = DecisionTreeClassifier(random_state=0)
 WORDS = pd.DataFrame({"a": X[:, 0], "job": np.where(X[:, 1] > 3, "cook", "nurse"), "b": X[:, 2]})
 GAPS = WORDS.assign(job=1.0, b=np.where(X[:, 2] > 5, np.nan, X[:, 2]))
 LOGISTIC_PIPELINE = make_pipeline(StandardScaler(), LOGISTIC)
-
-
-def scored(estimator, table=X, y=Y, columns=None, **given):
-    """Score a set of columns, all by default."""
-    mask = np.ones(table.shape[1], dtype=bool) if columns is None else np.isin(np.arange(table.shape[1]), columns)
-    # Inside a session BLAS keeps to one thread: on busy cores its own wait for each other.
-    with parallel.session(1):
-        evaluator = evaluator_of(table, y, estimator, **given)
-        return evaluator.evaluate(Candidates.of(mask))
-
-
-def refused(sentence, estimator, table=X, y=Y, error=DataError, **given):
-    with pytest.raises(error, match=sentence):
-        scored(estimator, table, y, **given)
 
 
 # Estimators
@@ -94,6 +80,67 @@ def test_a_failed_fit_names_fold_columns_and_estimator():
 
 
 # Columns
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (GaussianNB(priors=[0.5, 0.5]), "Number of priors must match number of classes"),
+        (GaussianNB(var_smoothing="a"), "The 'var_smoothing' parameter of GaussianNB must be"),
+        (GaussianNB(var_smoothing=-1), "The 'var_smoothing' parameter of GaussianNB must be"),
+        (BernoulliNB(alpha=-1), "The 'alpha' parameter of BernoulliNB must be"),
+        (BernoulliNB(binarize="a"), "The 'binarize' parameter of BernoulliNB must be"),
+        (MultinomialNB(class_prior=[0.5, 0.5]), "Number of priors must match number of classes"),
+        (CategoricalNB(min_categories=-1), ""),
+        (KNeighborsClassifier(n_neighbors=0), "The 'n_neighbors' parameter of KNeighborsClassifier must be"),
+        (LinearDiscriminantAnalysis(tol=-1), "The 'tol' parameter of LinearDiscriminantAnalysis must be"),
+    ],
+    ids=repr,
+)
+def test_parameters_that_an_estimator_refuses_are_told_by_its_refit(estimator, said):
+    name = type(estimator).__name__
+    refused(f"^Fold 1 of 5, columns x0, x1, x2, x3, {name}: {said}", estimator, table=np.floor(X))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianNB(priors=[0.2, 0.3, 0.5]),
+        BernoulliNB(alpha=0.5, binarize=3.0),
+        MultinomialNB(alpha=2.0),
+        CategoricalNB(min_categories=9),
+        KNeighborsClassifier(7),
+        LinearDiscriminantAnalysis(priors=[0.2, 0.3, 0.5]),
+        MixedNB(alpha=0.5),
+        Ridge(2.0),
+    ],
+    ids=repr,
+)
+def test_parameters_that_an_estimator_takes_leave_it_its_fast_way(estimator):
+    y = X[:, 0] if isinstance(estimator, Ridge) else Y
+    assert not isinstance(evaluator_of(np.floor(X), y, estimator).way, Refits)
+
+
+def test_a_class_that_a_later_fold_lacks_is_told_by_its_refit():
+    folds = [(np.arange(150), np.arange(9)), (np.arange(100), np.arange(9))]
+    priors = GaussianNB(priors=[0.2, 0.3, 0.5])
+    refused("^Fold 2 of 2, .*GaussianNB: Number of priors must match number of classes", priors, cv=folds)
+
+
+def test_columns_that_are_constant_where_a_fit_fails_are_named():
+    table = X.copy()
+    table[:50, [1, 3]] = 2.0
+    table[50:100, 1] = 3.0
+    table[50:100, 3] = 2.0
+    folds = [(np.arange(100), np.arange(100, 150))]
+    refused(
+        r"^Fold 1 of 1, column x3, LinearDiscriminantAnalysis: IndexError: .*\. Column x3 is constant in the rows that the fold "
+        r"learns from: leave it out \(excluded=, --exclude\)\.$",
+        LinearDiscriminantAnalysis(),
+        table,
+        cv=folds,
+        columns=[3],
+    )
 
 
 def test_text_is_named_before_anything_is_fitted():
@@ -279,112 +326,4 @@ def test_weights_that_nobody_takes_are_refused():
     refused("KNeighborsClassifier takes no sample_weight in fit", KNeighborsClassifier(), weight=np.ones(150))
     refused(
         r"Pipeline\(StandardScaler, LogisticRegression\) takes no sample_weight", LOGISTIC_PIPELINE, weight=np.ones(150)
-    )
-
-
-# Scores
-
-
-def test_log_loss_needs_probabilities():
-    sentence = "Fold 1 of 5, columns x0, x1, x2, x3, neg_log_loss: .*predict_proba.*change the estimator, the score"
-    refused(sentence, LinearSVC(), scoring="neg_log_loss")
-    refused(sentence, Perceptron(), scoring="neg_log_loss")
-
-
-def test_auc_of_three_classes_needs_probabilities():
-    refused("Fold 1 of 5.*roc_auc_ovr: .*predict_proba", LinearSVC(), scoring="roc_auc_ovr")
-
-
-def test_auc_of_one_class_names_it():
-    folds = [(np.arange(0, 100, 2), np.arange(1, 50, 2))]
-    refused(
-        "Fold 1 of 1, .*, roc_auc: roc_auc is nan on the 25 rows tested, which are all of class 0",
-        LOGISTIC,
-        *TWO,
-        cv=folds,
-        scoring="roc_auc",
-    )
-
-
-def boom(estimator, X, y):
-    raise RuntimeError("out of order")
-
-
-def nothing(estimator, X, y):
-    return float("nan")
-
-
-def several(estimator, X, y):
-    return np.ones(3)
-
-
-def too_few(estimator):
-    return 1.0
-
-
-@pytest.mark.parametrize(
-    ("scoring", "sentence"),
-    [
-        (boom, "boom: RuntimeError: out of order"),
-        (nothing, "nothing: nothing is nan on the 30 rows tested; a score must be a number"),
-        (several, "several: several gives .*, and a score is one number"),
-        (too_few, "too_few: TypeError: too_few.* takes 1 positional argument but 3 were given"),
-        (make_scorer(lambda y, predicted: "high"), "gives 'high', and a score is one number"),
-    ],
-)
-def test_a_score_that_is_none_names_fold_and_columns(scoring, sentence):
-    for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            refused(f"Fold 1 of 5, columns x0, x1, x2, x3, .*{sentence}", LOGISTIC, scoring=scoring)
-
-
-def test_a_score_for_the_other_kind_of_target_is_named():
-    refused(
-        "Fold 1 of 5, .*, roc_auc: .*Ridge has none of the following attributes",
-        Ridge(),
-        y=X[:, 0] + 0.01,
-        scoring="roc_auc",
-    )
-
-
-WORDS_OF_Y = np.array(["setosa", "versicolor", "virginica"])[Y]
-
-
-@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error", "neg_max_error", "d2_absolute_error_score"])
-@pytest.mark.parametrize("estimator", [GaussianNB(), KNeighborsClassifier(), BernoulliNB(), LOGISTIC], ids=repr)
-def test_a_score_of_numbers_is_refused_for_classes_of_text(scoring, estimator):
-    refused(
-        f"^{scoring} scores numbers, and the target 'target' is classes; use accuracy, f1_macro or another score of classes.$",
-        estimator,
-        y=WORDS_OF_Y,
-        scoring=scoring,
-    )
-
-
-def test_scores_of_numbers_are_told_from_scores_of_classes():
-    for name in get_scorer_names():
-        of_numbers = get_scorer(name)._score_func.__module__.endswith("_regression")
-        assert bool(_SCORES_NUMBERS.fullmatch(name)) == of_numbers, name
-
-
-@pytest.mark.parametrize(
-    ("scoring", "use"), [("roc_auc", "roc_auc_ovr"), ("f1", "f1_macro"), ("recall", "recall_macro")]
-)
-def test_a_score_of_two_classes_names_the_one_of_three(scoring, use):
-    refused(
-        f"^{scoring} scores two classes, and the target 'target' has 3; use {use} or", GaussianNB(), scoring=scoring
-    )
-
-
-def test_a_merit_without_a_target_is_named_as_the_user_knows_it():
-    with pytest.raises(DataError, match=r"^CrossValidated requires y to be passed, but the target y is None"):
-        SubsetSelector(CrossValidated(GaussianNB()), Forward()).fit(X)
-
-
-def test_no_such_score_is_refused():
-    refused(
-        "scoring must be the name of a scorer.*got 'acuracy' .did you mean 'accuracy'",
-        LOGISTIC,
-        scoring="acuracy",
-        error=ValueError,
     )

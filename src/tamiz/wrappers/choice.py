@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+
 from tamiz.wrappers.base import Task, Way
 from tamiz.wrappers.likelihoods import of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
+
+# So many rows show whether an estimator can be fitted.
+_TRIED_ROWS = 50
 
 
 def way_of(task: Task) -> tuple[Way, str]:
@@ -23,7 +31,33 @@ def way_of(task: Task) -> tuple[Way, str]:
         return Refits(task), f"{task.name} is refitted for every set and fold: {task.scoring.name} may read anything."
     if (why := kind.declines(task)) is not None:
         return Refits(task), f"{task.name} is refitted for every set and fold: {why}."
+    if not _can_be_fitted(task):
+        # The refit says what is wrong.
+        return Refits(task), f"{task.name} is refitted for every set and fold: its parameters do not fit the table."
     if not (of_counts(task) or of_squares(task) or (kind.knows_likelihoods and of_joint(task))):
         name = task.scoring.name.replace("_", " ")
         return kind(task), f"{task.name} is asked anew for every set and fold: its {name} is no sum."
     return kind(task), f"{task.name} is not refitted: {kind.how}."
+
+
+def _can_be_fitted(task: Task) -> bool:
+    """Return whether the estimator takes its parameters, and the classes of every fold: those it has by default go anywhere."""
+    given, usual = (one.get_params(deep=False) for one in (task.estimator, type(task.estimator)()))
+    if all(repr(value) == repr(usual[name]) for name, value in given.items() if name != "random_state"):
+        return True
+    # A column of no meaning: what the table holds is for the ways to judge.
+    column = np.random.default_rng(0).integers(0, 2, (len(task.labels), 1)).astype(np.float64)
+    for fold in task.folds:
+        labels = task.labels[fold.train]
+        tried = np.arange(min(len(labels), _TRIED_ROWS))
+        if task.has_classes:
+            tried = np.union1d(tried, np.unique(labels, return_index=True)[1])
+        rows = fold.train[tried]
+        weight = {} if task.weight is None else {"sample_weight": task.weight[rows]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                clone(task.estimator).fit(column[rows], task.labels[rows], **weight)
+            except Exception:  # noqa: BLE001 - whatever it is, the refit raises it again and is listened to
+                return False
+    return True

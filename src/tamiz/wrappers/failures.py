@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 
 from tamiz.exceptions import DataError
@@ -16,6 +17,7 @@ from tamiz.wrappers.given import is_number_like
 
 # As many columns are named in an error.
 _MOST_NAMED = 5
+_EVERY_SET = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
 @contextmanager
@@ -36,7 +38,29 @@ def failure(task: Task, columns: Columns, fold: int, who: str, error: Exception)
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     said = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
     where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {who}: {said}."
-    return f"{where} {_way_out(task, [schema.columns[j] for j in columns.tolist()])}"
+    if who == task.scoring.name:
+        # The model is there: whatever its columns are, it is the score that cannot be had.
+        return f"{where} {_EVERY_SET}."
+    return f"{where} {_constant(task, columns, fold, error) or _way_out(task, [schema.columns[j] for j in columns.tolist()])}"
+
+
+def _constant(task: Task, columns: Columns, fold: int, error: Exception) -> str:
+    """Return what to do about columns that are constant where a fit failed on something it did not look for, "" without any."""
+    if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
+        return ""
+    constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
+    if not constant:
+        return ""
+    more = f" and {len(constant) - _MOST_NAMED:,} more" if len(constant) > _MOST_NAMED else ""
+    several = len(constant) > 1
+    which = f"Columns {', '.join(constant[:_MOST_NAMED])}{more} are" if several else f"Column {constant[0]} is"
+    out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
+    return f"{which} constant in the rows that the fold learns from: {out}."
+
+
+def _is_constant(task: Task, column: int, fold: int) -> bool:
+    values = np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
+    return bool((values == values[0]).all())
 
 
 def _way_out(task: Task, columns: Sequence[Column]) -> str:
@@ -55,7 +79,7 @@ def _way_out(task: Task, columns: Sequence[Column]) -> str:
             if column.n_missing:
                 values = "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
                 return f"Column {column.name!r} has {values}: pass encode=True, or a pipeline that fills gaps."
-    return "Every set must have a score in every fold: change the estimator, the score or the folds, or leave these columns out."
+    return f"{_EVERY_SET}{', or leave these columns out' if columns else ''}."
 
 
 def _named_columns(estimator: Any) -> list[str]:
