@@ -89,6 +89,7 @@ def test_a_failed_fit_names_fold_columns_and_estimator():
         (GaussianNB(var_smoothing="a"), "The 'var_smoothing' parameter of GaussianNB must be"),
         (GaussianNB(var_smoothing=-1), "The 'var_smoothing' parameter of GaussianNB must be"),
         (BernoulliNB(alpha=-1), "The 'alpha' parameter of BernoulliNB must be"),
+        (BernoulliNB(alpha="a", force_alpha=False), "The 'alpha' parameter of BernoulliNB must be"),
         (BernoulliNB(binarize="a"), "The 'binarize' parameter of BernoulliNB must be"),
         (MultinomialNB(class_prior=[0.5, 0.5]), "Number of priors must match number of classes"),
         (CategoricalNB(min_categories=-1), ""),

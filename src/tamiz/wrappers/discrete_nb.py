@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,8 @@ class DiscreteWay(Way):
         """Return why not: a count added that differs from column to column, or is not what it seems."""
         if np.ndim(task.estimator.alpha):
             return "alpha differs from column to column"
+        if not isinstance(task.estimator.alpha, Real):
+            return "alpha is no number"
         if not task.estimator.force_alpha and task.estimator.alpha < _LEAST_ALPHA:
             return f"alpha is below {_LEAST_ALPHA:g} and force_alpha is False"
         return None
