@@ -47,8 +47,14 @@ def _can_be_fitted(task: Task) -> bool:
         return True
     # A column of no meaning: what the table holds is for the ways to judge.
     column = np.random.default_rng(0).integers(0, 2, (len(task.labels), 1)).astype(np.float64)
+    seen: set[bytes] = set()
     for fold in task.folds:
         labels = task.labels[fold.train]
+        # Folds of the same classes are alike, and all folds of numbers are.
+        classes = np.unique(task.codes[fold.train]).tobytes() if task.has_classes else b""
+        if classes in seen:
+            continue
+        seen.add(classes)
         tried = np.arange(min(len(labels), _TRIED_ROWS))
         if task.has_classes:
             tried = np.union1d(tried, np.unique(labels, return_index=True)[1])

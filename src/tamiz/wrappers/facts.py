@@ -22,7 +22,7 @@ def facts_of(task: Task) -> dict[str, Any]:
     """Return the estimator with all its parameters, seeds among them, the score, and a hash of the folds."""
     digest = hashlib.sha256()
     for fold in task.folds:
-        for rows in (fold.train, fold.test):
+        for rows in (fold.in_order, fold.test):
             # In the user's numbers, and with their number, so that no two lists of folds run into the same bytes.
             digest.update(np.int64(len(rows)).tobytes())
             digest.update(task.source.row_numbers[rows].astype(np.int64).tobytes())
