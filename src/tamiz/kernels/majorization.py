@@ -86,30 +86,32 @@ def turn(values, weights, points, start, stop, offset, slope, tiny, out):
                     dx = xs[j] - x
                     square[j] += dx * dx
             given = values[at + first : at + last]
+            # What is written is not summed in the same loop: where arrays lie may then change the order of a sum.
+            for j in range(size):
+                inverse = one / np.sqrt(square[j])
+                disparity = offset + slope * given[j]
+                square[j] = disparity - square[j] * inverse
+                ratio[j] = disparity * inverse
             part = points.dtype.type(0)
             if len(weights):
                 weight = weights[at + first : at + last]
                 for j in range(size):
-                    inverse = one / np.sqrt(square[j])
-                    disparity = offset + slope * given[j]
-                    gap = disparity - square[j] * inverse
-                    part += weight[j] * gap * gap
-                    ratio[j] = weight[j] * disparity * inverse
+                    part += weight[j] * square[j] * square[j]
+                for j in range(size):
+                    ratio[j] *= weight[j]
             else:
                 for j in range(size):
-                    inverse = one / np.sqrt(square[j])
-                    disparity = offset + slope * given[j]
-                    gap = disparity - square[j] * inverse
-                    part += gap * gap
-                    ratio[j] = disparity * inverse
+                    part += square[j] * square[j]
             total += part
             for q in range(m):
                 x, xs, to = points[q, i], points[q, first:last], out[q, first:last]
+                for j in range(size):
+                    square[j] = ratio[j] * (xs[j] - x)
                 from_x = points.dtype.type(0)
                 for j in range(size):
-                    t = ratio[j] * (xs[j] - x)
-                    from_x += t
-                    to[j] += t
+                    from_x += square[j]
+                for j in range(size):
+                    to[j] += square[j]
                 out[q, i] -= from_x
     return total
 
