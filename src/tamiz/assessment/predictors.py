@@ -21,7 +21,7 @@ from tamiz.sources.views import columns_of, weight_of
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
-from tamiz.wrappers.estimators import check_takes_weights, seeded
+from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
 from tamiz.wrappers.labels import labels_of
 
 _NEIGHBORS = 5
@@ -102,9 +102,7 @@ class Encoded(Predictor):
             return np.concatenate([encoding.rows(block) for block in rows.blocks(used)])
 
         model = seeded(clone(self._estimator), seed)
-        weight = weight_of(train)
-        given = {} if weight is None else {"sample_weight": weight}
-        return Learned(model.fit(points(view), labels_of(train), **given), points)
+        return Learned(fit_weighted(model, points(view), labels_of(train), weight_of(train)), points)
 
 
 class NearestRows(Predictor):
@@ -173,10 +171,8 @@ class Given(Predictor):
         def rows_of(source: Source) -> Any:
             return source.frame(columns)
 
-        weight = weight_of(train)
-        given = {} if weight is None else {"sample_weight": weight}
         model = seeded(clone(self._estimator), seed)
-        return Learned(model.fit(rows_of(train), labels_of(train), **given), rows_of)
+        return Learned(fit_weighted(model, rows_of(train), labels_of(train), weight_of(train)), rows_of)
 
 
 def _check_kind(estimator: Any, label: str, schema: Schema) -> None:

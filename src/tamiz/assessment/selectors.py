@@ -18,7 +18,7 @@ from tamiz.selection import RankSelector, SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_of
-from tamiz.wrappers.estimators import check_takes_weights, seeded
+from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
 from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.models import Model
 
@@ -148,9 +148,8 @@ class _Foreign(Chooser):
         check_takes_weights(self._selector, schema)
 
     def choose(self, source: Source, seed: int) -> Choice:
-        weight = weight_of(source)
-        given = {} if weight is None else {"sample_weight": weight}
-        fitted = seeded(clone(self._selector), seed).fit(source.frame(), labels_of(source), **given)
+        selector = seeded(clone(self._selector), seed)
+        fitted = fit_weighted(selector, source.frame(), labels_of(source), weight_of(source))
         names = source.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]

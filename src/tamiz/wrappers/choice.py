@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tamiz.wrappers.base import Task, Way
+from tamiz.wrappers.estimators import fit_weighted
 from tamiz.wrappers.likelihoods import of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
@@ -59,11 +60,10 @@ def _can_be_fitted(task: Task) -> bool:
         if task.has_classes:
             tried = np.union1d(tried, np.unique(labels, return_index=True)[1])
         rows = fold.train[tried]
-        weight = {} if task.weight is None else {"sample_weight": task.weight[rows]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                clone(task.estimator).fit(column[rows], task.labels[rows], **weight)
+                fit_weighted(clone(task.estimator), column[rows], task.labels[rows], task.weight_in(rows))
             except Exception:  # noqa: BLE001 - whatever it is, the refit raises it again and is listened to
                 return False
     return True

@@ -13,14 +13,15 @@ from sklearn.base import clone
 from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.base import OnPoints, Task, effort_of
+from tamiz.wrappers.estimators import fit_weighted
 from tamiz.wrappers.folds import Rows
 
 # scikit-learn takes so much for less, where it is not told to keep it.
 _LEAST_ALPHA = 1e-10
 
 
-class DiscreteWay(Way):
+class DiscreteWay(OnPoints):
     """A model fitted once on all columns for every fold: what it says of a column does not depend on the others.
 
     Attributes
@@ -47,7 +48,7 @@ class DiscreteWay(Way):
             if not self.signed:
                 self._check(train, fold.train)
                 self._check(test, fold.test)
-            model = clone(task.estimator).fit(train, task.labels[fold.train], task.weight_in(fold.train))
+            model = fit_weighted(clone(task.estimator), train, task.labels[fold.train], task.weight_in(fold.train))
             here = np.searchsorted(task.classes, model.classes_)
             self._present[f, here], self._prior[f, here] = True, model.class_log_prior_
             self._take(f, here, model)
@@ -91,15 +92,6 @@ class DiscreteWay(Way):
         own = self.task.points.coordinates
         return self.task.source.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
 
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
-        """Return the model as fitted on the rows that the fold learns from."""
-        part, points = self.task.folds[fold], self.task.points
-        at = points.coordinates_of(columns)
-        # As rows lie that were taken of a matrix: the last bits of a product depend on it.
-        train, test = (np.ascontiguousarray(values[:, at]) for values in (points.train(part), points.test(part)))
-        model = clone(self.task.estimator)
-        return Fitted(model.fit(train, self.task.labels[part.train], self.task.weight_in(part.train)), test)
-
     def most_bytes(self) -> float:
         """Return the bytes of the rows tested."""
         return float(self._tested.nbytes)
@@ -107,11 +99,6 @@ class DiscreteWay(Way):
     def effort(self) -> float:
         """Return the microseconds or so of adding a column."""
         return effort_of(self.task)
-
-
-def effort_of(task: Task) -> float:
-    """Return the microseconds or so of adding a column to a sum for every row tested and class."""
-    return 1.0 + 2e-3 * len(task.tested) * len(task.classes)
 
 
 def sets(candidates: Candidates) -> tuple[NDArray[Any], ...]:

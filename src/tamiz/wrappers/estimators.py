@@ -7,6 +7,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_clusterer, is_outlier_detector
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
@@ -14,6 +15,7 @@ from sklearn.utils import get_tags
 
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column, Schema
+from tamiz.statistics.base import Floats
 from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
@@ -28,6 +30,11 @@ def seeded(estimator: Any, seed: int) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
     return estimator.set_params(**dict.fromkeys(sorted(unset), seed % _LARGEST_SEED))
+
+
+def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> Any:
+    """Return the estimator, fitted; weights are handed to it where rows have any, for not every estimator takes None."""
+    return estimator.fit(rows, y, **({} if weight is None else {"sample_weight": weight}))
 
 
 def check_takes_weights(estimator: Any, schema: Schema) -> None:
@@ -76,10 +83,9 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
         others = (
             f", as do {len(gaps) - 1:,} more columns" if len(gaps) > 2 else ", as does 1 more" if len(gaps) == 2 else ""
         )
-        values = "1 missing value" if gaps[0].n_missing == 1 else f"{gaps[0].n_missing:,} missing values"
         raise DataError(
-            f"Column {gaps[0].name!r} has {values}{others}, and {name} takes none: pass encode=True, or a pipeline that fills "
-            "gaps (NaN)."
+            f"Column {gaps[0].name!r} has {gaps_of(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
+            "fills gaps (NaN)."
         )
 
 
@@ -113,6 +119,11 @@ def parts_of(estimator: Any) -> list[Any]:
 def kind_of(column: Column) -> str:
     """Return what a column holds that an estimator of numbers cannot read."""
     return "dates" if column.kind == "date" else "text"
+
+
+def gaps_of(column: Column) -> str:
+    """Return how many values a column lacks."""
+    return "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
 
 
 def accepts_weights(function: Callable[..., Any]) -> bool:

@@ -30,7 +30,6 @@ from tamiz.wrappers.warned import Warned
 # Columns, a fold, what refits on it, and what scikit-learn was told.
 _Item = tuple[Columns, int, Callable[[Columns], Fitted], dict[str, Any]]
 
-
 # Of a fit to fewer rows most is Python's work, of which one thread runs at a time, and two hinder each other: logistic regression
 # on 500 rows takes 2.6 ms a fit alone and 3.6 on two threads.
 _FEW_ROWS = 2000

@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column
 from tamiz.wrappers.base import Columns, Task
-from tamiz.wrappers.estimators import kind_of, parts_of
+from tamiz.wrappers.estimators import gaps_of, kind_of, parts_of
 from tamiz.wrappers.given import is_number_like
 
 # As many columns are named in an error.
@@ -77,8 +77,7 @@ def _way_out(task: Task, columns: Sequence[Column]) -> str:
                 return f"Column {column.name!r} holds {kind_of(column)}: pass encode=True, or a pipeline that encodes."
         for column in columns:
             if column.n_missing:
-                values = "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
-                return f"Column {column.name!r} has {values}: pass encode=True, or a pipeline that fills gaps."
+                return f"Column {column.name!r} has {gaps_of(column)}: pass encode=True, or a pipeline that fills gaps."
     return f"{_EVERY_SET}{', or leave these columns out' if columns else ''}."
 
 

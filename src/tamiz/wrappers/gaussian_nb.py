@@ -6,20 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz.candidates import Candidates
 from tamiz.kernels.naive_bayes import class_moments, gaussian_counts
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.base import Columns, OnPoints, Task, effort_of
 from tamiz.wrappers.counting import counted
 
 # How many standard deviations from 0 the mean of a column may be whose squares are to be known to nine digits.
 _ROUGH = 100.0
 
 
-class GaussianNBWay(Way):
+class GaussianNBWay(OnPoints):
     """The logarithm of a row's likelihood in a class is a sum over columns.
 
     What scikit-learn adds to every variance, `var_smoothing` times the largest variance of a column, depends on the set: a set's
@@ -53,16 +52,6 @@ class GaussianNBWay(Way):
         else:
             self._tested = np.ascontiguousarray(values[:, task.tested])
 
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
-        """Return the model as fitted on the rows that the fold learns from."""
-        part, points = self.task.folds[fold], self.task.points
-        at = points.coordinates_of(columns)
-        weight = self.task.weight_in(part.train)
-        # Rows one after the other, as scikit-learn takes them: the last bits of its sums depend on it.
-        train = np.ascontiguousarray(points.train(part, at))
-        model = clone(self.task.estimator).fit(train, self.task.labels[part.train], weight)
-        return Fitted(model, np.ascontiguousarray(points.test(part, at)))
-
     def joint(self, columns: Columns, fold: int) -> Floats | None:
         """Return the logarithms of prior times likelihood."""
         at = self.task.points.coordinates_of(columns)
@@ -84,7 +73,7 @@ class GaussianNBWay(Way):
 
     def effort(self) -> float:
         """Return the microseconds or so of adding a column."""
-        return 1.0 + 2e-3 * len(self.task.tested) * len(self.task.classes)
+        return effort_of(self.task)
 
     def confusion(self, candidates: Candidates) -> Floats:
         """Return the weights of the tested rows by class and predicted class."""

@@ -33,9 +33,9 @@ from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.tables import ContingencyTables
 from tamiz.validation import check_real
 from tamiz.warn import held, tell
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.base import Columns, Fitted, Task, Way, effort_of
 from tamiz.wrappers.counting import counted
-from tamiz.wrappers.discrete_nb import effort_of, sets
+from tamiz.wrappers.discrete_nb import sets
 from tamiz.wrappers.labels import class_labels
 
 # Values looked at in one go.

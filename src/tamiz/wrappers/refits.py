@@ -13,7 +13,7 @@ from sklearn.base import clone
 from tamiz.exceptions import DataError
 from tamiz.validation import check_memory
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
-from tamiz.wrappers.estimators import is_plain
+from tamiz.wrappers.estimators import fit_weighted, is_plain
 from tamiz.wrappers.given import Given, Part
 
 # Folds whose rows are there at once, where two threads come to the end of one and begin the next.
@@ -72,11 +72,9 @@ class Refits(Way):
         rows = part.train if task.encode else part.in_order
         train, test = self._taken(rows, columns, fold), self._taken(part.test, columns, fold)
         labels, weight = task.labels[rows], task.weight_in(rows)
-        given: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
 
         def refit(chosen: Columns) -> Fitted:
-            model = clone(task.estimator).fit(train(chosen), labels, **given)
-            return Fitted(model, test(chosen))
+            return Fitted(fit_weighted(clone(task.estimator), train(chosen), labels, weight), test(chosen))
 
         return refit
 

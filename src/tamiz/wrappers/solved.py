@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Way
+from tamiz.wrappers.base import OnPoints
 
 # Folds whose products take more are read some at a time.
 _HELD_BYTES = 2**28
@@ -32,23 +31,12 @@ class Part:
     arrays: tuple[Any, ...]
 
 
-class Solved(Way):
+class Solved(OnPoints):
     """Products of columns are kept for every fold, and a set is solved from its rows and columns of them."""
 
     @abstractmethod
     def part(self, first: int, stop: int) -> Part:
         """Read some folds."""
-
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
-        """Return the model as fitted on the rows that the fold learns from."""
-        part, points = self.task.folds[fold], self.task.points
-        at = points.coordinates_of(columns)
-        weight = self.task.weight_in(part.train)
-        given = {} if weight is None else {"sample_weight": weight}
-        # Rows one after the other, as scikit-learn takes them: the last bits of its sums depend on it.
-        train = np.ascontiguousarray(points.train(part, at))
-        model = clone(self.task.estimator).fit(train, self.task.labels[part.train], **given)
-        return Fitted(model, np.ascontiguousarray(points.test(part, at)))
 
     def most_bytes(self) -> float:
         """Return the bytes of products and rows of the folds held at a time."""
