@@ -127,7 +127,7 @@ def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, s
 
 
 def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
-    monkeypatch.setattr("tamiz._description._MOST_DRAWN", 60)
+    monkeypatch.setattr("tamiz.steps.subset._MOST_DRAWN", 60)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
@@ -143,7 +143,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
 
 
 def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
-    monkeypatch.setattr("tamiz._description._MOST_SIZES", 3)
+    monkeypatch.setattr("tamiz.steps.subset._MOST_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
     subset = study(X, X[:, 3] > 0, relevances=[], maps=[], search=Forward(), n_features=5).to_dict()["subset"]
@@ -163,11 +163,11 @@ def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_f
     told = "The subset was not searched for again inside folds: 110 searches take long here."
     for limit in ("_MOST_SETS", "_MOST_VALUES"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"tamiz._assessing.{limit}", 1)
+            patched.setattr(f"tamiz.steps.assessment.{limit}", 1)
             result = study(source, assess=None, **usual).to_dict()
             assert result["assessment"] is None
             assert f"{told} Ask for it with assess=True (--assess)." in result["warnings"]
-    monkeypatch.setattr("tamiz._assessing._MOST_SETS", 1)
+    monkeypatch.setattr("tamiz.steps.assessment._MOST_SETS", 1)
     monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
     assert len(study(source, assess=True, **usual).to_dict()["assessment"]["null"]["merits"]) == 3
 
@@ -242,7 +242,7 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
 
 
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz._map_description._MOST_COMPARED", 100)
+    monkeypatch.setattr("tamiz.steps.maps._MOST_COMPARED", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -299,8 +299,8 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz._map_description._MOST_PIXELS", 2)
-    monkeypatch.setattr("tamiz._map_description._MOST_IMAGES", 1)
+    monkeypatch.setattr("tamiz.steps.maps._MOST_PIXELS", 2)
+    monkeypatch.setattr("tamiz.steps.maps._MOST_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
     monkeypatch.setattr(Pictures, "facts", lambda self: replace(PCA.facts(self), galleries=large))
     (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
@@ -730,8 +730,8 @@ def test_what_is_no_graph_is_refused(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
-    monkeypatch.setattr("tamiz._joining._MOST_JOINED", 250)
-    monkeypatch.setattr("tamiz._sampling._MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.joining._MOST_JOINED", 250)
+    monkeypatch.setattr("tamiz.steps.sampling._MOST_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -756,10 +756,10 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
 
 def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):
     drawn = []
-    from tamiz import _joining
+    from tamiz.steps import joining
 
-    sample = _joining.rows_with
-    monkeypatch.setattr(_joining, "rows_with", lambda *a: drawn.append(sample(*a)) or drawn[-1])
+    sample = joining.rows_with
+    monkeypatch.setattr(joining, "rows_with", lambda *a: drawn.append(sample(*a)) or drawn[-1])
     result = study(long_table, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     (rows,) = drawn
     part = long_table.iloc[rows].reset_index(drop=True)

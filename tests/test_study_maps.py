@@ -36,7 +36,7 @@ def found(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz._sampling._MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.sampling._MOST_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -48,10 +48,10 @@ def long_table(monkeypatch):
 @pytest.fixture
 def sampled(monkeypatch):
     """The rows that maps are fitted on, in the order in which they are drawn."""
-    from tamiz import _mapping
+    from tamiz.steps import mapping
 
-    draw, drawn = _mapping.rows_with, []
-    monkeypatch.setattr(_mapping, "rows_with", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    draw, drawn = mapping.rows_with, []
+    monkeypatch.setattr(mapping, "rows_with", lambda *a: drawn.append(draw(*a)) or drawn[-1])
     return drawn
 
 
@@ -318,7 +318,7 @@ def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._judging.quality", interrupted)
+    monkeypatch.setattr("tamiz.steps.quality.quality", interrupted)
     result = study(source).to_dict()
     assert (len(result["maps"]), result["quality"]) == (4, None)
     assert result["interrupted"].startswith("Interrupted in the step 'quality'")

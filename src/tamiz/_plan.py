@@ -88,7 +88,7 @@ def make_plan(
 def _passes(seen: Preview, criteria: Callable[[Schema], Sequence[Relevance]]) -> tuple[int, ...] | None:
     """Return the bytes that every pass reads, None where rows are compared with rows or the first of them do not tell."""
     # Graphs take a second to be imported, and where nothing is scored they are not asked for.
-    from tamiz._joining import takes_graph
+    from tamiz.steps.joining import takes_graph
 
     try:
         asked = criteria(seen.schema)

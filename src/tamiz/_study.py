@@ -13,13 +13,6 @@ from typing import Any
 import numpy as np
 
 from tamiz import __version__, parallel, progress
-from tamiz._assessing import assess_selection
-from tamiz._description import Ranked, describe_graph, describe_ranking, describe_subset, describe_table
-from tamiz._joining import Joined, join_rows, takes_graph
-from tamiz._judging import describe_quality
-from tamiz._map_description import describe_colors, describe_map
-from tamiz._mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
-from tamiz._sampling import drawn_rows
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
@@ -43,6 +36,17 @@ from tamiz.sources.base import Source
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
+from tamiz.steps.assessment import assess_selection
+from tamiz.steps.colors import describe_colors
+from tamiz.steps.graph import describe_graph
+from tamiz.steps.joining import Joined, join_rows, takes_graph
+from tamiz.steps.mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
+from tamiz.steps.maps import describe_map
+from tamiz.steps.quality import describe_quality
+from tamiz.steps.ranking import Ranked, describe_ranking
+from tamiz.steps.sampling import drawn_rows
+from tamiz.steps.subset import describe_subset
+from tamiz.steps.table import describe_table
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import collected, tell
 

@@ -1,10 +1,28 @@
 from __future__ import annotations
 
-from typing import Any
+import shutil
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tamiz.report import Result
+
 from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture
@@ -20,3 +38,44 @@ def hostile() -> dict[str, Any]:
 @pytest.fixture
 def bare() -> dict[str, Any]:
     return sample.bare()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=SWITCHES)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    made = {
+        "wine": sample.wine(),
+        "hostile": sample.hostile(),
+        "bare": sample.bare(),
+        "wide": sample.wide(120, 200),
+        "digits": sample.digits(),
+    }
+    return {name: Result(result).to_html(folder / f"{name}.html") for name, result in made.items()}
+
+
+@pytest.fixture
+def read(browser: Any, reports: dict[str, Path]) -> Iterator[Any]:
+    """Open a report; whatever it does that a report must not do fails the test."""
+    readers: list[Reader] = []
+
+    def opened(name: str, *, width: int = 1400, scheme: str = "light", **more: Any) -> Reader:
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
+        readers.append(Reader(page, reports[name]))
+        return readers[-1]
+
+    yield opened
+    for reader in readers:
+        reader.page.close()
+        assert reader.complaints == []

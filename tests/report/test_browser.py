@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,104 +10,12 @@ import pytest
 from tamiz.report import Result
 
 from . import sample
+from .browsing import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SECTIONS = ("table", "ranking", "subset", "assessment", "graph", "maps", "quality", "about")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    made = {
-        "wine": sample.wine(),
-        "hostile": sample.hostile(),
-        "bare": sample.bare(),
-        "wide": sample.wide(120, 200),
-        "digits": sample.digits(),
-    }
-    return {name: Result(result).to_html(folder / f"{name}.html") for name, result in made.items()}
-
-
-class Reader:
-    """A page, and everything it did that a report must not do."""
-
-    def __init__(self, page: Any, path: Path) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        own = path.resolve().as_uri()
-        page.on("console", lambda message: self.complaints.append(f"console {message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: self._asked(request.url, own))
-        page.goto(own)
-
-    def _asked(self, url: str, own: str) -> None:
-        if url.split("#")[0] != own and not url.startswith(("data:", "blob:")):
-            self.complaints.append(f"request: {url}")
-
-    def visit_all(self) -> None:
-        for section in SECTIONS:
-            link = self.page.locator(f'nav.bar a[href="#{section}"]')
-            if link.count():
-                link.click()
-        for plot in self.page.locator(".plot").all():
-            self.wait_for(plot)
-
-    def show(self, name: str) -> None:
-        """Scroll to a chart and wait until it is drawn."""
-        self.wait_for(self.page.locator(f"#{name}"))
-
-    def wait_for(self, plot: Any) -> None:
-        plot.scroll_into_view_if_needed()
-        plot.locator(".main-svg").first.wait_for(timeout=30_000)
-
-    def names(self, table: str) -> list[str]:
-        return [
-            str(text).replace("\xa0●", "")
-            for text in self.page.locator(f"#{table} tbody tr:visible th").all_text_contents()
-        ]
-
-
-@pytest.fixture
-def read(browser: Any, reports: dict[str, Path]) -> Iterator[Any]:
-    readers: list[Reader] = []
-
-    def opened(name: str, *, width: int = 1400, scheme: str = "light", **more: Any) -> Reader:
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
-        readers.append(Reader(page, reports[name]))
-        return readers[-1]
-
-    yield opened
-    for reader in readers:
-        reader.page.close()
-        assert reader.complaints == []
+pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])

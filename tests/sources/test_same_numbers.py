@@ -13,7 +13,6 @@ import pytest
 from sklearn.base import clone
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_source
-from tamiz._joining import takes_graph
 from tamiz.criteria import MDL
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
@@ -25,6 +24,7 @@ from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import CutPoints
 from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.tables import ContingencyTables
+from tamiz.steps.joining import takes_graph
 
 N = 200
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_source
-from tamiz._joining import takes_graph
 from tamiz.criteria import CFS
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
@@ -13,6 +12,7 @@ from tamiz.sources import room, views
 from tamiz.sources.open import as_source
 from tamiz.sources.stored import KeptColumn
 from tamiz.sources.views import check_learnable, columns_of, rows_of, target_of, weight_of, with_target
+from tamiz.steps.joining import takes_graph
 
 N = 400
 # The table has groups and times, and no folds can be made by both.

@@ -65,7 +65,7 @@ def map_options(command: Command) -> Command:
 
 def check_maps(names: tuple[str, ...]) -> list[str] | None:
     """Return the maps that were asked for, None where none was; a method that has no such map is told of."""
-    from tamiz._mapping import find_map
+    from tamiz.steps.mapping import find_map
 
     try:
         return [find_map(name).id for name in names] or None
@@ -75,6 +75,6 @@ def check_maps(names: tuple[str, ...]) -> list[str] | None:
 
 def listed_maps() -> list[tuple[Entry, str, str, str]]:
     """Return every map: its method's line, its kind, its name and its label."""
-    from tamiz._mapping import named_maps
+    from tamiz.steps.mapping import named_maps
 
     return [(one.entry, "map", one.name, one.label) for one in named_maps()]

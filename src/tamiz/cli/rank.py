@@ -73,7 +73,7 @@ def rank(
     graph = make_builder(asked, width, target)
     entries = _entries(relevance, graph)
     from tamiz import RankSelector, open_source, parallel
-    from tamiz._joining import takes_graph, usual_builder
+    from tamiz.steps.joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
         tell_plan(voice, table, target, kinds, weight, memory, lambda schema: [_criterion(entries, schema, missing)[1]])
@@ -119,7 +119,7 @@ def _entries(asked: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
     listed = criteria.of_kind("relevance") if asked is None else [asked]
     if graph is None:
         return listed
-    from tamiz._joining import takes_graph
+    from tamiz.steps.joining import takes_graph
 
     on_graphs = [entry for entry in listed if takes_graph(entry.load()())]
     if not on_graphs:

@@ -16,6 +16,9 @@ from plotly.offline import get_plotlyjs
 from tamiz.report import charts, registry, text
 from tamiz.report.files import write_whole
 
+# What is the page's own, before its sections.
+_PAGE = ("page", "charts", "tables")
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
@@ -44,7 +47,7 @@ def render(result: Mapping[str, Any]) -> str:
     """
     collected = ((entry, entry.load()(result)) for entry in registry.of_kind("section"))
     sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = _joined("css"), _script()
     return (
         _environment()
         .get_template("page.html")
@@ -58,6 +61,7 @@ def render(result: Mapping[str, Any]) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             plotly=_library(),
             numbers=_packed(text.script_json(result)),
+            chosen=_chosen(result),
         )
     )
 
@@ -100,8 +104,26 @@ def _environment() -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
-    return (files("tamiz.report") / "templates" / name).read_text(encoding="utf-8")
+def _script() -> str:
+    """Return what the page does: the parts share their names with each other and with nothing else."""
+    return f'"use strict";\n(() => {{\n{_joined("js")}}})();\n'
+
+
+def _joined(kind: str) -> str:
+    """Return the style or the behaviour of the page and of its sections, a file each, where a section has any of its own."""
+    folder = files("tamiz.report") / "templates"
+    names = [*_PAGE, *(entry.name for entry in registry.of_kind("section"))]
+    found = (folder / f"{name}.{kind}" for name in names)
+    return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+
+
+def _chosen(result: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the columns that can be chosen on the page, and those that are at first."""
+    subset = result["subset"]
+    return {
+        "columns": [column["name"] for column in result["table"]["columns"]],
+        "subset": [] if subset is None else subset["columns"],
+    }
 
 
 @cache

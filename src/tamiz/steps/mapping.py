@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamiz._sampling import rows_with
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer, Variant
 from tamiz.registry import Entry, suggestion
@@ -15,6 +14,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import Rows, rows_of
 from tamiz.statistics.base import Floats
+from tamiz.steps.sampling import rows_with
 from tamiz.warn import held, tell
 
 # Distances of rows that a study can measure; others are no columns of a table.

@@ -8,7 +8,6 @@ from typing import TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz._sampling import rows_with
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -16,6 +15,7 @@ from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.sources.base import Source
 from tamiz.sources.views import Rows, rows_of
+from tamiz.steps.sampling import rows_with
 from tamiz.warn import tell
 
 Part = TypeVar("Part", bound=BaseEstimator)

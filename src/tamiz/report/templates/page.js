@@ -1,0 +1,94 @@
+const byId = (id) => document.getElementById(id);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const json = (id) => JSON.parse(byId(id).textContent);
+const themes = json("themes");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const told = (value) =>
+  value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) ? value.toExponential(3) : plain.format(value);
+
+// ---- what is packed into the page
+
+async function unpacked(id, type) {
+  const text = atob(byId(id).textContent);
+  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Blob([await new Response(stream).arrayBuffer()], { type });
+}
+
+let library = null;
+function withPlotly() {
+  library ??= unpacked("plotly", "text/javascript").then((blob) => new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = URL.createObjectURL(blob);
+    script.onload = () => { URL.revokeObjectURL(script.src); resolve(); };
+    script.onerror = reject;
+    document.head.append(script);
+  }));
+  return library;
+}
+
+// The numbers of the report, unpacked once.
+let numbers = null;
+function result() {
+  numbers ??= unpacked("numbers", "application/json").then((blob) => blob.text()).then(JSON.parse);
+  return numbers;
+}
+
+// ---- what the reader takes away
+
+function save(name, type, parts) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(parts, { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// A cell that begins like a formula would be run by a spreadsheet.
+function csv(rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    const inert = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+// ---- the columns that the reader keeps: at first the subset
+
+const chosen = (() => {
+  const { columns, subset } = json("columns-chosen");
+  const kept = new Set(subset), listeners = [];
+  const tell = () => listeners.forEach((listener) => listener());
+  return {
+    has: (name) => kept.has(name),
+    names: () => columns.filter((name) => kept.has(name)),
+    set(names) { kept.clear(); for (const name of names) kept.add(name); tell(); },
+    toggle(name, on) { if (on) kept.add(name); else kept.delete(name); tell(); },
+    listen(listener) { listeners.push(listener); },
+  };
+})();
+
+// ---- the bar of sections
+
+const links = new Map(all(".bar a").map((a) => [a.hash.slice(1), a]));
+const marks = [...links.keys()].map(byId);
+let waiting = false;
+const mark = () => {
+  waiting = false;
+  const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+  const now = atEnd ? marks.at(-1) : marks.findLast((section) => section.getBoundingClientRect().top < innerHeight / 3);
+  links.forEach((a, id) => (id === now?.id ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current")));
+};
+addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } }, { passive: true });
+mark();
+
+// ---- the numbers to take away
+
+if (typeof DecompressionStream !== "undefined") {
+  byId("save").hidden = false;
+  byId("save").addEventListener("click", async () => {
+    save("tamiz-result.json", "application/json", [await unpacked("numbers", "application/json")]);
+  });
+}

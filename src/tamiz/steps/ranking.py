@@ -1,0 +1,58 @@
+"""The ranking of a study: the scores of every column by every criterion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tamiz.criteria.base import Relevance, complete
+from tamiz.criteria.discretization import MDL, Coder
+from tamiz.sources.base import Source
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A relevance of a ranking.
+
+    Attributes
+    ----------
+    name, label : str
+    relevance : Relevance
+    source : Source
+        The rows it reads, where it compares rows with rows.
+    """
+
+    name: str
+    label: str
+    relevance: Relevance
+    source: Source
+
+
+def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
+    """Return the scores of every column by every criterion, and the cut points behind them."""
+    schema = source.schema
+    for one in ranked:
+        one.relevance.check(schema)
+    ready = {one.name: one.relevance.ready(one.source) for one in ranked}
+    known = complete(list(ready.values()), source.reduce, schema)
+    used = set(schema.used.tolist())
+    scores = {name: relevance.scores(known, schema).tolist() for name, relevance in ready.items()}
+    cuts: dict[str, list[float]] = {}
+    if schema.has_classes and schema.numeric:
+        coder = Coder(MDL(), schema, with_target=True, owner="study")
+        if not coder.requires(known):
+            edges = coder.coding(known).edges
+            cuts = {schema.columns[j].name: edges[j].tolist() for j in schema.numeric}
+    return {
+        "criteria": [
+            {"id": one.name, "label": one.label, "unit": one.relevance.unit, "summary": _first_line(one.relevance)}
+            for one in ranked
+        ],
+        "columns": schema.names,
+        "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
+        "cuts": cuts,
+    }
+
+
+def _first_line(part: Any) -> str:
+    return (type(part).__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,65 @@
+"""What a study finds in the table itself: its columns, its target and its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column
+from tamiz.statistics.moments import ClassMoments, Moments
+
+# Levels listed: what a reader can still take in.
+_MOST_LEVELS = 20
+
+
+def describe_table(source: Source) -> dict[str, Any]:
+    """Return the columns, the target and the rows."""
+    schema = source.schema
+    target = schema.target
+    wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
+    (moments,) = source.reduce(Moments(wanted))
+    summaries = {j: _summary(moments, k) for k, j in enumerate(wanted)}
+    nothing = dict.fromkeys(("mean", "sd", "min", "max"))
+    classes = []
+    if target is not None and schema.has_classes:
+        weights = np.zeros(schema.n_classes)
+        for block in source.blocks([]):
+            assert block.y is not None
+            weights += np.bincount(block.y, block.weight, schema.n_classes)
+        classes = [{"name": name, "weight": float(w)} for name, w in zip(target.levels, weights, strict=True)]
+    return {
+        "n_rows": schema.n_rows + schema.n_dropped,
+        "n_rows_used": schema.n_rows,
+        "target": target.name if target else None,
+        "target_kind": None if target is None else "numeric" if target.is_number else "classes",
+        "classes": classes,
+        "target_summary": summaries.get(schema.n_columns),
+        "weight_column": schema.weight,
+        "group_column": schema.groups,
+        "time_column": schema.time,
+        "columns": [{**_column(c), **summaries.get(j, nothing)} for j, c in enumerate(schema.columns)],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "n_missing": column.n_missing,
+        "n_levels": len(column.levels) or None,
+        "levels": list(column.levels[:_MOST_LEVELS]),
+        "constant": column.constant,
+        "left_out": column.left_out,
+    }
+
+
+def _summary(moments: ClassMoments, k: int) -> dict[str, float | None]:
+    weight, squares = float(moments.weight[0, k]), float(moments.squares[0, k])
+    return {
+        "mean": float(moments.mean[0, k]),
+        "sd": float(np.sqrt(squares / (weight - 1))) if weight > 1 else None,
+        "min": float(moments.least[0, k]),
+        "max": float(moments.largest[0, k]),
+    }
