@@ -37,8 +37,8 @@ class CFS(Merit):
         What the measure does with missing values; an association that is given has a rule of its own.
     convention : {"hall", "weka"}, default="hall"
         "hall" is the formula. "weka" repeats three habits of Weka's CfsSubsetEval: a U of 0 between two columns counts as 1,
-        correlations are rounded to single precision, and for a numeric target U is |Pearson| weighted by the columns'
-        standard deviations.
+        correlations are rounded to single precision, and for a numeric target U is the absolute value of
+        Pearson's correlation, weighted by the columns' standard deviations.
 
     Raises
     ------

@@ -283,7 +283,7 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     Notes
     -----
     Cost, memory and ranks as of `trustworthiness`. A rank is one more than the number of rows strictly nearer, on both sides.
-    The constant is that of ranks from 1 to n - 1 turned round; in the book of 2007 it is |n - 2l + 1| / l.
+    The constant is that of ranks from 1 to n - 1 turned round; in the book of 2007 it is :math:`|n - 2l + 1| / l`.
 
     References
     ----------
