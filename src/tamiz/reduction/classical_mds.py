@@ -48,7 +48,7 @@ class ClassicalMDS(Reducer):
     eigenvalues_ : ndarray of shape (n_components,)
         The largest ones of B, descending, in the square of the unit of the distances; with a correction of the corrected ones.
     residuals_ : ndarray of shape (n_components,)
-        |B v - lambda v| for unit vectors v.
+        The length :math:`|B v - \\lambda v|` for unit vectors v.
     total_ : float
         The sum of all eigenvalues of B, negative ones with their sign.
     least_ : float

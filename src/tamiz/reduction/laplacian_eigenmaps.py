@@ -54,7 +54,8 @@ class LaplacianEigenmaps(Reducer):
     eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
         Ascending, in [0, 2] unless "unnormalized"; NaN where a component has too few rows for as many.
     residuals_ : ndarray of the same shape
-        |L y - lambda D y| of every vector, as computed; with "symmetric" and "unnormalized" that of their own equation.
+        The length :math:`|L y - \\lambda D y|` of every vector, as computed; with "symmetric" and "unnormalized" that of their own
+        equation.
     component_labels_ : ndarray of shape (n_samples,)
         With "per_component" the component of every row, numbered by their first rows; else 0.
     graph_ : Graph

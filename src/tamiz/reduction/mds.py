@@ -87,7 +87,7 @@ class MDS(Reducer):
         For each row, sqrt(sum w (f - d)^2 / sum w d^2) over its pairs alone.
     n_iter_ : int
         Steps from the start that was kept, with a last one that may have found nothing lower.
-    course_ : ndarray of shape (n_iter_,) or (n_iter_ + 1,)
+    course_ : ndarray, one more than there were steps or as many
         Kruskal's stress-1 of that start and after each step that lowered it.
     converged_ : bool
 

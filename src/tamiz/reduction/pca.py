@@ -85,7 +85,7 @@ class PCA(Reducer):
     solver_ : {"covariance", "svd", "randomized"}
         The way that was taken.
     residuals_ : ndarray of shape (n_components,)
-        |C w - lambda w|: 0 but for the randomized way.
+        The length :math:`|C w - \\lambda w|`: 0 but for the randomized way.
 
     Raises
     ------

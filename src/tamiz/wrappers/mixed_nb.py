@@ -72,7 +72,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         The columns as they were taken. The levels are those of the table: where it is part of a larger one, a level that only the
         larger one has counts `alpha`.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray, a name for every column
         Only where the columns have names that are text.
 
     Raises
