@@ -12,6 +12,8 @@ registry = Registry(
     point_stress point_stress:PointStressDisplay display  Stress of points
     shepard      shepard:ShepardDisplay          display  Shepard diagram
     quality      quality:QualityDisplay          display  Curves of kept neighbours
+    ranking      ranking:RankingDisplay          display  Ranking
+    search       search:SearchDisplay            display  Search
     """,
 )
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 LEAST_MATPLOTLIB = "3.8"
 
+# More marks than these on a line would make it a thick one.
+MOST_MARKED = 40
+
 # A shape for every colour of a class, as matplotlib calls them.
 SHAPES = ["o", "s", "D", "^", "P", "p", "*", "v", "X", "h"]
 

@@ -15,9 +15,6 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More of them would be a thick line.
-_MOST_MARKED = 40
-
 
 class StressDisplay:
     """Stress in the order of dimensions or iterations, smaller is better: a bend says how many dimensions are worth their while.
@@ -112,7 +109,7 @@ class StressDisplay:
         if len(numbers) != len(stress):
             raise DataError(f"There are {len(numbers)} numbers for {len(stress)} values of stress; give one for each.")
         order = np.argsort(numbers, kind="stable")
-        marker = "o" if len(stress) <= _MOST_MARKED else ""
+        marker = "o" if len(stress) <= figures.MOST_MARKED else ""
         (self.line_,) = panel.plot(
             numbers[order],
             stress[order],
