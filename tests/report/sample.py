@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import copy
 import functools
+import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +101,8 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         "merit": {"id": "cfs", "label": "CFS"},
         "how": "",
         "search": {"id": "forward", "label": "Forward selection"},
+        "sizes": None,
+        "min_gain": 0.0,
         "columns": [names[j] for j in sorted(kept)],
         "value": best,
         "n_evaluations": len(points["size"]),
@@ -108,6 +112,47 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         "course": course,
         "points": points,
         "frontier": frontier,
+    }
+
+
+def _explained_subset(
+    subset: dict[str, Any], with_class: NDArray[np.float64], between: NDArray[np.float64], names: list[str]
+) -> dict[str, Any]:
+    """Return the subset with why each column is in or out, and no lattice: of so many columns there is none."""
+    kept = [j for j, name in enumerate(names) if name in subset["columns"]]
+    reasons = []
+    for j, name in enumerate(names):
+        others = sorted((k for k in kept if k != j), key=lambda k: -between[j, k])[: 1 if j in kept else 2]
+        flipped = [k for k in kept if k != j] if j in kept else sorted([*kept, j])
+        reasons.append(
+            {
+                "name": name,
+                "chosen": j in kept,
+                "role": None,
+                "together": [],
+                "other_merit": _cfs(flipped, with_class, between),
+                "other_size": len(flipped),
+                "relevance": float(with_class[j]),
+                "repeats": [[names[k], float(between[j, k])] for k in others],
+            }
+        )
+    return {**subset, "reasons": reasons, "lattice": None}
+
+
+def lattice(names: list[str]) -> dict[str, Any]:
+    """Return merits of all sets of some columns, the first two the best."""
+    merits = [0.1 * k.bit_count() if k != 3 else 0.9 for k in range(2 ** len(names))]
+    return {"columns": names, "merits": merits, "best": 3}
+
+
+def repeat(title: str) -> dict[str, Any]:
+    """Return how a study of a file is repeated."""
+    return {
+        "command": f"tamiz study {shlex.quote(title)} --target class",
+        "no_command": None,
+        "given": [],
+        "python": f"from tamiz import study\n\nresult = study({title!r}, 'class')\n",
+        "config": f"table = {json.dumps(title)}\ntarget = \"class\"\n",
     }
 
 
@@ -362,12 +407,34 @@ def _ranks(distances: NDArray[np.float64]) -> NDArray[np.int64]:
 def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, Any]:
     moments = {"mean": values.mean(), "sd": values.std(ddof=1), "min": values.min(), "max": values.max()}
     column = {"name": name, "kind": "numeric", "n_missing": 0, "n_levels": None, "levels": [], "constant": False}
-    return {**column, "left_out": None, **{k: float(v) for k, v in moments.items()}, **more}
+    facts = _facts(len(np.unique(values)))
+    return {**column, **facts, "left_out": None, **{k: float(v) for k, v in moments.items()}, **more}
+
+
+def _facts(n_distinct: int) -> dict[str, Any]:
+    return {"n_distinct": n_distinct, "same_as": None, "doubt": None}
 
 
 def _words(name: str, kind: str, levels: list[str], **more: Any) -> dict[str, Any]:
     column = {"name": name, "kind": kind, "n_missing": 0, "n_levels": len(levels), "levels": levels}
-    return {**column, "constant": False, "left_out": None, **more}
+    return {**column, **_facts(len(levels)), "constant": False, "left_out": None, **more}
+
+
+def _no_repeats() -> dict[str, Any]:
+    """What a table tells of rows that repeat and of leaks where there are none."""
+    none: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
+    return {"target_doubt": None, "duplicate_rows": {**none, "contradictions": none}, "leaks": []}
+
+
+def _hostile_facts(table: dict[str, Any]) -> None:
+    repeated = {"n": 3, "n_groups": 2, "example": [9, 34]}
+    table["duplicate_rows"] = {**repeated, "contradictions": repeated}
+    doubt = {"kind": HOSTILE[0], "why": HOSTILE[1]}
+    table["target_doubt"] = doubt
+    for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
+        column |= {"same_as": name, "doubt": doubt}
+        score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}
+        table["leaks"].append({"name": column["name"], "predictor": "gaps", **score})
 
 
 def _build(
@@ -386,7 +453,7 @@ def _build(
     fisher = sum(len(g) * (g.mean(0) - grand) ** 2 for g in groups) / sum(len(g) * g.var(0) for g in groups)
     counts = np.bincount(y)
     maps = [_pca(x, names), _eigenmap(joined, x, names)]
-    subset = _forward(with_class, between, names)
+    subset = _explained_subset(_forward(with_class, between, names), with_class, between, names)
     return {
         "format": "tamiz result 1",
         "tamiz": "0.1.0",
@@ -413,6 +480,7 @@ def _build(
             "weight_column": None,
             "group_column": None,
             "time_column": None,
+            **_no_repeats(),
             "columns": [_column(name, x[:, j]) for j, name in enumerate(names)],
         },
         "graph": _graph(joined, 15),
@@ -446,18 +514,21 @@ def _build(
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
         },
         "subset": subset,
+        "repeat": repeat(title),
         "assessment": assessment(subset, names),
         "maps": maps,
         # Maps of many rows are slow to judge by whole matrices.
         "quality": _quality(x, y, maps) if len(x) <= 200 else None,
         "colors": [
-            {"name": "class", "kind": "categorical", "values": y.tolist(), "levels": classes},
-            *(
-                {"name": name, "kind": "numeric", "values": x[:, j].tolist(), "levels": []}
-                for j, name in enumerate(names)
-            ),
+            _color("class", y.tolist(), classes) | {"role": "target"},
+            *(_color(name, x[:, j].tolist(), []) for j, name in enumerate(names)),
         ],
     }
+
+
+def _color(name: str, values: list[Any], levels: list[str]) -> dict[str, Any]:
+    kind = "categorical" if levels else "numeric"
+    return {"name": name, "role": "column", "kind": kind, "values": values, "levels": levels, "silhouette": None}
 
 
 @_copied
@@ -495,14 +566,10 @@ def wine() -> dict[str, Any]:
     loadings["columns"] = [*loadings["columns"], "cellar=cellar 3", "cellar=cellar 5", "cellar=cellar 7"]
     loadings["values"] += [[0.05, 0.1, 0, 0, 0], [-0.07, 0.02, 0, 0, 0], [0.01, 0.08, 0, 0, 0]]
     cellars = (np.arange(178) ** 2 % 17 % 14).tolist()
-    result["colors"].append(
-        {
-            "name": "cellar",
-            "kind": "categorical",
-            "values": [None if i % 15 == 7 else code for i, code in enumerate(cellars)],
-            "levels": [f"cellar {i}" for i in range(14)],
-        }
-    )
+    kept = [None if i % 15 == 7 else code for i, code in enumerate(cellars)]
+    result["colors"].append(_color("cellar", kept, [f"cellar {i}" for i in range(14)]))
+    clusters = _color("k-means cluster", (np.arange(178) % 3).tolist(), [f"cluster {k}" for k in (1, 2, 3)])
+    result["colors"].append(clusters | {"role": "cluster", "silhouette": 0.2849})
     result["colors"][4]["values"][10:14] = [None] * 4
     result["warnings"] = [
         "2 rows without a target were left out.",
@@ -544,9 +611,12 @@ def hostile() -> dict[str, Any]:
     result["table"] |= {"weight_column": HOSTILE[1], "group_column": HOSTILE[0], "time_column": HOSTILE[3]}
     result["table"]["columns"][1] |= {"kind": "categorical", "levels": HOSTILE, "n_levels": 11}
     result["table"]["columns"][2] |= {"left_out": HOSTILE[0]}
+    _hostile_facts(result["table"])
     result["warnings"] = [*HOSTILE]
     result["interrupted"] = HOSTILE[0]
     result["subset"]["stopped"] = HOSTILE[1]
+    result["subset"]["lattice"] = lattice(HOSTILE[:6])
+    result["repeat"] |= {"command": None, "no_command": HOSTILE[0]}
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
@@ -568,9 +638,7 @@ def hostile() -> dict[str, Any]:
     result["versions"] = {name: name for name in HOSTILE}
     result["quality"]["metric"]["label"] = HOSTILE[0]
     result["colors"][0]["name"] = HOSTILE[2]
-    result["colors"].append(
-        {"name": HOSTILE[0], "kind": "categorical", "values": (np.arange(178) % 11).tolist(), "levels": HOSTILE}
-    )
+    result["colors"].append(_color(HOSTILE[0], (np.arange(178) % 11).tolist(), HOSTILE))
     return result
 
 

@@ -30,6 +30,8 @@ def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
         "Kinds": "13 numeric, 2 categorical and 1 id",
         "Missing values": "in 2 columns, most 12 gaps in cellar",
         "Constant columns": "country",
+        "Repeated rows": "none",
+        "Repeated columns": "none",
     }
 
 

@@ -13,7 +13,12 @@ FORMAT = "tamiz result 1"
 _CHOSEN = {"id": str, "label": str}
 _SPREAD = {"min": float, "median": float, "max": float}
 _SCORES = {"mean": float, "interval": [float], "folds": [float]}
+_LINE = {"means": [float], "changes": [float], "intervals": [[float]]}
 _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
+# Rows that are equal: how many, in how many groups, and the first group by its row numbers from 0.
+_REPEATED = {"n": float, "n_groups": float, "example": [float]}
+# The other kind that a column may be of.
+_DOUBT = {"kind": str, "why": str}
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
     "versions": {},
@@ -32,6 +37,9 @@ _SHAPE: dict[str, Any] = {
         "weight_column": (str,),
         "group_column": (str,),
         "time_column": (str,),
+        "target_doubt": (_DOUBT,),
+        "duplicate_rows": ({**_REPEATED, "contradictions": _REPEATED},),
+        "leaks": [{"name": str, "predictor": str, "score": float, "score_name": str, "baseline": float}],
         "columns": [
             {
                 "name": str,
@@ -41,6 +49,9 @@ _SHAPE: dict[str, Any] = {
                 "levels": ([str],),
                 "constant": bool,
                 "left_out": (str,),
+                "n_distinct": (float,),
+                "same_as": (str,),
+                "doubt": (_DOUBT,),
                 "mean": (float,),
                 "sd": (float,),
                 "min": (float,),
@@ -79,6 +90,9 @@ _SHAPE: dict[str, Any] = {
             "merit": _CHOSEN,
             "how": str,
             "search": _CHOSEN,
+            # The least and the most columns that were asked for.
+            "sizes": ([float],),
+            "min_gain": float,
             "columns": [str],
             "value": float,
             "n_evaluations": float,
@@ -88,8 +102,62 @@ _SHAPE: dict[str, Any] = {
             "course": [{"evaluation": float, "merit": float, "columns": [str]}],
             "points": {"size": [float], "merit": [float]},
             "frontier": [{"size": float, "merit": float, "columns": [str]}],
+            # What the merit is with this one column (and its group) in where it is out, out where it is in.
+            "reasons": [
+                {
+                    "name": str,
+                    "chosen": bool,
+                    "role": (str,),
+                    "together": [str],
+                    "other_merit": (float,),
+                    "other_size": float,
+                    "relevance": (float,),
+                    "repeats": [[]],
+                }
+            ],
+            # Merits by the number whose bit k is set where column k is in the set.
+            "lattice": ({"columns": [str], "merits": [float], "best": float},),
         },
     ),
+    # What `ColumnComparison.to_dict` gives; the models of a score are in the order of the models.
+    "buys": (
+        {
+            "selector": str,
+            "folds": str,
+            "n_samples": float,
+            "n_columns": float,
+            "n_chosen": [float],
+            "models": [_CHOSEN],
+            "scores": [
+                {
+                    "id": str,
+                    "baseline": _SCORES,
+                    "models": [{"all_columns": _SCORES, "chosen": _SCORES, "difference": _SCORES}],
+                }
+            ],
+            "notes": [str],
+        },
+    ),
+    # What `AddedColumns.to_dict` gives; the lines of a panel are in the order of the models.
+    "argument": (
+        {
+            "numbers": [float],
+            "models": [_CHOSEN],
+            "scoring": str,
+            "folds": str,
+            "n_samples": float,
+            "n_columns": float,
+            "n_draws": float,
+            "copied": (str,),
+            "selector": str,
+            "chosen_numbers": [float],
+            "panels": [{"added": str, "lines": [_LINE], "chosen": [_LINE], "kept": [float]}],
+            "notes": [str],
+        },
+    ),
+    # The same study as a command line and a config file (none, and why, where there is none) and in Python, with the names that
+    # stand for what was in memory.
+    "repeat": {"command": (str,), "config": (str,), "no_command": (str,), "python": str, "given": [str]},
     # What `SelectionReport.to_dict` gives.
     "assessment": (
         {
@@ -154,10 +222,13 @@ _SHAPE: dict[str, Any] = {
             "measures": [{"name": str, "meaning": str, "larger_is_better": bool, "values": [(float,)]}],
             "agreement": {"n_neighbors": [float], "r_nx": [[float]]},
             "pairs": ({"every_pair": bool, "in_table": [float], "on_map": [[float]]},),
-            "stress_per_point": [([float],)],
+            "stress_per_point": [([(float,)],)],
         },
     ),
-    "colors": [{"name": str, "kind": str, "values": [(float,)], "levels": [str]}],
+    # The target, the best columns and the k-means clusters, at the rows drawn; a silhouette where they are clusters.
+    "colors": [
+        {"name": str, "role": str, "kind": str, "values": [(float,)], "levels": [str], "silhouette": (float,)}
+    ],
 }
 _WORDS = {float: "a number", str: "text", bool: "true or false", list: "a list", dict: "a set of names and values"}
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
+from tamiz.report.schema_lines import in_python, on_the_command_line
 from tamiz.report.text import counted, listed, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CLASSES_SHOWN = 12
+# Columns in one line to copy.
+_MOST_DOUBTS = 12
 
 
 def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -33,8 +36,11 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "facts": list(_facts(table)),
         "balance": _balance(table),
         "target_summary": _target_summary(table),
+        "leaks": _leaks(table),
+        "doubts": _doubts(table),
         "left_out": [column for column in columns if column["left_out"]],
         "columns": [_row(column, table["n_rows_used"]) for column in columns],
+        "has_values": any(column["n_distinct"] is not None for column in columns),
         "has_levels": any(column["n_levels"] is not None for column in columns),
     }
 
@@ -48,7 +54,91 @@ def _lead(table: Mapping[str, Any]) -> str:
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
         words += f"; {counted(n_rows - n_used, 'row')} without a target {verb} not used"
-    return f"{words}."
+    return f"{words}.{_lead_on_leaks(table)}"
+
+
+def _lead_on_leaks(table: Mapping[str, Any]) -> str:
+    """Return what must be known before any score is read: that a column which takes part decides the target."""
+    used = {column["name"] for column in table["columns"] if not column["left_out"]}
+    leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
+    if not leaking:
+        return ""
+    verb, each = ("decides", "it is") if len(leaking) == 1 else ("decide", "they are")
+    alone = "alone" if len(leaking) == 1 else "each alone"
+    return f" {listed(leaking)} {alone} nearly {verb} {shortened(table['target'], 40)}: leaks, unless {each} known beforehand."
+
+
+def _leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    left_out = {column["name"] for column in table["columns"] if column["left_out"]}
+    return [
+        {
+            "name": leak["name"],
+            "told": f"{'whether it is filled in ' if leak['predictor'] == 'gaps' else ''}tells "
+            f"{shortened(table['target'], 40)} with {_score(leak)} on rows that were not learned from",
+            "takes_part": leak["name"] not in left_out,
+            "command": on_the_command_line({leak["name"]: "id"}),
+            "python": in_python({leak["name"]: "id"}),
+        }
+        for leak in table["leaks"]
+    ]
+
+
+def _score(leak: Mapping[str, Any]) -> str:
+    if leak["score_name"] == "R2":
+        return f"an R² of {number(leak['score'], digits=3)}"
+    return f"a balanced accuracy of {percent(leak['score'])} (by chance {percent(leak['baseline'])})"
+
+
+def _doubts(table: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the columns that may be of another kind than the one guessed, and the lines that say so."""
+    found = [column for column in table["columns"] if column["doubt"]]
+    target = {"name": table["target"], "kind": "classes", "doubt": table["target_doubt"], "left_out": None}
+    found = [*([target] if table["target_doubt"] else []), *found]
+    if not found:
+        return None
+    shown = found[:_MOST_DOUBTS]
+    kinds = {column["name"]: column["doubt"]["kind"] for column in shown}
+    return {
+        "rows": [
+            {
+                "name": column["name"],
+                "taken": f"{column['kind']}, left out" if column["left_out"] else column["kind"],
+                "why": column["doubt"]["why"],
+                "other": column["doubt"]["kind"],
+            }
+            for column in shown
+        ],
+        "more": len(found) - len(shown),
+        "command": on_the_command_line(kinds),
+        "python": in_python(kinds),
+    }
+
+
+def _repeats(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what repeats: rows, rows of another class, columns."""
+    rows, facts = table["duplicate_rows"], []
+    told = "not looked at: too many rows to hold a number for each"
+    if rows is not None:
+        verb = "repeats" if rows["n"] == 1 else "repeat"
+        told = (
+            f"{counted(rows['n'], 'row')} {verb} an earlier one, such as {_rows_named(rows)}" if rows["n"] else "none"
+        )
+        torn = rows["contradictions"]
+        if torn["n"]:
+            facts.append(
+                (
+                    "Contradicting rows",
+                    f"{counted(torn['n'], 'row')} equal to one of another class, such as {_rows_named(torn)}",
+                )
+            )
+    same = [
+        f"{shortened(c['name'], 40)} repeats {shortened(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]
+    ]
+    return [("Repeated rows", told), *facts, ("Repeated columns", listed(same, limit=4, width=90) if same else "none")]
+
+
+def _rows_named(found: Mapping[str, Any]) -> str:
+    return f"rows {listed([f'{row + 1:,}' for row in found['example']])}"
 
 
 def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -66,6 +156,7 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts.append(("Missing values", missing))
     constant = [column["name"] for column in columns if column["constant"]]
     facts.append(("Constant columns", listed(constant) if constant else "none"))
+    facts += _repeats(table)
     if table["weight_column"] is not None:
         facts.append(("Row weights", f"from the column {shortened(table['weight_column'], 40)}"))
     if table["group_column"] is not None:
@@ -114,12 +205,28 @@ def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
         "kind": column["kind"],
         "n_missing": n_missing,
         "missing": f"{n_missing:,} ({percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
-        "n_levels": column["n_levels"],
+        "n_distinct": column["n_distinct"],
+        "values": _values(column),
         "holds": _holds(column["levels"], column["n_levels"]),
         "numbers": [(column[key], number(column[key])) for key in ("min", "mean", "max", "sd")],
-        "note": "left out" if column["left_out"] else "constant" if column["constant"] else "",
+        "note": _note(column),
         "is_left_out": bool(column["left_out"]),
     }
+
+
+def _note(column: Mapping[str, Any]) -> str:
+    if column["left_out"]:
+        return "left out"
+    if column["same_as"]:
+        return f"same as {shortened(column['same_as'], 30)}"
+    return "constant" if column["constant"] else ""
+
+
+def _values(column: Mapping[str, Any]) -> str:
+    """Return how many values a column has; of a number they were counted while they were few."""
+    if column["n_distinct"] is not None:
+        return f"{column['n_distinct']:,}"
+    return "" if column["left_out"] else "many"
 
 
 def _holds(levels: Sequence[str] | None, n_levels: int | None) -> str:

@@ -8,7 +8,13 @@ import numpy as np
 
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
+from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.steps.doubts import doubt_of, doubt_of_target
+from tamiz.steps.duplicates import describe_duplicates, same_columns
+from tamiz.steps.fingerprints import take_fingerprints
+from tamiz.steps.leaks import find_leaks, told_leaks
+from tamiz.warn import tell
 
 # Levels listed: what a reader can still take in.
 _MOST_LEVELS = 20
@@ -29,6 +35,18 @@ def describe_table(source: Source) -> dict[str, Any]:
             assert block.y is not None
             weights += np.bincount(block.y, block.weight, schema.n_classes)
         classes = [{"name": name, "weight": float(w)} for name, w in zip(target.levels, weights, strict=True)]
+    prints = take_fingerprints(source)
+    same = same_columns(source, prints.columns)
+    leaks = find_leaks(source)
+    tell(told_leaks(leaks, schema))
+    told = {
+        j: {
+            "n_distinct": _n_distinct(column, prints.distinct.get(j)),
+            "same_as": schema.columns[same[j]].name if j in same else None,
+            "doubt": doubt_of(column, prints.distinct.get(j), schema.n_rows),
+        }
+        for j, column in enumerate(schema.columns)
+    }
     return {
         "n_rows": schema.n_rows + schema.n_dropped,
         "n_rows_used": schema.n_rows,
@@ -39,7 +57,10 @@ def describe_table(source: Source) -> dict[str, Any]:
         "weight_column": schema.weight,
         "group_column": schema.groups,
         "time_column": schema.time,
-        "columns": [{**_column(c), **summaries.get(j, nothing)} for j, c in enumerate(schema.columns)],
+        "target_doubt": doubt_of_target(schema),
+        "duplicate_rows": None if prints.rows is None else describe_duplicates(source, prints.rows),
+        "leaks": leaks,
+        "columns": [{**_column(c), **summaries.get(j, nothing), **told[j]} for j, c in enumerate(schema.columns)],
     }
 
 
@@ -53,6 +74,13 @@ def _column(column: Column) -> dict[str, Any]:
         "constant": column.constant,
         "left_out": column.left_out,
     }
+
+
+def _n_distinct(column: Column, distinct: Floats | None) -> int | None:
+    """Return how many values a column has, None where they are too many to have been counted or it takes no part."""
+    if column.levels:
+        return len(column.levels)
+    return None if distinct is None or column.left_out is not None else len(distinct)
 
 
 def _summary(moments: ClassMoments, k: int) -> dict[str, float | None]:

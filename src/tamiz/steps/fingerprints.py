@@ -1,0 +1,120 @@
+"""What tells equal rows and equal columns: one pass over the table, a few bytes a row and a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel, progress
+from tamiz.kernels.fingerprints import fold_codes, fold_numbers
+from tamiz.memory import free_memory
+from tamiz.sources.base import PIECE_ROWS, Source
+from tamiz.statistics.base import Block, Floats
+
+Marks: TypeAlias = NDArray[np.uint64]
+
+# Two numbers of eight bytes a row are kept, and as much again is worked in.
+_MOST_ROWS = 2**24
+_ROW_WORK = 40
+# Distinct numbers of a column are told up to so many; a column with more in its first rows is not looked at any further.
+MOST_DISTINCT = 1000
+_HEAD = 4096
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """What one pass leaves.
+
+    Attributes
+    ----------
+    rows : tuple of two ndarrays of shape (n_rows,), or None
+        Two numbers of every row, the same for rows equal in every column that takes part; None where there are too many rows.
+    columns : dict of int to tuple
+        Of every column that takes part: equal for columns of equal numbers, and of levels that are the same but for their names.
+    distinct : dict of int to ndarray or None
+        The distinct present values of every numeric column, None where there are more than `MOST_DISTINCT`.
+    """
+
+    rows: tuple[Marks, Marks] | None
+    columns: dict[int, tuple[Any, ...]]
+    distinct: dict[int, Floats | None]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    first: Marks
+    second: Marks
+    totals: dict[int, Marks]
+    distinct: dict[int, Floats | None]
+
+
+def take_fingerprints(source: Source) -> Fingerprints:
+    """Read every column that takes part, once.
+
+    Parameters
+    ----------
+    source : Source
+    """
+    schema = source.schema
+    n, used = schema.n_rows, schema.used.tolist()
+    keeps_rows = n <= _MOST_ROWS and _ROW_WORK * n <= free_memory()
+    first, second = (np.empty(n if keeps_rows else 0, dtype=np.uint64) for _ in range(2))
+    totals = {j: np.zeros(schema.level_sizes.get(j, 1) + 1, dtype=np.uint64) for j in used}
+    distinct: dict[int, Floats | None] = {j: np.empty(0) for j in schema.numeric}
+    pieces = (piece for block in source.blocks(used) for piece in block.pieces(PIECE_ROWS))
+    sizes = {j: len(total) for j, total in totals.items()}
+    done = 0
+    for piece in parallel.map_blocks(lambda block: _read(block, sizes), pieces):
+        here = slice(done, done + len(piece.first))
+        if keeps_rows:
+            first[here], second[here] = piece.first, piece.second
+        for j, total in piece.totals.items():
+            totals[j] += total
+        for j, values in piece.distinct.items():
+            distinct[j] = _joined(distinct[j], values)
+        done = here.stop
+        progress.tell("Comparing rows", min(done, n), n)
+    prints = {j: _print_of(total, numeric=j not in schema.level_sizes) for j, total in totals.items()}
+    return Fingerprints((first, second) if keeps_rows else None, prints, distinct)
+
+
+def _read(block: Block, sizes: dict[int, int]) -> _Piece:
+    n = len(block.rows)
+    piece = _Piece(np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64), {}, {})
+    for j, size in sizes.items():
+        values = block.column(j)
+        total = np.zeros(size, dtype=np.uint64)
+        if values.dtype.kind == "f":
+            fold_numbers(values.view(np.uint64), block.rows.start, piece.first, piece.second, total)
+            piece.distinct[j] = _few(values)
+        else:
+            fold_codes(values, block.rows.start, piece.first, piece.second, total)
+        piece.totals[j] = total
+    return piece
+
+
+def _few(values: Floats) -> Floats | None:
+    """Return the distinct present values, None where there are many."""
+    for part in (values[:_HEAD], values):
+        found = np.unique(part)
+        found = found[~np.isnan(found)]
+        if len(found) > MOST_DISTINCT:
+            return None
+    return found
+
+
+def _joined(known: Floats | None, more: Floats | None) -> Floats | None:
+    if known is None or more is None:
+        return None
+    both = np.union1d(known, more)
+    return None if len(both) > MOST_DISTINCT else both
+
+
+def _print_of(total: Marks, *, numeric: bool) -> tuple[Any, ...]:
+    if numeric:
+        return "numbers", *total.tolist()
+    # Levels in no order: whatever they are called, the same rows hold them.
+    return "levels", *np.sort(total[:-1][total[:-1] > 0]).tolist(), "gaps", int(total[-1])

@@ -1,0 +1,202 @@
+"""What one column alone tells of the target, on rows that were not learned from: models of one column, by counts and sums."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels.tables import bin_values
+from tamiz.statistics.base import Codes, Floats
+from tamiz.statistics.cuts import MDL, SortedColumn
+
+# Counts of one column, a fold each: more levels and classes than this make are not looked at.
+_MOST_COUNTS = 5_000_000
+# A column whose neighbours in it tell less than this of a number is not worth the folds.
+_WORTH_FOLDS = 0.9
+
+
+class Task(ABC):
+    """A target to be told by one column at a time.
+
+    Attributes
+    ----------
+    score_name : str
+        What the score is: 1 where all is told, `baseline` where nothing is.
+    baseline : float
+    """
+
+    score_name: str
+    baseline: float
+
+    @abstractmethod
+    def by_levels(self, codes: Codes, size: int) -> float:
+        """Return the score of a column of codes 0 .. size - 1, in rows of other folds."""
+
+    @abstractmethod
+    def by_numbers(self, values: Floats, worth: float) -> float:
+        """Return the score of a column of numbers, NaN where one is missing; below `worth`, a bound of it will do."""
+
+
+class ClassTask(Task):
+    """Classes: each level or interval is taken for the class of which it holds the largest share.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, codes 0 .. n_classes - 1
+    weight : ndarray or None
+    folds : ndarray of int
+    """
+
+    score_name = "balanced accuracy"
+
+    def __init__(self, labels: Codes, weight: Floats | None, folds: NDArray[np.intp]) -> None:
+        self._labels = labels
+        self._weight = np.ones(len(labels)) if weight is None else weight
+        self._folds = folds
+        self._n_folds = int(folds.max()) + 1
+        self._n_classes = int(labels.max()) + 1
+        self._of_class = np.bincount(labels, self._weight)
+        self._n_log_n = np.empty(0)
+        if weight is None:
+            n = np.arange(len(labels) + 1, dtype=np.float64)
+            self._n_log_n = n * np.log2(np.maximum(n, 1.0))
+        self.baseline = 1 / self._n_classes
+
+    def by_levels(self, codes: Codes, size: int) -> float:
+        """Return the balanced accuracy of the levels' classes."""
+        shape = (self._n_folds, size, self._n_classes)
+        if np.prod(shape, dtype=float) > _MOST_COUNTS:
+            return self.baseline
+        cell = (self._folds * size + codes) * self._n_classes + self._labels
+        counts: Floats = np.bincount(cell, self._weight, int(np.prod(shape))).reshape(shape).astype(np.float64)
+        whole = counts.sum(axis=0)
+        return self._score(sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes)))
+
+    def by_numbers(self, values: Floats, worth: float) -> float:
+        """Return the balanced accuracy of intervals, cut without the rows that they are judged by."""
+        order = np.argsort(values, kind="stable")
+        order = order[: len(values) - int(np.isnan(values).sum())]
+        every = self._in_intervals(values, order, np.zeros(len(values), dtype=bool))
+        seen = self._score(every)
+        if seen < worth:
+            return seen
+        held = (self._in_intervals(values, order, self._folds == fold) for fold in range(self._n_folds))
+        return self._score(sum(held, np.zeros(self._n_classes)))
+
+    def _in_intervals(self, values: Floats, order: NDArray[np.intp], held: NDArray[np.bool_]) -> Floats:
+        """Return the weight of each class that is told right among the rows held out, among all where none is."""
+        learned = order[~held[order]]
+        labels = self._labels
+        column = SortedColumn(values[learned], labels[learned], self._weight[learned], self._n_classes, self._n_log_n)
+        cuts = MDL().cuts(column)
+        codes = np.empty(len(values), dtype=np.int32)
+        bin_values(values, cuts, codes)
+        # Gaps are an interval of their own.
+        codes[codes < 0] = len(cuts) + 1
+        tables: list[Floats] = [
+            np.bincount(
+                codes[rows] * self._n_classes + labels[rows], self._weight[rows], (len(cuts) + 2) * self._n_classes
+            ).astype(np.float64)
+            for rows in (~held, held if held.any() else ~held)
+        ]
+        return _hits(*(table.reshape(-1, self._n_classes) for table in tables))
+
+    def _score(self, hits: Floats) -> float:
+        return float(np.mean(hits / self._of_class))
+
+
+def _hits(learned: Floats, judged: Floats) -> Floats:
+    """Return the weight of each class in the judged counts that the learned ones tell right."""
+    of_class = learned.sum(axis=0)
+    shares = learned / np.where(of_class > 0, of_class, 1.0)
+    # What was not seen is of the largest class.
+    told = np.where(learned.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
+    right: Floats = np.bincount(told, judged[np.arange(len(told)), told], judged.shape[1]).astype(np.float64)
+    return right
+
+
+class NumberTask(Task):
+    """A number: each level is taken for its mean, a value for the line between its neighbours.
+
+    Parameters
+    ----------
+    target : ndarray
+    weight : ndarray or None
+    folds : ndarray of int
+    """
+
+    score_name = "R2"
+    baseline = 0.0
+
+    def __init__(self, target: Floats, weight: Floats | None, folds: NDArray[np.intp]) -> None:
+        self._target = target
+        self._weight = np.ones(len(target)) if weight is None else weight
+        self._folds = folds
+        self._n_folds = int(folds.max()) + 1
+
+    def by_levels(self, codes: Codes, size: int) -> float:
+        """Return R2 of the levels' means."""
+        cell, cells = self._folds * size + codes, self._n_folds * size
+        weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, size)
+        total = np.bincount(cell, self._weight * self._target, cells).reshape(self._n_folds, size)
+        weight, total = weight.sum(axis=0) - weight, total.sum(axis=0) - total
+        whole = total.sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+        means = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), whole)
+        return self._score(means[self._folds, codes])
+
+    def by_numbers(self, values: Floats, worth: float) -> float:
+        """Return R2 of lines between neighbouring values, drawn without the rows that they are judged by."""
+        gaps = np.isnan(values)
+        # Equal values by their target, so that they are neighbours of their like.
+        order = np.lexsort((self._target, values))[: len(values) - int(gaps.sum())]
+        if len(order) < 3 or (seen := self._by_neighbours(order)) < min(_WORTH_FOLDS, worth):
+            return 0.0 if len(order) < 3 else seen
+        told = np.empty(len(values))
+        for fold in range(self._n_folds):
+            held = self._folds == fold
+            told[held] = self._drawn(values, order[~held[order]], held)
+            if gaps.any():
+                missed = gaps & ~held
+                of = missed if missed.any() else ~held
+                told[gaps & held] = np.average(self._target[of], weights=self._weight[of])
+        return self._score(told)
+
+    def _by_neighbours(self, order: NDArray[np.intp]) -> float:
+        """Return R2, among the rows with a value, of the mean of the rows before and after."""
+        y, weight = self._target[order], self._weight[order]
+        left = y[1:-1] - (y[:-2] + y[2:]) / 2
+        spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
+        return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
+
+    def _drawn(self, values: Floats, learned: NDArray[np.intp], held: NDArray[np.bool_]) -> Floats:
+        """Return the targets of rows held out on the lines between the means of the values learned."""
+        if not len(learned):
+            return np.full(int(held.sum()), np.average(self._target[~held], weights=self._weight[~held]))
+        x, starts = np.unique(values[learned], return_index=True)
+        weight = np.add.reduceat(self._weight[learned], starts)
+        mean = np.add.reduceat((self._weight * self._target)[learned], starts) / weight
+        return np.interp(values[held], x, mean)
+
+    def _score(self, told: Floats) -> float:
+        spread = np.sum(self._weight * (self._target - np.average(self._target, weights=self._weight)) ** 2)
+        return max(0.0, 1 - float(np.sum(self._weight * (self._target - told) ** 2) / spread))
+
+
+def drawn_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a fold for every row: each takes its share of every class.
+
+    Parameters
+    ----------
+    labels : ndarray of int
+    n_folds : int
+    rng : Generator
+    """
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), dtype=np.intp)
+    # One after another through the classes, so that small ones fill the folds evenly.
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds

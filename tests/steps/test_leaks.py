@@ -1,0 +1,226 @@
+"""Leaks that were made are found, and columns that are merely good are not."""
+
+import re
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_blobs
+from sklearn.metrics import balanced_accuracy_score, r2_score
+
+from tamiz import open_source
+from tamiz.steps.leaks import find_leaks, told_leaks
+from tamiz.steps.single_columns import ClassTask, NumberTask, drawn_folds
+
+PENGUINS = files("tamiz.datasets") / "penguins.csv"
+
+
+def leaks(*data, **more):
+    return {leak["name"]: leak["predictor"] for leak in find_leaks(open_source(*data, **more))}
+
+
+def honest(seed=0, n=600):
+    """Two columns that say something, a category that says a little, and noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame({
+        "good": rng.normal(size=n) + 1.5 * y,
+        "fair": rng.normal(size=n) + 0.7 * y,
+        "word": np.where(rng.random(n) < 0.3, rng.choice(["a", "b"], n), np.where(y, "a", "b")),
+        "noise": rng.normal(size=n),
+    })  # fmt: skip
+    return frame, y, rng
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_wine, load_digits, load_diabetes])
+def test_real_tables_have_no_leak(load):
+    data = load(as_frame=True)
+    assert leaks(data.data, data.target) == {}
+
+
+def test_petal_width_is_good_and_no_leak():
+    iris = load_iris(as_frame=True)
+    assert leaks(iris.data[["petal width (cm)", "sepal width (cm)"]], iris.target) == {}
+
+
+def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part():
+    frame = pd.read_csv(str(PENGUINS)).sort_values("species").assign(row=np.arange(1, 345))
+    source = open_source(frame, "species")
+    (leak,) = find_leaks(source)
+    assert (leak["name"], leak["score_name"]) == ("row", "balanced accuracy")
+    assert leak["score"] > 0.98
+    assert leak["baseline"] == pytest.approx(1 / 3)
+    # It can do no harm, so nobody is warned.
+    assert told_leaks([leak], source.schema) == []
+    mixed_up = frame.drop(columns="row").sample(frac=1, random_state=0).assign(row=np.arange(1, 345))
+    assert leaks(mixed_up, "species") == {}
+
+
+def test_an_id_whose_name_says_so_is_read_again(tmp_path):
+    frame, y, _ = honest()
+    frame = frame.assign(patient_id=1000 + np.argsort(np.argsort(y, kind="stable")), y=y)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    source = open_source(tmp_path / "table.csv", "y")
+    assert source.schema.columns[4].kind == "id"
+    assert [leak["name"] for leak in find_leaks(source)] == ["patient_id"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda y, rng: np.where(y, "paid", "unpaid"), id="another name"),
+        pytest.param(lambda y, rng: y + rng.normal(0, 0.05, len(y)), id="a number near the class"),
+        pytest.param(lambda y, rng: np.where(rng.random(len(y)) < 0.01, 1 - y, y), id="all but a few"),
+        pytest.param(lambda y, rng: rng.integers(0, 50, len(y)) + 500 * y, id="ranges"),
+        pytest.param(lambda y, rng: np.where(y, rng.choice(["a", "b", "c"], len(y)), rng.choice(["d", "e"], len(y))), id="finer"),
+    ],
+)  # fmt: skip
+def test_a_copy_of_the_target_is_found(make):
+    frame, y, rng = honest()
+    frame["leak"] = make(y, rng)
+    assert leaks(frame, y) == {"leak": "values"}
+
+
+@pytest.mark.parametrize("values", [lambda n: np.arange(n) * 0.37, lambda n: np.array(["settled"] * n)])
+def test_a_column_filled_in_after_the_event_is_found_by_its_gaps(values):
+    frame, y, rng = honest()
+    frame["closed"] = pd.Series(values(len(y))[rng.permutation(len(y))]).where(y == 1)
+    assert leaks(frame, y) == {"closed": "gaps"}
+
+
+def test_two_leaks_do_not_hide_each_other():
+    frame, y, _ = honest()
+    frame = frame.assign(one=np.where(y, "p", "q"), two=np.where(y, "q", "r"))
+    assert leaks(frame, y) == {"one": "values", "two": "values"}
+
+
+def test_where_other_columns_are_as_good_the_target_is_easy():
+    # Blobs that overlap by a hair in each of three columns.
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    frame = pd.DataFrame({f"x{k}": rng.normal(size=2000) + spread * y for k, spread in enumerate((4.2, 4.0, 3.9))})
+    assert leaks(frame, y) == {}
+
+
+def test_rare_classes_must_be_told_too():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [2000, 40])
+    right = np.where(rng.random(2040) < 0.5, y, 0)
+    frame = pd.DataFrame({"half": right, "noise": rng.normal(size=2040)})
+    # 99% of the rows, and half of the class that matters.
+    assert leaks(frame, np.where(y, "ill", "well")) == {}
+    assert leaks(frame.assign(all=y), np.where(y, "ill", "well")) == {"all": "values"}
+
+
+def test_a_class_of_fewer_rows_than_folds_is_no_excuse():
+    frame, y, _ = honest()
+    y = np.where(np.arange(len(y)) < 3, 2, y)
+    assert leaks(frame.assign(leak=np.array(["a", "b", "c"])[y]), y) == {"leak": "values"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda y, rng: 3 - 2 * y, id="a line"),
+        pytest.param(np.exp, id="a curve"),
+        pytest.param(lambda y, rng: np.round(y, 1), id="rounded"),
+        pytest.param(lambda y, rng: y + rng.normal(0, 0.03, len(y)), id="with noise"),
+    ],
+)
+def test_a_numeric_target_under_another_unit_is_found(make):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=800)
+    y = x + rng.normal(size=800)
+    made = make(y, rng) if make is not np.exp else np.exp(y)
+    assert leaks(pd.DataFrame({"x": x, "leak": made}), y) == {"leak": "values"}
+
+
+def test_a_good_predictor_of_a_number_is_no_leak():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=800)
+    y = x + 0.2 * rng.normal(size=800)
+    assert leaks(pd.DataFrame({"x": x, "noise": rng.normal(size=800)}), y) == {}
+
+
+@pytest.mark.parametrize("n", [2, 3, 14])
+def test_few_rows_say_nothing(n):
+    y = np.arange(n) % 2
+    assert leaks(pd.DataFrame({"a": y, "b": np.arange(n)}), y) == {}
+
+
+def test_without_a_target_there_is_nothing_to_leak():
+    assert leaks(load_iris().data) == {}
+
+
+def test_weights_of_zero_are_no_rows_and_weights_count():
+    frame, y, _ = honest()
+    wrong = np.where(np.arange(len(y)) % 5 == 0, 1 - y, y)
+    weight = np.where(wrong == y, 2.0, 0.0)
+    assert leaks(frame.assign(leak=wrong), y) == {}
+    assert leaks(frame.assign(leak=wrong), y, weight=weight) == {"leak": "values"}
+    assert leaks(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight) == {}
+
+
+def test_the_sentence_names_the_column_and_the_way_out():
+    frame, y, _ = honest()
+    source = open_source(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
+    (sentence,) = told_leaks(find_leaks(source), source.schema)
+    assert re.fullmatch(
+        r"Column 'leak' alone tells 'bought' almost without fault \(balanced accuracy 1\), and so does 1 more: a leak, "
+        r"unless it is known before the target is. kinds=\{'leak': 'id'\} leaves it out.",
+        sentence,
+    )
+
+
+def test_scores_are_those_of_scikit_learn_on_the_same_folds():
+    frame, y, rng = honest()
+    folds = drawn_folds(y, 5, rng)
+    assert np.ptp([np.bincount(y[folds == f])[1] for f in range(5)]) <= 1
+    codes = np.where(frame["word"] == "a", 0, 1).astype(np.int32)
+    told = np.empty_like(y)
+    for f in range(5):
+        for level in (0, 1):
+            here = (folds != f) & (codes == level)
+            shares = np.bincount(y[here], minlength=2) / np.bincount(y[folds != f])
+            told[(folds == f) & (codes == level)] = shares.argmax()
+    score = ClassTask(y.astype(np.int32), None, folds).by_levels(codes, 2)
+    assert score == pytest.approx(balanced_accuracy_score(y, told), abs=1e-12)
+
+    target = frame["good"].to_numpy()
+    means = np.empty(len(y))
+    for f in range(5):
+        for level in (0, 1):
+            means[(folds == f) & (codes == level)] = target[(folds != f) & (codes == level)].mean()
+    score = NumberTask(target, None, folds).by_levels(codes, 2)
+    assert score == pytest.approx(r2_score(target, means), abs=1e-12)
+
+
+def test_integer_weights_are_repeated_rows_where_these_stay_in_one_fold():
+    frame, y, rng = honest(n=200)
+    folds, times = drawn_folds(y, 5, rng), rng.integers(1, 4, 200)
+    values = frame["good"].to_numpy()
+    for task, target in ((ClassTask, y.astype(np.int32)), (NumberTask, frame["fair"].to_numpy())):
+        ours = task(target, times.astype(float), folds)
+        theirs = task(target.repeat(times), None, folds.repeat(times))
+        codes = (values > 0.5).astype(np.int32)
+        assert ours.by_levels(codes, 2) == pytest.approx(theirs.by_levels(codes.repeat(times), 2), abs=1e-12)
+    ours, theirs = (
+        ClassTask(y.astype(np.int32), times.astype(float), folds),
+        ClassTask(y.repeat(times).astype(np.int32), None, folds.repeat(times)),
+    )
+    assert ours.by_numbers(values, 0.0) == pytest.approx(theirs.by_numbers(values.repeat(times), 0.0), abs=1e-12)
+
+
+def test_well_apart_blobs_are_told_by_one_column_and_said_to_be():
+    X, y = make_blobs(300, centers=[[0, 0], [20, 0]], random_state=0)
+    assert leaks(pd.DataFrame(X, columns=["apart", "not"]), y) == {"apart": "values"}
+
+
+def test_many_rows_are_judged_by_a_sample_that_is_always_the_same():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 30_000)
+    frame = pd.DataFrame({"noise": rng.normal(size=30_000), "leak": y + rng.normal(0, 0.15, 30_000)})
+    first, second = (find_leaks(open_source(frame, y)) for _ in range(2))
+    assert first == second
+    assert [leak["name"] for leak in first] == ["leak"]
