@@ -10,9 +10,9 @@ from tamiz.criteria.base import complete
 
 from ..statistics.mixed import make_mixed
 
-# The Laplacian score compares rows with rows: its laws are in test_laplacian.py. Of models fitted to rows by folds, most of
-# these laws do not hold: rows in another order are in other folds.
-BY_ROWS = ["laplacian_score", "permutation_importance"]
+# The Laplacian score compares rows with rows: its laws are in test_laplacian.py, and those of models of all rows in
+# test_model_laws.py. Of models fitted to rows by folds, most of these laws do not hold: rows in another order are in other folds.
+BY_ROWS = ["laplacian_score", "permutation_importance", "tree_importance", "linear_coefficient"]
 EVERY = [entry.load()() for entry in registry.of_kind("relevance") if entry.name not in BY_ROWS]
 RELEVANCES = EVERY + [
     relevance(missing=missing, discretization=rule)

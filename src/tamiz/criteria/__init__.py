@@ -12,6 +12,8 @@ registry = Registry(
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
     entropy                 shannon:Entropy                               relevance       Entropy
     variance                variance:Variance                             relevance       Variance
+    tree_importance         tree_importance:TreeImportance                relevance       Tree importance
+    linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
     permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance
     cfs                     cfs:CFS                                       merit           CFS
     cross_validated         cross_validated:CrossValidated                wrapper         Cross-validated score

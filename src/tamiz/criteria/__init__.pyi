@@ -10,9 +10,11 @@ from tamiz.criteria.gain_ratio import GainRatio as GainRatio
 from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
+from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
 from tamiz.criteria.shannon import Entropy as Entropy
 from tamiz.criteria.shannon import entropy as entropy
+from tamiz.criteria.tree_importance import TreeImportance as TreeImportance
 from tamiz.criteria.uncertainty import SymmetricUncertainty as SymmetricUncertainty
 from tamiz.criteria.uncertainty import symmetric_uncertainty as symmetric_uncertainty
 from tamiz.criteria.variance import Variance as Variance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 # A warning's first sentence tells what it is; more may follow about what to do.
@@ -13,6 +13,46 @@ _MOST_CHARACTERS = 200
 
 # What the thread's own refit has warned of.
 _mine = threading.local()
+
+
+class _Filters:
+    """One setting of the process's warnings, counted: the first that listens makes it, the last one undoes it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listening = 0
+        self._set = ExitStack()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self._lock:
+            self._listening += 1
+            if self._listening == 1:
+                self._hold()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listening -= 1
+                if self._listening == 0:
+                    self._set.close()
+
+    def _hold(self) -> None:
+        self._set.enter_context(warnings.catch_warnings())
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            mine = getattr(_mine, "warnings", None)
+            if mine is None:
+                before(message, category, *where, **more)
+            else:
+                mine.setdefault(category, str(message))
+
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+
+
+_filters = _Filters()
 
 
 class Warned:
@@ -29,21 +69,9 @@ class Warned:
     def listening(self) -> Iterator[None]:
         """Take the warnings of the refits inside, whatever filters the user has; those of other threads go where they went.
 
-        Filters belong to the process, not to a thread: they are set here, once, before the threads begin, and set back when all
-        of them are done.
+        Filters belong to the process, not to a thread: they are set by the first that listens, and set back by the last.
         """
-        with warnings.catch_warnings():
-            before = warnings.showwarning
-
-            def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-                mine = getattr(_mine, "warnings", None)
-                if mine is None:
-                    before(message, category, *where, **more)
-                else:
-                    mine.setdefault(category, str(message))
-
-            warnings.simplefilter("always")
-            warnings.showwarning = show
+        with _filters.held():
             yield
 
     @contextmanager
@@ -60,6 +88,10 @@ class Warned:
                 for category, text in found.items():
                     self._counts[category] = self._counts.get(category, 0) + 1
                     self._texts[category] = min(text, self._texts.get(category, text))
+
+    def said(self) -> list[str]:
+        """Return every kind with its text, whatever the user's own filters let through."""
+        return [f"{kind.__name__}: {_short(self._texts[kind])}" for kind in sorted(self._counts, key=str)]
 
     def notes(self, name: str) -> list[str]:
         """Return a sentence for every kind that the user's own filters let through."""

@@ -1,0 +1,138 @@
+"""Linear coefficient: against scikit-learn's own pipelines, and what its numbers mean."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tamiz import RankSelector, open_source
+from tamiz.criteria import LinearCoefficient, linear_coefficient
+from tamiz.exceptions import DataError, TamizWarning
+
+
+def scores_of(X, y, *, sample_weight=None, **parameters):
+    return RankSelector(LinearCoefficient(**parameters)).fit(X, y, sample_weight=sample_weight).scores_
+
+
+def scaled(X):
+    """Standardised by n - 1, as everywhere here; StandardScaler divides by n."""
+    return StandardScaler().fit_transform(X) * np.sqrt((len(X) - 1) / len(X))
+
+
+def over_pairs(coefficients):
+    """The root mean square over pairs of classes, pair by pair."""
+    n = len(coefficients)
+    pairs = [(coefficients[k] - coefficients[m]) ** 2 for k in range(n) for m in range(k)]
+    return np.sqrt(np.mean(pairs, axis=0))
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 30.0])
+def test_two_classes_are_scored_by_the_coefficient_of_scikit_learns_pipeline(alpha):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LogisticRegression(C=1 / alpha, tol=1e-10, max_iter=10_000).fit(scaled(X), y)
+    np.testing.assert_allclose(scores_of(X, y, alpha=alpha), np.abs(model.coef_[0]), rtol=1e-4, atol=3e-5)
+    # StandardScaler as it is differs by the square root of (n - 1) / n, 1 in 1,138 here.
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=1 / alpha, tol=1e-8, max_iter=10_000)).fit(X, y)
+    np.testing.assert_allclose(scores_of(X, y, alpha=alpha), np.abs(pipeline[-1].coef_[0]), rtol=3e-3, atol=5e-3)
+
+
+def test_many_classes_are_put_together_over_all_their_pairs():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(tol=1e-10, max_iter=10_000).fit(scaled(X), y)
+    np.testing.assert_allclose(scores_of(X, y), over_pairs(model.coef_), rtol=1e-4)
+
+
+def test_many_coefficients_are_found_step_by_step_and_are_the_same(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X = X[:, X.std(axis=0) > 0][:, :25]
+    newton = scores_of(X, y)
+    monkeypatch.setattr(linear_coefficient, "_FEW_COEFFICIENTS", 0)
+    np.testing.assert_allclose(scores_of(X, y), newton, rtol=2e-3, atol=2e-3)
+
+
+def test_a_number_is_scored_by_the_coefficient_of_ridge_regression_over_its_standard_deviation():
+    X, y = load_diabetes(return_X_y=True)
+    model = Ridge(2.0).fit(scaled(X), y)
+    np.testing.assert_allclose(scores_of(X, y, alpha=2.0), np.abs(model.coef_) / y.std(ddof=1), rtol=1e-9)
+    np.testing.assert_allclose(scores_of(X, 1e6 * y - 4e8, alpha=2.0), scores_of(X, y, alpha=2.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_a_category_is_scored_by_the_spread_of_what_it_adds(target):
+    rng = np.random.default_rng(1)
+    level = rng.choice(4, 300, p=[0.55, 0.3, 0.1, 0.05])
+    x = rng.normal(size=300)
+    number = x + np.array([0.0, 1.0, -1.0, 3.0])[level] + rng.normal(size=300)
+    y = number if target == "number" else number > 0.5
+    frame = pd.DataFrame({"x": x, "level": np.array([*"abcd"])[level]})
+    share = np.bincount(level) / 300
+    Z = np.column_stack([scaled(x[:, None]), (level[:, None] == np.arange(4)) / np.sqrt(share) - np.sqrt(share)])
+    if target == "number":
+        model = Ridge(1.0).fit(Z, (y - y.mean()) / y.std(ddof=1))
+    else:
+        model = LogisticRegression(tol=1e-10, max_iter=10_000).fit(Z, y)
+    weights = model.coef_.ravel()
+    added = Z[:, 1:] @ weights[1:]
+    expected = [abs(weights[0]), added.std()]
+    np.testing.assert_allclose(scores_of(frame, y), expected, rtol=1e-4)
+    np.testing.assert_allclose(expected[1], np.linalg.norm(weights[1:]), rtol=1e-6)
+
+
+def test_columns_that_repeat_each_other_share_their_coefficient():
+    X, y = load_iris(return_X_y=True)
+    alone = scores_of(X[:, [1, 3]], y)
+    twice = scores_of(X[:, [1, 3, 3]], y)
+    np.testing.assert_allclose(twice[1], twice[2], rtol=1e-9)
+    assert twice[1] < 0.7 * alone[1]
+
+
+def test_a_model_that_has_not_converged_is_told_and_nothing_else():
+    with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps, and the scores are those") as said:
+        scores_of(*load_iris(return_X_y=True), max_iter=2)
+    assert len(said) == 1
+    assert "Raise max_iter, or alpha." in str(said[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores_of(*load_iris(return_X_y=True))
+
+
+def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_told():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(TamizWarning, match="LinearCoefficient reads 200 of the 569 rows, drawn at random"):
+        drawn = scores_of(X, y, max_rows=200)
+    assert (drawn != scores_of(X, y)).any()
+
+
+def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)
+    schema = open_source(X, y).schema
+    assert LinearCoefficient().suited(schema).max_rows is None
+    monkeypatch.setattr(linear_coefficient, "_MOST_VALUES", 4 * 3 * 700)
+    assert LinearCoefficient(alpha=3.0).suited(schema).get_params() == {
+        "alpha": 3.0, "max_iter": 1000, "max_rows": 700, "random_state": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "sentence"),
+    [
+        ({"alpha": 0}, ValueError, "alpha must be a number above 0, got 0; without a penalty there may be no model"),
+        ({"alpha": -1}, ValueError, "alpha must be at least 0"),
+        ({"alpha": "small"}, TypeError, "alpha must be a number, got 'small'"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(parameters, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        scores_of(*load_iris(return_X_y=True), **parameters)
+
+
+def test_a_table_without_a_target_is_refused():
+    with pytest.raises(DataError, match="LinearCoefficient requires y to be passed, but the target y is None"):
+        scores_of(load_iris(return_X_y=True)[0], None)
