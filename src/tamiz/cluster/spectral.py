@@ -35,6 +35,10 @@ ASSIGNMENTS = ("kmeans", "cluster_qr")
 class SpectralClustering(ClusterMixin, BaseEstimator):
     """Groups of rows, from the smallest eigenvectors of a graph's Laplacian.
 
+    .. math:: L y = \\lambda D y
+
+    Rows are points with the coordinates y, and near points are one group.
+
     Parameters
     ----------
     n_clusters : int, default=8

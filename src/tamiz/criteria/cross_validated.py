@@ -18,6 +18,8 @@ from tamiz.wrappers.models import Model, model_of
 class CrossValidated(Merit):
     """Worth of a set of columns: the mean score of an estimator over folds, each predicted by what the others teach.
 
+    .. math:: M(S) = \\frac{1}{k} \\sum_{f=1}^k \\mathrm{score}(\\text{model of the other folds}, \\text{fold } f)
+
     Parameters
     ----------
     estimator : estimator or str
@@ -40,8 +42,9 @@ class CrossValidated(Merit):
 
     Notes
     -----
-    The score of every set is that of `cross_val_score` on its columns. Of a set of no columns it is that of
-    `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds.
+    Cost one fit and one prediction a fold for every set; naive Bayes, nearest neighbours and linear models are not refitted,
+    and a set then costs an addition or a small system of equations. The score of every set is that of `cross_val_score` on its
+    columns. Of a set of no columns it is that of `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds.
 
     References
     ----------

@@ -96,6 +96,10 @@ class LaplacianScore(Relevance):
 def laplacian_score(X: Any, graph: Graph) -> Floats:
     """Return the Laplacian score L of every column, smaller is better.
 
+    .. math:: L = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
+
+    with the weights S of the edges, the degrees D, and the mean weighted by the degrees.
+
     Parameters
     ----------
     X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
@@ -112,6 +116,14 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
     ------
     DataError
         When a value of a sparse matrix is NaN or infinite.
+
+    Notes
+    -----
+    Cost O((n + edges) p). `LaplacianScore` is 1 - L, larger is better.
+
+    References
+    ----------
+    He, Cai and Niyogi (2005), Laplacian score for feature selection, NIPS.
 
     Examples
     --------

@@ -45,11 +45,12 @@ class PermutationImportance(Relevance):
 
     Notes
     -----
-    One fit and 1 + p n_repeats predictions a fold. Columns that repeat each other share their importance: what one of them tells,
-    the model still reads in the other, and both can come out near 0. `RecursiveElimination` drops one and asks again. An
-    importance by impurity, such as `feature_importances_` of trees, is measured on the rows that the model has learned by heart,
-    and favours columns of many values, noise as well; this one is measured on other rows, for any model and any score. A constant
-    column scores 0. Weights of rows count in the fits and in the scores. A study ranks by it only when asked to: it is not cheap.
+    Cost one fit and 1 + p n_repeats predictions a fold. Columns that repeat each other share their importance: what one of them
+    tells, the model still reads in the other, and both can come out near 0. `RecursiveElimination` drops one and asks again. An
+    importance by impurity, such as `feature_importances_` of trees, is measured on the rows that the model has learned by
+    heart, and favours columns of many values, noise as well; this one is measured on other rows, for any model and any score. A
+    constant column scores 0. Weights of rows count in the fits and in the scores. A study ranks by it only when asked to: it is
+    not cheap.
 
     References
     ----------

@@ -88,6 +88,8 @@ def _bits(counts: Floats) -> float:
 def entropy(values: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the entropy of one column of categories, in bits; None and NaN do not count.
 
+    .. math:: H(X) = -\\sum_x p(x) \\log_2 p(x)
+
     Parameters
     ----------
     values : array-like of shape (n_samples,)
@@ -97,6 +99,14 @@ def entropy(values: ArrayLike, *, sample_weight: ArrayLike | None = None) -> flo
     Returns
     -------
     float
+
+    Notes
+    -----
+    Cost O(n).
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, Bell System Technical Journal 27.
 
     Examples
     --------

@@ -49,6 +49,10 @@ class KNearest(GraphBuilder):
     -----
     Cost O(n^2 p) for an exact search of many columns, about O(n log n) with a tree or approximately.
 
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.
+
     Examples
     --------
     >>> from tamiz.graphs import KNearest, Binary

@@ -39,6 +39,10 @@ class Radius(GraphBuilder):
     -----
     Cost O(n^2 p), less with a tree in few columns; the edges may be many.
 
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.
+
     Examples
     --------
     >>> from tamiz.graphs import Radius

@@ -56,6 +56,8 @@ class Weight(BaseEstimator, ABC):
 class HeatKernel(Weight):
     """Weight exp(-d^2 / t) for an edge of length d.
 
+    .. math:: w_{ij} = \\exp(-d_{ij}^2 / t)
+
     Parameters
     ----------
     t : float or None, default=None
@@ -160,6 +162,10 @@ def _width(length: float) -> float:
 
 class Binary(Weight):
     """Weight 1 for every edge: the heat kernel of infinite width.
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.
 
     Examples
     --------

@@ -102,7 +102,9 @@ def rank_agreement(
 
 
 def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[np.int64]:
-    """Co-ranking matrix of a map: how many pairs of rows have rank r in the data and rank s on the map.
+    r"""Co-ranking matrix of a map: how many pairs of rows have rank r in the data and rank s on the map.
+
+    .. math:: q_{rs} = |\{(i, j) : r(i, j) = r, \; \hat r(i, j) = s\}|
 
     Parameters
     ----------

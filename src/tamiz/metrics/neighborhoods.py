@@ -137,7 +137,10 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
 def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
     r"""How little of the neighbours in the data a map tears away, in [0, 1].
 
-    Trustworthiness with the sides changed: the ranks on the map of the neighbours in the data.
+    .. math:: 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in N_k(i)} \max(0, \hat r(i, j) - k)
+
+    with :math:`N_k(i)` the k nearest of row i in the data and :math:`\hat r(i, j)` the rank of j about i on the map:
+    trustworthiness with the sides changed.
 
     Parameters
     ----------
@@ -185,7 +188,11 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
 
 
 def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
-    """Mean share of the k nearest in the data that are among the k nearest on the map, in [0, 1].
+    r"""Mean share of the k nearest in the data that are among the k nearest on the map, in [0, 1].
+
+    .. math:: \frac{1}{n k} \sum_i |N_k(i) \cap M_k(i)|
+
+    with :math:`N_k(i)` the k nearest of row i in the data, and :math:`M_k(i)` those on the map.
 
     Parameters
     ----------
@@ -330,8 +337,12 @@ def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -
 
     Notes
     -----
-    Of classes with as many votes the one wins whose nearest member is nearer. Classes need not be apart in the data: compare with
-    the accuracy there, `label_accuracy(X, labels)`.
+    Cost that of one search for neighbours on the map. Of classes with as many votes the one wins whose nearest member is nearer.
+    Classes need not be apart in the data: compare with the accuracy there, `label_accuracy(X, labels)`.
+
+    References
+    ----------
+    Van der Maaten, Postma and van den Herik (2009), Dimensionality reduction: a comparative review, Tilburg University.
 
     Examples
     --------

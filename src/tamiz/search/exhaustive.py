@@ -31,10 +31,10 @@ class Exhaustive(Search):
 
     Notes
     -----
-    There are 2^p sets of p columns. For a merit such as CFS, c'x / sqrt(x'Ax), a set takes about 1 nanosecond a core; the archive
-    then holds every set that was the best when it came, and counts the others. For any other merit it holds all sets, in the
-    order of their number of units (columns, or groups of them), those of equal numbers in column order. Among equal merits the
-    smaller set is best, then the one of earlier columns.
+    Cost 2^p evaluations for p columns. For a merit such as CFS, c'x / sqrt(x'Ax), a set takes about 1 nanosecond a core; the
+    archive then holds every set that was the best when it came, and counts the others. For any other merit it holds all sets,
+    in the order of their number of units (columns, or groups of them), those of equal numbers in column order. Among equal
+    merits the smaller set is best, then the one of earlier columns.
 
     References
     ----------

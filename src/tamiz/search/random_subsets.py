@@ -33,9 +33,9 @@ class RandomSubsets(Search):
 
     Notes
     -----
-    It evaluates 256 sets at a time. Drawing a set takes some 20 microseconds; to draw nearly all sets that there are takes
-    many times as many draws, for which `Exhaustive` is the better choice. Among equal merits the archive keeps the smaller
-    set, then the one of earlier columns.
+    Cost `n_subsets` evaluations, 256 at a time. Drawing a set takes some 20 microseconds; to draw nearly all sets that there
+    are takes many times as many draws, for which `Exhaustive` is the better choice. Among equal merits the archive keeps the
+    smaller set, then the one of earlier columns.
 
     References
     ----------

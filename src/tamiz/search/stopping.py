@@ -91,7 +91,22 @@ class AllOf(Stopping):
 
 
 class Evaluations(Stopping):
-    """Stop after `most` evaluated sets; the last batch is cut."""
+    """Stop after `most` evaluated sets; the last batch is cut.
+
+    Parameters
+    ----------
+    most : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Evaluations, Forward
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Forward(), stop=Evaluations(6)).fit(X, y).archive_.stopped
+    '6 evaluations made'
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -106,7 +121,23 @@ class Evaluations(Stopping):
 
 
 class Seconds(Stopping):
-    """Stop after the part of a batch during which `most` seconds have passed. The one rule whose result depends on the machine."""
+    """Stop after the part of a batch during which `most` seconds have passed. The one rule whose result depends on the machine.
+
+    Parameters
+    ----------
+    most : float
+        Seconds, above 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward, Seconds
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Forward(), stop=Seconds(60)).fit(X, y).archive_.stopped
+    'no further column raises the merit'
+    """
 
     def __init__(self, most: float) -> None:
         self.most = most
@@ -140,7 +171,22 @@ class _Deadline(Stopping):
 
 
 class Stale(Stopping):
-    """Stop after `most` steps (batches) in a row without a better set."""
+    """Stop after `most` steps (batches) in a row without a better set.
+
+    Parameters
+    ----------
+    most : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import BestFirst, Stale
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), BestFirst(), stop=Stale(2)).fit(X, y).archive_.stopped
+    '2 steps in a row without a better set'
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -152,7 +198,23 @@ class Stale(Stopping):
 
 
 class MinGain(Stopping):
-    """Stop at the first step whose best set improves on the best so far by less than `least`."""
+    """Stop at the first step whose best set improves on the best so far by less than `least`.
+
+    Parameters
+    ----------
+    least : float
+        In the unit of the merit, 0 or more.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward, MinGain
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Forward(), stop=MinGain(0.5)).fit(X, y).archive_.stopped
+    'a step gained less than 0.5'
+    """
 
     def __init__(self, least: float) -> None:
         self.least = least
@@ -165,7 +227,22 @@ class MinGain(Stopping):
 
 
 class Target(Stopping):
-    """Stop when a set reaches a merit of at least `merit`."""
+    """Stop when a set reaches a merit of at least `merit`.
+
+    Parameters
+    ----------
+    merit : float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward, Target
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), Forward(), stop=Target(0.8)).fit(X, y).archive_.stopped
+    'a merit of 0.8 is reached'
+    """
 
     def __init__(self, merit: float) -> None:
         self.merit = merit

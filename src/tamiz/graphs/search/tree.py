@@ -40,6 +40,11 @@ class Tree(NeighborSearch):
     those of `Exact`, to the bit: what the tree finds is measured again, and rows for which equal distances leave a doubt
     are asked about more widely, in the end by comparing them with all rows.
 
+    References
+    ----------
+    Friedman, Bentley and Finkel (1977), An algorithm for finding best matches in logarithmic expected time, ACM Transactions on
+    Mathematical Software 3.
+
     Examples
     --------
     >>> from tamiz.graphs import Tree
