@@ -10,9 +10,14 @@ registry = Registry(
     selection_report  assess:selection_report     function   How far the score of a selection can be trusted
     SelectionReport   report:SelectionReport      record     What selection_report returns
     stability         set_stability:stability     function   How much sets of columns are alike
+    compare_columns   columns_compared:compare_columns   function  What a choice of columns buys
+    ColumnComparison  columns_compared:ColumnComparison  record    What compare_columns returns
+    added_columns     argument:added_columns      function   What columns that tell nothing new cost
+    AddedColumns      argument:AddedColumns       record     What added_columns returns
     naive_bayes       naive_bayes:NaiveBayes      predictor  Naive Bayes
     knn               predictors:NearestRows      predictor  Nearest neighbours
     tree              predictors:Tree             predictor  Decision tree
+    ridge             predictors:RidgeRegression  predictor  Ridge regression
     """,
 )
 

@@ -10,22 +10,21 @@ from typing import Any
 import numpy as np
 
 from tamiz import parallel
-from tamiz.assessment.models import of_model
+from tamiz.assessment.models import of_model, predictor_of
 from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
-from tamiz.assessment.predictors import Given, Predictor
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
 from tamiz.assessment.selectors import Choice, chooser
+from tamiz.assessment.splits import counted, draw_splits
 from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import rows_of, weight_of, with_target
-from tamiz.validation import check_choice, check_integer
+from tamiz.sources.views import with_target
+from tamiz.validation import check_integer
 from tamiz.warn import held, tell
-from tamiz.wrappers.folds import Folds, make_folds
+from tamiz.wrappers.folds import Folds
 from tamiz.wrappers.scoring import read_scoring
 
 
@@ -61,7 +60,7 @@ def selection_report(
         Numbers or dates: what is learned from comes before what is tested. Rows of one time stay together.
     sample_weight : array of shape (n_samples,), default=None
         A weight of 2 counts as the row twice, in what is learned and in the score.
-    predictor : {"naive_bayes", "knn", "tree"} or estimator, default=None
+    predictor : {"naive_bayes", "ridge", "knn", "tree"} or estimator, default=None
         What predicts the target from the columns chosen. None is what the selector's merit predicts with, where it is the score of
         predictions, else naive Bayes for classes and the 5 nearest neighbours for a number.
         Classes have the labels they were given, for it as for a scorer and for a selector of scikit-learn's: whole numbers where
@@ -120,22 +119,21 @@ def selection_report(
         check_integer("n_permutations", n_permutations, low=0)
     with parallel.session(n_jobs):
         given = as_source(X, y, sample_weight, groups=groups, time=time)
-        source, weightless = _counted(given)
+        source, weightless = counted(given)
         schema = source.schema
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
         own = chosen_by.predictions(schema) if predictor is None else None
-        predicted_by = _predictor(predictor, schema) if own is None else of_model(own[0])
+        predicted_by = predictor_of(predictor, schema) if own is None else of_model(own[0])
         if own is not None and scoring is None:
             scoring = own[1]
         assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, classes=schema.has_classes))
         for part in (chosen_by, predicted_by, assessor.scoring):
             part.check(schema)
-        seeds = rng.integers(0, 2**31, 2).tolist()
-        folds = make_folds(source, n_splits, seeds[0])
-        fold_seeds = rng.integers(0, 2**31, len(folds)).tolist()
+        splits = draw_splits(source, n_splits, rng)
+        folds, fold_seeds = splits.folds, splits.fold_seeds
         with held() as told:
-            choice = chosen_by.choose_first(source, seeds[1])
+            choice = chosen_by.choose_first(source, splits.whole_seed)
         results = in_turn(
             "Folds",
             source,
@@ -152,29 +150,6 @@ def selection_report(
     if n_permutations is None:
         notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
     return _report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
-
-
-def _counted(source: Source) -> tuple[Source, list[str]]:
-    """Return the rows that weigh anything, and the sentence that tells of the others."""
-    weight = weight_of(source)
-    if weight is None or (weight > 0).all():
-        return source, []
-    n = int(np.count_nonzero(weight == 0))
-    return rows_of(source, np.flatnonzero(weight)), [f"{n:,} row{'s' * (n > 1)} of weight 0 left out."]
-
-
-def _predictor(given: Any, schema: Schema) -> Predictor:
-    """Return what predicts, by its name or as it was given."""
-    # Here and not above: the package that lists the names imports this module.
-    from tamiz.assessment import registry
-
-    if given is None:
-        given = "naive_bayes" if schema.has_classes else "knn"
-    if not isinstance(given, str):
-        return Given(given)
-    check_choice("predictor", given, [entry.name for entry in registry.of_kind("predictor")])
-    made: Predictor = registry[given].load()()
-    return made
 
 
 def _shuffled(

@@ -66,10 +66,10 @@ class Assessor:
         check_learnable(train)
         support = self.chooser.choose(train, seed).support
         baseline = self._baseline(train, test)
-        nested = self._score(train, test, support, seed, baseline)
-        apparent = nested if np.array_equal(whole, support) else self._score(train, test, whole, seed, baseline)
+        nested = self._score(train, test, support, seed)
+        apparent = nested if np.array_equal(whole, support) else self._score(train, test, whole, seed)
         try:
-            every: float | None = self._score(train, test, np.ones_like(whole), seed, baseline)
+            every: float | None = self._score(train, test, np.ones_like(whole), seed)
         except MemoryError:
             every = None
         return FoldResult(support, nested, apparent, baseline, every)
@@ -79,16 +79,15 @@ class Assessor:
         scores = []
         for fold, seed in zip(folds.parts, seeds, strict=True):
             train, test = rows_of(source, fold.train), rows_of(source, fold.test)
-            scores.append(self._score(train, test, support, seed, self._baseline(train, test)))
+            scores.append(self._score(train, test, support, seed))
         return float(np.mean(scores))
 
     def _baseline(self, train: Source, test: Source) -> float:
         return self._value(Nothing().learn(train, [], 0), test)
 
-    def _score(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int, baseline: float) -> float:
+    def _score(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> float:
         """Return the score by some columns; without any that is of use, it is that of no column."""
-        columns = [j for j in np.flatnonzero(support).tolist() if self.predictor.can_use(train.schema.columns[j])]
-        return self._value(self.predictor.learn(train, columns, seed), test) if columns else baseline
+        return self._value(self.predictor.learn_by(train, support, seed), test)
 
     def _value(self, learned: Learned, test: Source) -> float:
         return self.scoring.value(learned.estimator, learned.rows(test), labels_of(test), weight_of(test))

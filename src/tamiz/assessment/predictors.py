@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -65,6 +67,11 @@ class Predictor(ABC):
     @abstractmethod
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return what the rows teach about the target by these columns, at least one."""
+
+    def learn_by(self, train: Source, support: NDArray[np.bool_], seed: int) -> Learned:
+        """Return what the rows teach by the columns of a mask that are of any use; of no column where none is."""
+        columns = [j for j in np.flatnonzero(support).tolist() if self.can_use(train.schema.columns[j])]
+        return self.learn(train, columns, seed) if columns else Nothing().learn(train, [], seed)
 
 
 class Nothing(Predictor):
@@ -139,9 +146,33 @@ class Tree(Predictor):
         def matrix(rows: Source) -> Floats:
             return np.concatenate([expand(block, schema.numeric, levels, np.float64) for block in rows.blocks(used)])
 
-        kind = DecisionTreeClassifier if schema.has_classes else DecisionTreeRegressor
-        model = kind(min_samples_leaf=_LEAST_LEAF, random_state=seed)
+        model = tree_model(has_classes=schema.has_classes, seed=seed)
         return Learned(model.fit(matrix(view), labels_of(train), sample_weight=weight_of(train)), matrix)
+
+
+def tree_model(*, has_classes: bool, seed: int) -> Any:
+    """Return the tree that `Tree` fits, not fitted."""
+    kind = DecisionTreeClassifier if has_classes else DecisionTreeRegressor
+    return kind(min_samples_leaf=_LEAST_LEAF, random_state=seed)
+
+
+class RidgeRegression(Predictor):
+    """Least squares with a penalty on the squares of the coefficients, on the points that nearest neighbours see."""
+
+    label = "ridge regression"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a target that is classes."""
+        if schema.has_classes:
+            assert schema.target is not None
+            raise DataError(
+                f"Ridge regression predicts numbers, and the target {schema.target.name!r} is classes; use "
+                "predictor='naive_bayes', 'knn' or 'tree'."
+            )
+
+    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+        """Return the coefficients."""
+        return Encoded(Ridge(), self.label).learn(train, columns, seed)
 
 
 class Given(Predictor):

@@ -36,6 +36,11 @@ class FoldScores:
         return float(self.values.mean())
 
     @property
+    def standard_deviation(self) -> float:
+        """Of the folds' scores about their mean."""
+        return float(self.values.std(ddof=1))
+
+    @property
     def standard_error(self) -> float:
         """Of the mean, corrected for folds that learn from the same rows.
 
@@ -54,6 +59,7 @@ class FoldScores:
         """Return the scores as JSON knows them."""
         return {
             "mean": self.mean,
+            "standard_deviation": self.standard_deviation,
             "standard_error": self.standard_error,
             "interval": list(self.interval),
             "folds": self.values.tolist(),

@@ -1,0 +1,336 @@
+"""The argument for selection on a table of one's own: what columns cost that tell nothing new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.assessment.columns_compared import usual_models
+from tamiz.assessment.extended import Extended, extended
+from tamiz.assessment.models import predictor_of
+from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.selectors import Chooser, chooser
+from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
+from tamiz.assessment.trial import Trial
+from tamiz.candidates import Candidates
+from tamiz.criteria.base import Merit
+from tamiz.criteria.cfs import CFS
+from tamiz.exceptions import DataError
+from tamiz.random import Seed, generator
+from tamiz.search.best_first import BestFirst
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.open import as_source
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_integer
+from tamiz.warn import held, tell
+
+NUMBERS = (0, 5, 10, 20, 30, 40, 50)
+_FEWEST_ROWS = 20
+
+# Scores by predictor: of shape (n_draws, n_numbers, n_folds).
+_Scores: TypeAlias = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class AddedColumns:
+    """Scores of models as columns are added that tell nothing new.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        Columns added, ascending from 0.
+    predictors : dict of str
+        The models' labels by their names.
+    scoring, folds : str
+    n_samples, n_columns : int
+        Rows, and columns that take part, before any is added.
+    n_draws : int
+        How often random columns were drawn.
+    copied : str or None
+        The column that was copied: the best by itself. None where none is of any worth.
+    random, copies : dict of ndarray of shape (n_draws, n_numbers, n_folds)
+        Scores on all columns by model; copies are drawn once.
+    selector : str
+        What chose among the columns again in every fold.
+    chosen_numbers : tuple of int
+        Columns added where it was asked to.
+    random_chosen, copies_chosen : dict of ndarray of shape (1, n_chosen_numbers, n_folds)
+        Scores on what it chose, of the first draw.
+    kept : dict of ndarray of shape (n_chosen_numbers, n_folds)
+        "random", "copies": how many of the added columns it chose.
+    inflation : float
+        As in `FoldScores`.
+    notes : tuple of str
+    seed : int or None
+    """
+
+    numbers: tuple[int, ...]
+    predictors: dict[str, str]
+    scoring: str
+    folds: str
+    n_samples: int
+    n_columns: int
+    n_draws: int
+    copied: str | None
+    random: _Scores
+    copies: _Scores
+    selector: str
+    chosen_numbers: tuple[int, ...]
+    random_chosen: _Scores
+    copies_chosen: _Scores
+    kept: dict[str, NDArray[np.intp]]
+    inflation: float
+    notes: tuple[str, ...]
+    seed: int | None
+
+    def scores(self, added: str, predictor: str, *, chosen: bool = False) -> list[FoldScores]:
+        """Return the scores for every number of added columns, of several draws the mean in each fold.
+
+        Parameters
+        ----------
+        added : {"random", "copies"}
+        predictor : str
+        chosen : bool, default=False
+            Whether on the columns chosen, at `chosen_numbers`, in place of all.
+        """
+        found: _Scores = getattr(self, f"{added}_chosen" if chosen else added)
+        return [FoldScores(values, self.inflation) for values in found[predictor].mean(axis=0)]
+
+    def changes(self, added: str, predictor: str, *, chosen: bool = False) -> list[FoldScores]:
+        """Return what each score is above the one where no column is added, fold by fold."""
+        scores = self.scores(added, predictor, chosen=chosen)
+        return [FoldScores(one.values - scores[0].values, self.inflation) for one in scores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as JSON knows them."""
+        kinds = ["random", *(["copies"] if self.copied is not None else [])]
+        return {
+            "numbers": list(self.numbers),
+            "models": [{"id": name, "label": label} for name, label in self.predictors.items()],
+            "scoring": self.scoring,
+            "folds": self.folds,
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+            "n_draws": self.n_draws,
+            "copied": self.copied,
+            "selector": self.selector,
+            "chosen_numbers": list(self.chosen_numbers),
+            "panels": [
+                {
+                    "added": added,
+                    "lines": [self._line(added, name, chosen=False) for name in self.predictors],
+                    "chosen": [self._line(added, name, chosen=True) for name in self.predictors],
+                    "kept": self.kept[added].mean(axis=1).tolist(),
+                }
+                for added in kinds
+            ],
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
+
+    def _line(self, added: str, predictor: str, *, chosen: bool) -> dict[str, Any]:
+        changes = self.changes(added, predictor, chosen=chosen)
+        return {
+            "means": [one.mean for one in self.scores(added, predictor, chosen=chosen)],
+            "changes": [one.mean for one in changes],
+            "intervals": [list(one.interval) for one in changes],
+        }
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.predictors.values())) + len(", chosen")
+        lines = [f"{self.scoring} as columns are added; {self.folds}, {self.n_samples:,} rows"]
+        for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied}")):
+            if added == "copies" and self.copied is None:
+                continue
+            lines.append(f"{named:{width}}  {'  '.join(f'{n:>5}' for n in self.numbers)}")
+            for name, label in self.predictors.items():
+                lines.append(f"{label:{width}}  {'  '.join(f'{one.mean:5.3f}' for one in self.scores(added, name))}")
+                at = dict(zip(self.chosen_numbers, self.scores(added, name, chosen=True), strict=True))
+                told = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.numbers)
+                lines.append(f"{f'{label}, chosen':{width}}  {told}".rstrip())
+        return "\n".join([*lines, *self.notes])
+
+
+def added_columns(
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    merit: Merit | None = None,
+    numbers: Sequence[int] = NUMBERS,
+    chosen_numbers: Sequence[int] | None = None,
+    n_draws: int = 2,
+    max_rows: int = 1000,
+    n_splits: int = 10,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> AddedColumns:
+    """Return what columns cost that tell nothing new: scores as random columns, and copies of the best one, are added to a table.
+
+    Parameters
+    ----------
+    X, y, groups, time, sample_weight
+        As in `selection_report`.
+    merit : Merit, default=None
+        What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
+        finds best by itself is copied. One that refits models is refused.
+    numbers : list of int, default=(0, 5, 10, 20, 30, 40, 50)
+        Columns added; 0 is always among them.
+    chosen_numbers : list of int, default=None
+        Those of the numbers at which columns are chosen again; None is 0 and the largest.
+    n_draws : int, default=2
+        How often random columns, standard normal ones, are drawn. Of one draw, the first 5 are the same among 5 and among 50.
+    max_rows : int, default=1000
+        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+    n_splits, random_state, n_jobs
+        As in `selection_report`. The seed draws the rows and the random columns too.
+
+    Returns
+    -------
+    AddedColumns
+        Accuracy, or R2 where the target is a number, of naive Bayes (or ridge regression), the 5 nearest neighbours and a tree.
+
+    Raises
+    ------
+    DataError
+        When there is no target, when there are fewer than 20 rows, or when rows cannot be divided into folds.
+
+    Notes
+    -----
+    A random column adds to every distance, so nearest rows are less alike, and it gives a tree something to cut small nodes by.
+    Naive Bayes sees that it says next to nothing of a class. A copy counts again in every distance and in naive Bayes, which takes
+    columns for independent: what k copies say it believes k times. To a tree a copy is nothing new: all that changes is which of
+    equally good cuts it takes.
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers, UAI; Kohavi and John (1997), Wrappers for feature subset
+    selection, Artificial Intelligence 97.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.assessment import added_columns
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> added = added_columns(X, y, numbers=[0, 50])
+    >>> for name in added.predictors:
+    ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
+    ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
+    naive_bayes -0.02 +0.01
+    knn         -0.27 +0.01
+    tree        -0.01 -0.01
+    """
+    rng = generator(random_state)
+    sizes = _numbers(numbers)
+    asked = _asked(sizes, chosen_numbers)
+    for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _FEWEST_ROWS)):
+        check_integer(name, value, low=low)
+    with parallel.session(n_jobs):
+        given = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, told = counted(given)
+        told = [*given.schema.dropped, *told]
+        if whole.schema.target is None:
+            raise DataError("added_columns requires a target, but the target y is None.")
+        if whole.schema.n_rows < _FEWEST_ROWS:
+            raise DataError(f"added_columns needs at least {_FEWEST_ROWS} rows, got {whole.schema.n_rows}.")
+        table, sampled = sampled_rows(whole, max_rows, n_splits, rng)
+        splits = draw_splits(table, n_splits, rng)
+        folds = splits.folds
+        told += [*sampled, *folds.notes]
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
+        selector = SubsetSelector(merit or CFS(), BestFirst())
+        best = _best_column(selector.merit, table)
+        draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
+        more = extended(table, draws, best, sizes[-1])
+        scoring = "accuracy" if table.schema.has_classes else "r2"
+        names = [name for name in usual_models(table.schema) if table.schema.weight is None or name != "knn"]
+        trial = Trial(more.source, folds, scoring, seed)
+        shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
+        every = {name: trial.scores(name, more.sets(sizes, n_draws)).reshape(shape) for name in names}
+        sieve = _sieve(trial, chooser(selector), names, more, asked, splits)
+    if table.schema.weight is not None:
+        told.append("Nearest neighbours take no weights, and are left out.")
+    if best is None:
+        told.append("No column is of any worth by itself, so none was copied.")
+    tell(told)
+    return AddedColumns(
+        numbers=sizes,
+        predictors={name: predictor_of(name, table.schema).label for name in names},
+        scoring=scoring,
+        folds=folds.how,
+        n_samples=table.schema.n_rows,
+        n_columns=len(table.schema.used),
+        n_draws=n_draws,
+        copied=None if best is None else table.schema.names[best],
+        random={name: scores[:n_draws] for name, scores in every.items()},
+        copies={name: scores[n_draws:] for name, scores in every.items() if best is not None},
+        selector=chooser(selector).label,
+        chosen_numbers=asked,
+        random_chosen={name: sieve.scores[name][:1] for name in names},
+        copies_chosen={name: sieve.scores[name][1:] for name in names if best is not None},
+        kept={kind: sieve.kept[k] for k, kind in enumerate(("random", "copies")[: len(sieve.kept)])},
+        inflation=folds.inflation,
+        notes=tuple(told),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Sieve:
+    """Scores on what was chosen, random columns before copies, and how many of those added were."""
+
+    scores: _Scores
+    kept: NDArray[np.intp]
+
+
+def _sieve(
+    trial: Trial, chosen_by: Chooser, names: Sequence[str], more: Extended, numbers: Sequence[int], splits: Splits
+) -> _Sieve:
+    """Choose again in every fold, and score what was chosen."""
+    sets = more.sets(numbers, 1)
+    unique, back = np.unique(sets, axis=0, return_inverse=True)
+    choices = trial.choices(chosen_by, unique, splits.fold_seeds)[back.ravel()]
+    n_folds = len(splits.folds)
+    shape = (-1, len(numbers), n_folds)
+    mine = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
+    asked = choices.reshape(-1, choices.shape[2])
+    found = {name: trial.scores(name, asked, mine)[mine].reshape(shape) for name in names}
+    return _Sieve(found, choices[:, :, more.n_own :].sum(axis=2).reshape(shape))
+
+
+def _numbers(given: Sequence[int]) -> tuple[int, ...]:
+    for number in given:
+        check_integer("numbers", number, low=0)
+    found = tuple(sorted({0, *map(int, given)}))
+    if len(found) == 1:
+        raise ValueError(f"numbers must hold at least one number of columns to add, got {list(given)}.")
+    return found
+
+
+def _asked(numbers: tuple[int, ...], given: Sequence[int] | None) -> tuple[int, ...]:
+    if given is None:
+        return (0, numbers[-1])
+    unknown = sorted(set(given) - set(numbers))
+    if unknown:
+        raise ValueError(f"chosen_numbers must be among numbers, {list(numbers)}, got {unknown[0]}.")
+    return tuple(sorted({0, *map(int, given)}))
+
+
+def _best_column(merit: Merit, table: Source) -> int | None:
+    """Return the column that is worth most by itself, the first of equals; None where none is worth anything."""
+    used = table.schema.used
+    alone = np.zeros((len(used), table.schema.n_columns), dtype=bool)
+    alone[np.arange(len(used)), used] = True
+    with held():
+        ready = merit.ready(table).prepare(table.reduce, table.schema, np.random.default_rng(0))
+        worth = ready.evaluate(Candidates.of(alone))
+    return int(used[np.argmax(worth)]) if len(worth) and worth.max() > 0 else None

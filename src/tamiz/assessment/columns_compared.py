@@ -1,0 +1,373 @@
+"""What a choice of columns buys: models on all columns and on those chosen, on the same folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+
+from tamiz import parallel
+from tamiz.assessment.models import predictor_of
+from tamiz.assessment.nested import in_turn
+from tamiz.assessment.predictors import Learned, Nothing, Predictor
+from tamiz.assessment.report import SelectionReport
+from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.selectors import Chooser, chooser
+from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
+from tamiz.exceptions import DataError
+from tamiz.random import Seed, generator
+from tamiz.sources.base import Source
+from tamiz.sources.open import as_source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import check_learnable, rows_of, target_of, weight_of
+from tamiz.statistics.base import Floats
+from tamiz.validation import check_integer
+from tamiz.warn import tell
+from tamiz.wrappers.folds import Fold
+from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.scoring import read_scoring
+
+_OF_CLASSES, _OF_NUMBERS = ("naive_bayes", "knn", "tree"), ("ridge", "knn", "tree")
+_AREAS = ("roc_auc", "roc_auc_ovr_weighted")
+
+# The scores of a fold, by predictor and scorer.
+_Figures: TypeAlias = dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class ColumnComparison:
+    """Scores of models on all columns and on those chosen, fold by fold.
+
+    Attributes
+    ----------
+    selector, folds : str
+        What chose, and how the folds were made.
+    predictors : dict of str
+        The models' labels by their names.
+    scorings : tuple of str
+        scikit-learn's names of the scores.
+    n_samples, n_columns : int
+        Rows, and columns that take part.
+    sets : ndarray of shape (n_folds, n_table_columns), bool
+        The columns chosen in every fold, by the rows that it does not test.
+    baseline : dict of FoldScores
+        By scorer: the score without any column.
+    all_columns, chosen : dict of FoldScores
+        By (predictor, scorer).
+    notes : tuple of str
+    seed : int or None
+        What models that draw lots were given.
+    """
+
+    selector: str
+    folds: str
+    predictors: dict[str, str]
+    scorings: tuple[str, ...]
+    n_samples: int
+    n_columns: int
+    sets: NDArray[np.bool_]
+    baseline: dict[str, FoldScores]
+    all_columns: dict[tuple[str, str], FoldScores]
+    chosen: dict[tuple[str, str], FoldScores]
+    notes: tuple[str, ...]
+    seed: int | None
+
+    def difference(self, predictor: str, scoring: str) -> FoldScores:
+        """Return what the chosen columns score more than all, in every fold."""
+        one, other = self.chosen[predictor, scoring], self.all_columns[predictor, scoring]
+        return FoldScores(one.values - other.values, one.inflation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON knows it."""
+        return {
+            "selector": self.selector,
+            "folds": self.folds,
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+            "n_chosen": self.sets.sum(axis=1).tolist(),
+            "models": [{"id": name, "label": label} for name, label in self.predictors.items()],
+            "scores": [
+                {
+                    "id": scoring,
+                    "baseline": self.baseline[scoring].to_dict(),
+                    "models": [
+                        {
+                            "all_columns": self.all_columns[name, scoring].to_dict(),
+                            "chosen": self.chosen[name, scoring].to_dict(),
+                            "difference": self.difference(name, scoring).to_dict(),
+                        }
+                        for name in self.predictors
+                    ],
+                }
+                for scoring in self.scorings
+            ],
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
+
+    def __repr__(self) -> str:
+        sizes = self.sets.sum(axis=1)
+        head = (
+            f"{self.n_columns:,} columns against {sizes.mean():.1f} chosen by {self.selector}; {self.folds}, "
+            f"{self.n_samples:,} rows"
+        )
+        width = max(map(len, self.predictors.values()))
+        names = max(map(len, self.scorings))
+        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95 % interval"]
+        for scoring in self.scorings:
+            for name, label in self.predictors.items():
+                pair = (self.all_columns[name, scoring], self.chosen[name, scoring])
+                told = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
+                change = self.difference(name, scoring)
+                low, high = change.interval
+                lines.append(
+                    f"{label:{width}}  {scoring:{names}}  {told}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+                )
+        return "\n".join([head, *lines, *self.notes])
+
+
+def compare_columns(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    predictors: Sequence[str] | None = None,
+    scoring: Sequence[str] | None = None,
+    n_splits: int = 10,
+    max_rows: int | None = None,
+    report: SelectionReport | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> ColumnComparison:
+    """Return what a choice of columns buys: scores of models on all columns and on those chosen, chosen again in every fold.
+
+    Parameters
+    ----------
+    selector, X, y, groups, time, sample_weight
+        As in `selection_report`.
+    predictors : list of {"naive_bayes", "ridge", "knn", "tree"}, default=None
+        The models; None is naive Bayes, the 5 nearest neighbours and a decision tree, and for a target that is a number ridge
+        regression in the place of naive Bayes. Of rows with weights, None leaves out nearest neighbours, which take none.
+    scoring : list of str, default=None
+        Names of scorers of scikit-learn's. None is accuracy, F1 as the mean over the classes (so that none of two has to be called
+        the positive one) and the area under the ROC curve (of more than two classes that of each against the rest, weighted by
+        their sizes) for classes, and R2 for a number. The area is left out where a fold lacks a class, and that is told.
+    n_splits : int, default=10
+        As in `selection_report`.
+    max_rows : int, default=None
+        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+    report : SelectionReport, default=None
+        Of the same selector, table, folds and seed: what it chose in every fold is not searched for again.
+    random_state : int, default=0
+        Draws the folds, as in `selection_report`, and seeds searches and trees.
+    n_jobs : int, default=None
+        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+
+    Returns
+    -------
+    ColumnComparison
+
+    Raises
+    ------
+    DataError
+        When there is no target, when rows cannot be divided into folds, or when a search or a model fails in a fold, which is
+        named.
+
+    Notes
+    -----
+    Every number is what scikit-learn's `cross_validate` gives for a pipeline of the selector and the model on the same folds.
+    The interval of a difference is Student's, corrected for folds that learn from the same rows.
+
+    References
+    ----------
+    Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.assessment import compare_columns
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
+    >>> for name in compared.predictors:
+    ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
+    naive_bayes -0.045
+    knn         -0.028
+    tree        +0.017
+    """
+    rng = generator(random_state)
+    chosen_by = chooser(selector)
+    if max_rows is not None:
+        check_integer("max_rows", max_rows, low=2)
+    with parallel.session(n_jobs):
+        given = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, weightless = counted(given)
+        if whole.schema.target is None:
+            raise DataError("compare_columns requires a target, but the target y is None.")
+        source, sampled = sampled_rows(whole, max_rows, n_splits, rng)
+        told, schema = [*given.schema.dropped, *weightless, *sampled], source.schema
+        chosen_by.check(schema)
+        splits = draw_splits(source, n_splits, rng)
+        told += splits.folds.notes
+        models, without = _models(predictors, schema)
+        scorings, lacking = _scorings(scoring, source, splits)
+        sets = None if report is None else _sets_of(report, source, splits, random_state)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
+        comparer = _Comparer(chosen_by, models, check_scoring(scoring=scorings), seed)
+
+        def fold(at: int) -> _Fold:
+            known = None if sets is None else sets[at]
+            return comparer.fold(source, splits.folds.parts[at], splits.fold_seeds[at], known)
+
+        done = in_turn(
+            "Folds",
+            source,
+            fold,
+            range(len(splits.folds)),
+            lambda at: f"Fold {at + 1} of {len(splits.folds)}",
+            effort=chosen_by.effort,
+        )
+    tell([*told, *without, *lacking])
+    folds = [fold for fold, _ in done]
+
+    def scores(which: str, *key: str) -> FoldScores:
+        values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
+        return FoldScores(np.array(values), splits.folds.inflation)
+
+    return ColumnComparison(
+        selector=chosen_by.label,
+        folds=splits.folds.how,
+        predictors={name: model.label for name, model in models.items()},
+        scorings=tuple(scorings),
+        n_samples=schema.n_rows,
+        n_columns=len(schema.used),
+        sets=np.stack([fold.support for fold in folds]),
+        baseline={scoring: scores("baseline", scoring) for scoring in scorings},
+        all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
+        chosen={key: scores("chosen", *key) for key in folds[0].chosen},
+        notes=(*told, *without, *lacking, *chosen_by.notes),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Fold:
+    support: NDArray[np.bool_]
+    baseline: dict[str, float]
+    all_columns: _Figures
+    chosen: _Figures
+
+
+@dataclass(frozen=True)
+class _Comparer:
+    """A selector, models, and a scorer that asks a model once for all its scores."""
+
+    chooser: Chooser
+    models: dict[str, Predictor]
+    scorer: Any
+    seed: int
+
+    def fold(self, source: Source, fold: Fold, seed: int, known: NDArray[np.bool_] | None) -> _Fold:
+        """Choose, where that is not known, and learn on the rows that a fold does not test, and score on those that it does."""
+        train, test = rows_of(source, fold.train), rows_of(source, fold.test)
+        check_learnable(train)
+        support = self.chooser.choose(train, seed).support if known is None else known
+        every = np.ones(source.schema.n_columns, dtype=bool)
+        baseline = self._values(Nothing().learn(train, [], seed), test)
+        return _Fold(support, baseline, self._figures(train, test, every), self._figures(train, test, support))
+
+    def _figures(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _Figures:
+        found: _Figures = {}
+        for name, model in self.models.items():
+            values = self._values(model.learn_by(train, support, self.seed), test)
+            found |= {(name, scoring): value for scoring, value in values.items()}
+        return found
+
+    def _values(self, learned: Learned, test: Source) -> dict[str, float]:
+        y, weight = labels_of(test), weight_of(test)
+        given: dict[str, Floats] = {} if weight is None else {"sample_weight": weight}
+        values: dict[str, Any] = self.scorer(learned.estimator, learned.rows(test), y, **given)
+        for name, value in values.items():
+            if not np.isfinite(value):
+                raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")
+        return {name: float(value) for name, value in values.items()}
+
+
+def usual_models(schema: Schema) -> tuple[str, ...]:
+    """Return the names of the three models that a table is tried with."""
+    return _OF_CLASSES if schema.has_classes else _OF_NUMBERS
+
+
+def _models(given: Sequence[str] | None, schema: Schema) -> tuple[dict[str, Predictor], list[str]]:
+    """Return the models by name, and what is to be told of those left out."""
+    names = usual_models(schema) if given is None else tuple(given)
+    told = []
+    if given is None and schema.weight is not None:
+        names = tuple(name for name in names if name != "knn")
+        told = ["Nearest neighbours take no weights, and are left out."]
+    if isinstance(given, str) or not names:
+        raise ValueError(f"predictors must be a list of names such as ['naive_bayes', 'tree'], got {given!r}.")
+    models = {name: predictor_of(name, schema) for name in names}
+    for model in models.values():
+        model.check(schema)
+    return models, told
+
+
+def _scorings(given: Sequence[str] | None, source: Source, splits: Splits) -> tuple[list[str], list[str]]:
+    """Return the names of the scores, and what is to be told of the one left out."""
+    schema = source.schema
+    if isinstance(given, str) or (given is not None and not len(given)):
+        raise ValueError(f"scoring must be a list of names such as ['accuracy', 'f1_macro'], got {given!r}.")
+    names, told = list(given or ("r2",)), []
+    if given is None and schema.has_classes:
+        names = ["accuracy", "f1_macro"]
+        lacking = _lacking(target_of(source), splits)
+        present = len(np.unique(target_of(source)))
+        if lacking is None:
+            names.append(_AREAS[present > 2])
+        else:
+            number, code = lacking
+            assert schema.target is not None
+            told = [
+                f"The area under the ROC curve is left out: fold {number} does not test, or learn from, class "
+                f"{schema.target.levels[code]!r}."
+            ]
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"scoring must be names of scorers of scikit-learn's, got {name!r}.")
+        read_scoring(name, classes=schema.has_classes).check(schema)
+    return names, told
+
+
+def _lacking(codes: NDArray[Any], splits: Splits) -> tuple[int, int] | None:
+    """Return the first fold, counted from 1, that tests or learns from no row of a class, and that class; None without any."""
+    every = np.unique(codes)
+    for number, fold in enumerate(splits.folds.parts, start=1):
+        for rows in (fold.test, fold.train):
+            missing = np.setdiff1d(every, codes[rows])
+            if len(missing):
+                return number, int(missing[0])
+    return None
+
+
+def _sets_of(report: SelectionReport, source: Source, splits: Splits, random_state: Seed) -> NDArray[np.bool_]:
+    """Return what a report chose in every fold."""
+    schema = source.schema
+    of_report = report.names, report.n_samples, len(report.sets), report.folds, report.seed
+    if of_report != (tuple(schema.names), schema.n_rows, len(splits.folds), splits.folds.how, random_state):
+        raise ValueError(
+            f"The report is of {report.n_samples:,} rows, {len(report.sets)} folds and the seed {report.seed}, and here are "
+            f"{schema.n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
+            "table, folds and seed only. Leave it out."
+        )
+    return report.sets

@@ -1,0 +1,207 @@
+"""Columns that tell nothing new cost what theory says they cost, and a choice made again in every fold keeps them out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from tests.assessment.tables import noise, signal
+
+from tamiz import SubsetSelector, open_source
+from tamiz.assessment import added_columns, compare_columns
+from tamiz.assessment.splits import draw_splits
+from tamiz.criteria import CFS, CrossValidated
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.search import BestFirst
+from tamiz.wrappers import MixedNB
+
+
+def four_hints(seed):
+    """Four columns that each tell a little of two classes, and nothing of each other within them."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(200) % 2)
+    return rng.normal(size=(200, 4)) + 0.6 * (2 * y[:, None] - 1), y
+
+
+def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as_theory_says():
+    found = [added_columns(*four_hints(seed), numbers=[0, 50], random_state=seed) for seed in range(5)]
+
+    def change(kind, name, *, chosen=False):
+        return np.mean([one.changes(kind, name, chosen=chosen)[-1].mean for one in found])
+
+    # Of ten such tables the change has mean and standard deviation: neighbours -.152 and .022, trees -.045 and .017, naive Bayes
+    # with copies -.135 and .042, trees with copies .003 and .011. Of the mean of five the bounds are three deviations or more off.
+    assert change("random", "knn") < -0.1
+    assert change("random", "tree") < -0.02
+    assert change("copies", "naive_bayes") < -0.06
+    # Believing one column of four fifty times is as good as that column alone: Phi(.6) = .73, where the four give Phi(1.2) = .88.
+    assert np.mean([one.scores("copies", "naive_bayes")[-1].mean for one in found]) == pytest.approx(0.73, abs=0.05)
+    # Naive Bayes sees that a random column says next to nothing, and a tree that a copy does.
+    assert change("random", "naive_bayes") > change("random", "knn") + 0.05
+    assert abs(change("copies", "tree")) < 0.02
+    for name in found[0].predictors:
+        for kind in ("random", "copies"):
+            assert abs(change(kind, name, chosen=True)) < 0.02
+
+
+def test_where_no_column_is_added_the_scores_are_those_of_the_comparison():
+    X, y = load_breast_cancer(return_X_y=True)
+    added = added_columns(X, y, numbers=[0, 5], random_state=1)
+    compared = compare_columns(SubsetSelector(CFS(), BestFirst()), X, y, scoring=["accuracy"], random_state=1)
+    for name in added.predictors:
+        all_columns, chosen = compared.all_columns[name, "accuracy"], compared.chosen[name, "accuracy"]
+        for kind in ("random", "copies"):
+            assert added.scores(kind, name)[0].values.tolist() == all_columns.values.tolist()
+            assert added.scores(kind, name, chosen=True)[0].values.tolist() == chosen.values.tolist()
+
+
+def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
+    X, y = signal()
+    found = added_columns(X, y, numbers=[0, 4, 9], n_draws=1, random_state=7)
+    rng = np.random.default_rng(7)
+    splits = draw_splits(open_source(X, y), 10, rng)
+    folds = [(fold.train, fold.test) for fold in splits.folds.parts]
+    drawn = rng.standard_normal((80, 9))
+    names = [f"x{j}" for j in range(8)]
+    models = {
+        "naive_bayes": MixedNB(),
+        "knn": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+        "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=7),
+    }
+    copied = X[:, [names.index(found.copied)]]
+    for kind, more in (("random", drawn), ("copies", np.repeat(copied, 9, axis=1))):
+        for name, model in models.items():
+            for at, n in enumerate(found.numbers):
+                told = cross_val_score(clone(model), np.hstack([X, more[:, :n]]), y, cv=folds)
+                np.testing.assert_allclose(found.scores(kind, name)[at].values, told, rtol=0, atol=1e-12)
+    wide = np.hstack([X, drawn])
+    for fold, (train, test) in enumerate(folds):
+        chosen = SubsetSelector(CFS(), BestFirst()).fit(wide[train], y[train]).support_
+        assert found.kept["random"][-1, fold] == chosen[8:].sum()
+        score = MixedNB().fit(wide[train][:, chosen], y[train]).score(wide[test][:, chosen], y[test])
+        assert found.scores("random", "naive_bayes", chosen=True)[-1].values[fold] == score
+
+
+def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others():
+    X, y = signal()
+    few = added_columns(X, y, numbers=[5], n_draws=2)
+    many = added_columns(X, y, numbers=[5], n_draws=3)
+    assert few.random["knn"].shape == (2, 2, 10)
+    assert many.random["knn"][:2].tolist() == few.random["knn"].tolist()
+    assert few.random["knn"][0, 1].tolist() != few.random["knn"][1, 1].tolist()
+    assert few.copies["knn"].shape == (1, 2, 10)
+
+
+def test_a_number_is_scored_by_r2_with_ridge_in_the_place_of_naive_bayes():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    found = added_columns(X, y, numbers=[0, 50])
+    assert (found.scoring, list(found.predictors), found.copied) == ("r2", ["ridge", "knn", "tree"], "bmi")
+    # More than the spread of the folds explains.
+    assert found.changes("random", "tree")[-1].interval[1] < 0
+    assert found.changes("random", "knn")[-1].interval[1] < 0
+
+
+def test_mixed_columns_are_added_to_and_copied():
+    _, y = signal(n=120)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=120),
+            "kind": np.where(rng.random(120) < 0.2, None, np.where(y > 0, "u", "v")),
+            "same": np.full(120, 3.0),
+        }
+    )
+    found = added_columns(table, y, numbers=[0, 3])
+    assert found.copied == "kind"
+    assert found.n_columns == 3
+    assert all(0.5 < one.mean <= 1 for name in found.predictors for one in found.scores("copies", name))
+
+
+def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as_no_column():
+    X, y = noise(2, n=40, p=3)
+    with pytest.warns(TamizWarning, match=r"^No column is of any worth by itself, so none was copied\.$"):
+        found = added_columns(X, y, numbers=[0, 5])
+    assert found.copied is None
+    assert [panel["added"] for panel in found.to_dict()["panels"]] == ["random"]
+    for name in found.predictors:
+        assert found.scores("random", name, chosen=True)[0].mean == 0.5
+    assert "copies of" not in repr(found)
+
+
+def test_of_many_rows_some_are_drawn_and_that_is_told():
+    X, y = signal(n=400)
+    with pytest.warns(TamizWarning, match=r"^100 of 400 rows, drawn at random\.$"):
+        found = added_columns(X, y, numbers=[0, 5], max_rows=100)
+    assert found.n_samples == 100
+    assert found.notes == ("100 of 400 rows, drawn at random.",)
+
+
+def test_weights_count_and_nearest_neighbours_are_left_out():
+    X, y = signal()
+    weight = np.ones(80)
+    weight[:20] = 3
+    with pytest.warns(TamizWarning, match="Nearest neighbours take no weights"):
+        found = added_columns(X, y, numbers=[0, 5], sample_weight=weight)
+    assert list(found.predictors) == ["naive_bayes", "tree"]
+    compared = compare_columns(
+        SubsetSelector(CFS(), BestFirst()),
+        X,
+        y,
+        sample_weight=weight,
+        predictors=["naive_bayes", "tree"],
+        scoring=["accuracy"],
+    )
+    for name in found.predictors:
+        told = compared.all_columns[name, "accuracy"].values
+        assert found.scores("random", name)[0].values == pytest.approx(told, abs=1e-12)
+
+
+def test_groups_and_time_make_the_folds():
+    X, y = signal()
+    assert added_columns(X, y, numbers=[1], groups=np.arange(80) // 4).folds == "10 folds of whole groups (group)"
+    assert added_columns(X, y, numbers=[1], time=np.arange(80)).folds == "10 folds forward in time (time)"
+
+
+def test_the_numbers_do_not_depend_on_the_number_of_threads():
+    X, y = signal()
+    told = {repr(added_columns(X, y, numbers=[0, 10], n_jobs=n_jobs).to_dict()) for n_jobs in (1, 2)}
+    assert len(told) == 1
+
+
+def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen():
+    X, y = signal()
+    found = added_columns(X, y, numbers=[0, 5, 20], chosen_numbers=[20])
+    lines = repr(found).splitlines()
+    assert lines[0] == "accuracy as columns are added; 10 folds, each with its share of every class, 80 rows"
+    assert lines[1].split() == ["random", "columns", "0", "5", "20"]
+    assert [line.split("  ")[0] for line in lines[2:4]] == ["naive Bayes", "naive Bayes, chosen"]
+    assert lines[8].startswith("copies of x")
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "sentence"),
+    [
+        (None, {}, r"^added_columns requires a target, but the target y is None\.$"),
+        ([0, 1] * 10, {"numbers": [0]}, r"^numbers must hold at least one number of columns to add, got \[0\]\.$"),
+        ([0, 1] * 10, {"numbers": [-1]}, r"^numbers must be .*0.*got -1"),
+        ([0, 1] * 10, {"chosen_numbers": [7]}, r"^chosen_numbers must be among numbers, .* got 7\.$"),
+        ([0, 1] * 10, {"n_draws": 0}, r"^n_draws must be .*1.*got 0"),
+        ([0, 1] * 10, {"max_rows": 5}, r"^max_rows must be .*20.*got 5"),
+        ([0, 1] * 10, {"merit": CrossValidated(LogisticRegression(), cv=2)}, r"take a merit that refits no model, such as CFS\(\)\.$"),
+    ],
+)
+def test_bad_input_is_one_sentence(y, options, sentence):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises((ValueError, DataError), match=sentence):
+        added_columns(X, y, **options)
+
+
+def test_fewer_than_20_rows_are_refused():
+    with pytest.raises(DataError, match=r"^added_columns needs at least 20 rows, got 12\.$"):
+        added_columns(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
