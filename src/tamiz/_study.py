@@ -37,15 +37,21 @@ from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
 from tamiz.steps.assessment import assess_selection
+from tamiz.steps.buys import describe_argument, describe_buys
+from tamiz.steps.clusters import describe_clusters
 from tamiz.steps.colors import describe_colors
+from tamiz.steps.combined import describe_combined
 from tamiz.steps.graph import describe_graph
 from tamiz.steps.joining import Joined, join_rows, takes_graph
 from tamiz.steps.mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
 from tamiz.steps.maps import describe_map
 from tamiz.steps.quality import describe_quality
-from tamiz.steps.ranking import Ranked, describe_ranking
+from tamiz.steps.ranking import describe_ranking
+from tamiz.steps.redundancy import describe_redundancy
+from tamiz.steps.repeat import describe_repeat
 from tamiz.steps.sampling import drawn_rows
-from tamiz.steps.subset import describe_subset
+from tamiz.steps.scoring import Ranked
+from tamiz.steps.subset import describe_subset, explain_subset
 from tamiz.steps.table import describe_table
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import collected, tell
@@ -72,7 +78,7 @@ def study(
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
     assess: bool | None = None,
-    points: bool = True,
+    points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> Result:
@@ -105,9 +111,11 @@ def study(
         As in `SubsetSelector`.
     assess : bool, default=None
         Whether the search is repeated inside folds and on shuffled targets, to tell how far the score of the subset can be
-        trusted (`selection_report`); None is where that is quick, by the numbers of rows, columns and sets, and told where not.
-    points : bool, default=True
-        Whether the result holds the rows drawn in the maps, at most 2,000; without them it holds no row of the table.
+        trusted (`selection_report`), and what it buys (`compare_columns`), beside what columns cost that tell nothing new
+        (`added_columns`); None is where that is quick, by the numbers of rows, columns and sets, and told where not.
+    points : bool or int, default=True
+        Whether the result holds the rows drawn in the maps, at most 2,000 or as many as are asked for; without them it holds no
+        row of the table.
     random_state : int, default=0
         Draws the rows that are drawn in the maps, and the lots of a search that draws any.
     n_jobs : int, default=None
@@ -132,10 +140,13 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
+    arguments = dict(locals())
     _check_parts(data, (target, kinds, weight, groups, time, memory), graph)
     check_maps(maps or ())
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     most = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
+    most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
+    points = bool(points)
     run = _Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
@@ -150,7 +161,7 @@ def study(
         schema = source.schema
         chosen = merit or CFS(missing=missing)
         searched = _is_searched(chosen, schema, assess=assess)
-        rows = drawn_rows(schema.n_rows, rng)
+        rows = drawn_rows(schema.n_rows, most_drawn, rng)
         wanted = wanted_maps(maps, schema, dissimilarity)
         table = run.first("table", lambda: describe_table(source))
         tell(_sentences_on_gaps(schema, missing))
@@ -159,20 +170,31 @@ def study(
         needed = relevances is None or graph is not None or any(map(takes_graph, parts))
         found = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
         joined: Joined = found or Joined(source)
-        scored = run.step("ranking", lambda: describe_ranking(source, _ranked(relevances, schema, missing, joined)))
+        ranked = _ranked(relevances, schema, missing, joined)
+        scored = run.step("ranking", lambda: describe_ranking(source, ranked))
         seed = int(rng.integers(2**63))
+        if scored is not None:
+            scored["combined"] = run.step("combined rank", lambda: describe_combined(source, ranked, scored, seed))
+        repeating = run.step("redundancy", lambda: describe_redundancy(source, scored, missing))
         # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
         lots = random_state if isinstance(random_state, int) else seed
         selector = SubsetSelector(
             chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=lots
         )
         subset = run.step("subset", lambda: _select(selector, source, run)) if searched else None
+        if subset is not None:
+            explained = run.step("reasons", lambda: explain_subset(selector, source))
+            subset |= explained or {"reasons": [], "lattice": None}
         drawn: list[tuple[Mapped, dict[str, Any]]] = []
         run.step("maps", lambda: _draw(wanted, drawn, rows, joined, most, seed, points=points))
         judged = run.step("quality", lambda: _judge(drawn, rows, joined, dissimilarity, seed, points=points))
         repeated = partial(assess_selection, selector, source, lots, assess=assess)
         assessed = None if subset is None else run.step("assessment", repeated)
-        colors = describe_colors(source, rows, scored) if points and drawn else []
+        buying = partial(describe_buys, selector, source, lots, assessed, assess=assess)
+        bought = None if subset is None else run.step("buys", buying)
+        arguing = partial(describe_argument, source, CFS(missing=missing), lots, assess=assess)
+        argument = run.step("argument", arguing)
+        colors = run.step("colours", lambda: _colors(source, rows, scored, seed)) if points and drawn else None
     return Result(
         {
             "format": FORMAT,
@@ -186,11 +208,15 @@ def study(
             "table": table,
             "graph": describe_graph(joined, _label(graphs, joined.builder)),
             "ranking": scored,
+            "redundancy": repeating,
             "subset": subset,
-            "assessment": assessed,
+            "buys": bought,
+            "argument": argument,
+            "assessment": None if assessed is None else assessed.to_dict(),
             "maps": [described for _, described in drawn],
             "quality": judged,
-            "colors": colors,
+            "colors": colors or [],
+            "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
         }
     )
 
@@ -310,6 +336,12 @@ def _draw(
             if one.asked:
                 raise
             tell([f"{one.label} is left out: {error}"])
+
+
+def _colors(source: Source, rows: Rows, ranking: dict[str, Any] | None, seed: int) -> list[dict[str, Any]]:
+    """Return what maps are coloured by: the target, the best columns, the clusters."""
+    clusters = describe_clusters(source, rows, seed)
+    return [*describe_colors(source, rows, ranking), *([] if clusters is None else [clusters])]
 
 
 def _judge(

@@ -404,6 +404,38 @@ def _ranks(distances: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.argsort(np.argsort(near, axis=1, kind="stable"), axis=1)
 
 
+def redundancy(names: list[str], between: NDArray[np.float64], threshold: float = 0.3) -> dict[str, Any]:
+    """Return the pairs of columns, and groups found from the strongest pair on: a column comes in that is alike to all of one."""
+    drawn = names[:100]
+    pairs = np.triu_indices(len(drawn), 1)
+    groups: list[list[int]] = []
+    free = set(range(len(names)))
+    for i, j in sorted(zip(*np.triu_indices(len(names), 1), strict=True), key=lambda pair: -between[pair]):
+        if {i, j} <= free and between[i, j] >= threshold:
+            group = [int(i), int(j)]
+            group += [k for k in sorted(free - {i, j}) if (between[k, group] >= threshold).all()][:1]
+            free -= set(group)
+            groups.append(sorted(group))
+    return {
+        "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
+        "columns": drawn,
+        "values": base64.b64encode(np.round(255 * between[pairs]).astype(np.uint8).tobytes()).decode(),
+        "groups": [
+            {
+                "columns": [names[k] for k in group],
+                "keep": names[group[0]],
+                "least": float(between[np.ix_(group, group)].min()),
+            }
+            for group in groups
+        ],
+        "threshold": threshold,
+        "n_columns": len(names),
+        "n_left": 0,
+        "n_rows": 178,
+        "how": "numbers cut into 4 intervals of equal frequency",
+    }
+
+
 def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, Any]:
     moments = {"mean": values.mean(), "sd": values.std(ddof=1), "min": values.min(), "max": values.max()}
     column = {"name": name, "kind": "numeric", "n_missing": 0, "n_levels": None, "levels": [], "constant": False}
@@ -513,6 +545,7 @@ def _build(
             },
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
         },
+        "redundancy": redundancy(names, between),
         "subset": subset,
         "repeat": repeat(title),
         "assessment": assessment(subset, names),
@@ -520,13 +553,13 @@ def _build(
         # Maps of many rows are slow to judge by whole matrices.
         "quality": _quality(x, y, maps) if len(x) <= 200 else None,
         "colors": [
-            _color("class", y.tolist(), classes) | {"role": "target"},
-            *(_color(name, x[:, j].tolist(), []) for j, name in enumerate(names)),
+            color("class", y.tolist(), classes) | {"role": "target"},
+            *(color(name, x[:, j].tolist(), []) for j, name in enumerate(names)),
         ],
     }
 
 
-def _color(name: str, values: list[Any], levels: list[str]) -> dict[str, Any]:
+def color(name: str, values: list[Any], levels: list[str]) -> dict[str, Any]:
     kind = "categorical" if levels else "numeric"
     return {"name": name, "role": "column", "kind": kind, "values": values, "levels": levels, "silhouette": None}
 
@@ -567,8 +600,8 @@ def wine() -> dict[str, Any]:
     loadings["values"] += [[0.05, 0.1, 0, 0, 0], [-0.07, 0.02, 0, 0, 0], [0.01, 0.08, 0, 0, 0]]
     cellars = (np.arange(178) ** 2 % 17 % 14).tolist()
     kept = [None if i % 15 == 7 else code for i, code in enumerate(cellars)]
-    result["colors"].append(_color("cellar", kept, [f"cellar {i}" for i in range(14)]))
-    clusters = _color("k-means cluster", (np.arange(178) % 3).tolist(), [f"cluster {k}" for k in (1, 2, 3)])
+    result["colors"].append(color("cellar", kept, [f"cellar {i}" for i in range(14)]))
+    clusters = color("k-means cluster", (np.arange(178) % 3).tolist(), [f"cluster {k}" for k in (1, 2, 3)])
     result["colors"].append(clusters | {"role": "cluster", "silhouette": 0.2849})
     result["colors"][4]["values"][10:14] = [None] * 4
     result["warnings"] = [
@@ -612,6 +645,11 @@ def hostile() -> dict[str, Any]:
     result["table"]["columns"][1] |= {"kind": "categorical", "levels": HOSTILE, "n_levels": 11}
     result["table"]["columns"][2] |= {"left_out": HOSTILE[0]}
     _hostile_facts(result["table"])
+    result["redundancy"] |= {
+        "how": HOSTILE[0],
+        "measure": {"id": HOSTILE[1], "label": HOSTILE[2]},
+        "groups": [{"columns": HOSTILE[:4], "keep": HOSTILE[1], "least": 0.7}, {"columns": HOSTILE[4:], "keep": "", "least": 0.9}],
+    }
     result["warnings"] = [*HOSTILE]
     result["interrupted"] = HOSTILE[0]
     result["subset"]["stopped"] = HOSTILE[1]
@@ -638,7 +676,7 @@ def hostile() -> dict[str, Any]:
     result["versions"] = {name: name for name in HOSTILE}
     result["quality"]["metric"]["label"] = HOSTILE[0]
     result["colors"][0]["name"] = HOSTILE[2]
-    result["colors"].append(_color(HOSTILE[0], (np.arange(178) % 11).tolist(), HOSTILE))
+    result["colors"].append(color(HOSTILE[0], (np.arange(178) % 11).tolist(), HOSTILE))
     return result
 
 

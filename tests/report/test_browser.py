@@ -83,12 +83,12 @@ def test_a_search_reaches_folded_columns(read: Any) -> None:
 
 def recoloured(reader: Reader, option: str, plot: str = "map-1-points") -> list[dict[str, Any]]:
     select = reader.page.locator("#colours select")
-    for drawn in reader.page.locator("[data-coloured]").all():
+    for drawn in reader.page.locator("[data-painter=points]").all():
         drawn.scroll_into_view_if_needed()
         drawn.locator(".main-svg").first.wait_for()
     select.select_option(label=option)
     script = """(id) => document.getElementById(id).data.filter((trace) => trace.mode === "markers").map((trace) => ({
-        name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol, text: trace.text }))"""
+        name: trace.name, n: trace.x.length, color: trace.marker.color, symbol: trace.marker.symbol }))"""
     reader.page.wait_for_timeout(300)
     traces: list[dict[str, Any]] = reader.page.evaluate(script, plot)
     return traces
@@ -117,7 +117,7 @@ def test_one_choice_recolours_every_map_alike(read: Any) -> None:
         second = recoloured(reader, option, "map-2-points")
         assert first == second
         assert sum(trace["n"] for trace in second) == 178
-    assert reader.page.locator("select").count() == 1
+    assert reader.page.locator("#maps select").count() == 1
 
 
 def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) -> None:
@@ -166,7 +166,11 @@ def test_hovering_tells_the_row_and_its_value(read: Any) -> None:
     point.hover(force=True)
     hover = reader.page.locator("#map-1-points .hovertext")
     hover.wait_for()
-    assert hover.text_content() == "Row 4alcohol: 14.37"
+    text = hover.text_content()
+    assert text.startswith("Row 4alcohol: 14.37class: Barolomalic_acid: 1.95ash: 2.5")
+    # Once and no more than nine values.
+    assert text.count("alcohol:") == 1
+    assert text.count(": ") == 9
 
 
 def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
@@ -174,7 +178,7 @@ def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
     reader.visit_all()
     assert reader.page.locator("h1").inner_text() == sample.HOSTILE[0]
     assert sample.HOSTILE[2] in reader.page.locator("#maps select option").all_text_contents()[0]
-    assert reader.page.locator(".plot a, main img, main b").count() == 0
+    assert reader.page.locator(".plot a, main img, main b:text-is('bold')").count() == 0
     assert reader.page.locator("#map-1-points .xtitle").text_content() == f"{sample.HOSTILE[0]} (34%)"
     assert "</script><scrip…" in "".join(reader.page.locator("#map-1-points .annotation").all_text_contents())
     bars = reader.page.locator("#balance .ytick").all_text_contents()
@@ -258,8 +262,9 @@ def test_images_are_drawn_in_steps_of_grey_and_tables_fit_a_phone(read: Any) -> 
 
 def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:
     reader = read("wine")
-    reader.visit_all()
-    titles = reader.page.evaluate("[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title)")
+    for name in ("map-1-points", "map-2-points"):
+        reader.show(name)
+    titles = reader.page.evaluate("[...document.querySelectorAll('#maps .modebar-btn')].map((b) => b.dataset.title)")
     assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Reset axes"] * 2
 
 
@@ -337,7 +342,7 @@ def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: 
     for (colors, low, high, first), expected in zip(drawn, stress, strict=True):
         assert colors == pytest.approx(expected, rel=1e-5)
         assert (low, high) == (0, pytest.approx(sorted(stress[0] + stress[1])[int(0.98 * 355)], rel=1e-5))
-        assert first.startswith("Row 1<br>stress of the row: ")
+        assert first.startswith("Row 1<br><b>stress of the row: ")
 
 
 def test_the_curves_of_the_maps_have_the_colours_of_the_theme(read: Any) -> None:

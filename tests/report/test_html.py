@@ -119,7 +119,7 @@ def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> N
     assert bare["assessment"] is None
     assert bare["graph"] is None
     page = render(bare)
-    assert re.findall(r'<section id="(\w+)"', page) == ["table"]
+    assert re.findall(r'<section id="(\w+)"', page) == ["table", "repeat"]
     assert 'href="#ranking"' not in page
     assert 'href="#maps"' not in page
 
@@ -127,7 +127,7 @@ def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> N
 def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
     page = render(bare)
     assert "this file holds no row of the table" in words(section(page, "maps"))
-    assert 'id="rows"' not in page
+    assert 'id="choices"' not in page
     assert 'id="map-1-spectrum"' in page
 
 
@@ -142,7 +142,7 @@ def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: di
 def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> None:
     page = Elements(render(wine))
     assert page.tags.count("select") == 1
-    assert section(render(wine), "maps").count("data-coloured") == 2
+    assert section(render(wine), "maps").count('data-painter="points"') == 2
 
 
 def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[
     assert 'type="checkbox"' not in page
     assert "arrow" not in words(page)
     wine |= {"colors": [], "quality": None}
-    assert 'id="choices"' not in section(render(wine), "maps")
+    assert 'id="colours"' not in section(render(wine), "maps")
 
 
 def test_what_the_axes_mean_is_told_once_and_shown_for_every_map(wine: dict[str, Any]) -> None:
@@ -214,11 +214,8 @@ def test_a_result_with_nothing_to_warn_of_has_no_box(bare: dict[str, Any]) -> No
     assert 'role="note"' not in render(bare)
 
 
-def test_the_foot_tells_versions_seed_and_times(wine: dict[str, Any]) -> None:
-    foot = words(render(wine).split("<footer")[1])
-    assert "tamiz 0.1.0 with the seed 0" in foot
-    assert "read 0.12 s, graph 0.021 s, ranking 0.031 s, subset 0.0021 s, maps 0.041 s" in foot
-    assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7" in foot
+def test_the_foot_tells_the_version_and_the_seed(wine: dict[str, Any]) -> None:
+    assert "tamiz 0.1.0 with the seed 0" in words(render(wine).split("<footer")[1])
 
 
 def test_a_run_without_a_seed_says_so(wine: dict[str, Any]) -> None:

@@ -214,17 +214,22 @@ def test_no_search_and_no_map_are_no_section(bare: dict[str, Any]) -> None:
     assert collect_maps(bare) is None
 
 
+def colourings(result: dict[str, Any]) -> list[dict[str, Any]]:
+    offered: list[dict[str, Any]] = collected(collect_maps, result)["about"]["colors"]
+    return offered
+
+
 def test_more_than_ten_levels_put_the_rarest_together(wine: dict[str, Any]) -> None:
     codes = np.repeat(np.arange(14), np.arange(6, 20))[:178]
-    wine["colors"][-1] |= {"values": codes.tolist(), "levels": [f"cellar {i}" for i in range(14)]}
-    spec = collected(collect_maps, wine)["colors"][-2]["spec"]
+    wine["colors"][-2] |= {"values": codes.tolist(), "levels": [f"cellar {i}" for i in range(14)]}
+    spec = colourings(wine)[-3]
     assert spec["groups"] == [*(f"cellar {i}" for i in range(5, 14)), "other (5 levels)"]
     assert spec["group"] == [9, 9, 9, 9, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_a_level_that_no_point_has_takes_no_colour(wine: dict[str, Any]) -> None:
     wine["colors"][0]["levels"] = ["Barolo", "Grignolino", "Barbera", "Nebbiolo"]
-    spec = collected(collect_maps, wine)["colors"][0]["spec"]
+    spec = colourings(wine)[0]
     assert spec["groups"] == ["Barolo", "Grignolino", "Barbera"]
     assert spec["group"] == [0, 1, 2, -1]
 
@@ -637,8 +642,7 @@ def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
     assert [cell["text"] for cell in shown["rows"][0]["cells"]] == ["–", "0.500"]
     assert [pairs["label"] for pairs in shown["pairs"]] == ["Laplacian eigenmaps"]
     assert [line["name"] for line in shown["curves"]["chart"]["data"]] == ["Laplacian eigenmaps"]
-    by_map = collected(collect_maps, wine)["colors"][-1]["spec"]["by_map"]
-    assert by_map["map-1"] == [None] * 178
+    assert colourings(wine)[-1]["title"] == "stress of the row"
 
 
 def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
@@ -676,9 +680,17 @@ def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: di
     stress = [[0.01 * (row % 50) for row in range(178)], [1.0] * 178]
     stress[0][0] = 7.0
     wine["quality"]["stress_per_point"] = stress
-    last = collected(collect_maps, wine)["colors"][-1]
+    last = colourings(wine)[-1]
     assert last["option"] == "how badly each row is placed"
-    assert last["spec"]["by_map"] == {"map-1": pytest.approx(stress[0]), "map-2": stress[1]}
-    # One row far out does not take the colours of all others.
-    assert last["spec"]["range"] == [0, 1.0]
-    assert collected(collect_maps, wine | {"quality": None})["colors"][-1]["option"] == "cellar"
+    # One row far out does not take the colours of all others; what was not judged has none.
+    assert last["range"] == [0, 1.0]
+    wine["quality"]["stress_per_point"] = [[None] * 178, None]
+    assert colourings(wine)[-1]["option"] == "k-means cluster (mean silhouette 0.28)"
+
+
+def test_the_target_and_the_clusters_are_told_as_such_and_only_at_a_point_by_their_column(wine: dict[str, Any]) -> None:
+    first, *columns, clusters, stress = colourings(wine)
+    assert first["option"] == "class (target)"
+    assert [color["option"] for color in columns] == [color["name"] for color in wine["colors"][1:-1]]
+    assert clusters["groups"] == ["cluster 1", "cluster 2", "cluster 3"]
+    assert [color["column"] for color in (first, *columns, clusters, stress)] == [*range(len(wine["colors"])), None]

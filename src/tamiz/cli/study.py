@@ -11,6 +11,7 @@ import click
 
 from tamiz.cli.assessment import assessment_options, check_assessed
 from tamiz.cli.command import INTERRUPTED, Work
+from tamiz.cli.config import config_option
 from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.maps import check_maps, map_options
 from tamiz.cli.options import (
@@ -53,6 +54,7 @@ _json_option = click.option(
 
 @click.command(cls=Work, short_help="Study a table and write a report of it.")
 @table_options
+@config_option
 @click.option(
     "-r",
     "--relevance",
@@ -68,6 +70,13 @@ _json_option = click.option(
 @map_options
 @_output_option
 @_json_option
+@click.option(
+    "--points",
+    "n_points",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Rows drawn in the maps at most, by default 2,000, drawn at random.",
+)
 @click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
 @dry_run_flag
 @seed_option
@@ -87,6 +96,7 @@ def study(
     dissimilarity: Entry,
     output: Path | None,
     json_output: Path | None,
+    n_points: int | None,
     no_points: bool,
     dry_run: bool,
     seed: int,
@@ -100,6 +110,7 @@ def study(
     tamiz study data.csv --target class --group patient --assess
     tamiz study data.csv --graph knn:30 --t inf
     tamiz study data.csv --reduce pca --reduce mds:ordinal --dissimilarity gower
+    tamiz study --config study.toml
 
     Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, how the
     rows hang together, and maps of them. Prints the name of the file. Ctrl-C writes the report of what was found so far.
@@ -108,6 +119,8 @@ def study(
     need_target(relevances, target)
     check_assessed(same["assess"], target)
     _check_streams(output, json_output)
+    if no_points and n_points is not None:
+        raise click.UsageError("--points draws rows and --no-points draws none: give one of them.")
     check_places([output, json_output, searching.journal], table)
     graph = make_builder(asked, width, target)
     named = check_maps(maps)
@@ -134,7 +147,7 @@ def study(
             maps=named,
             dissimilarity=dissimilarity.name,
             graph=graph,
-            points=not no_points,
+            points=not no_points if n_points is None else n_points,
             random_state=seed,
             n_jobs=jobs,
             **same,

@@ -84,6 +84,7 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
     return {
         "template": {"layout": layout.to_plotly_json(), "data": data},
         "levels": list(levels),
+        "scale": list(scale),
         "missing": colors["faint"],
         "arrow": colors["ink"],
     }
@@ -149,26 +150,15 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
 
 
 def scatter(
-    points: Sequence[Sequence[float]],
-    axes: Sequence[str],
-    shares: Sequence[str],
-    arrows: Sequence[dict[str, Any]],
-    *,
-    one_scale: bool,
+    n_points: int, axes: Sequence[str], shares: Sequence[str], arrows: Sequence[dict[str, Any]], *, one_scale: bool
 ) -> dict[str, Any]:
-    """Return the points of a map in one colour; the page splits and colours them by the column chosen.
-
-    The page draws the arrows over them, and puts their names where there is room.
-    """
-    x, y = ([rounded(point[axis]) for point in points] for axis in (0, 1))
+    """Return the axes of a map; the page puts the points there, in the colours of what was chosen, and the names of the arrows."""
     titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
-    # Many points are drawn smaller and fainter, so that a crowd is told from a few.
-    marker = {"size": 7, "opacity": 0.8} if len(points) <= 1000 else {"size": 5, "opacity": 0.6}
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
     spec = make_chart(
-        [go.Scatter(x=x, y=y, mode="markers", marker=marker)],
+        [],
         buttons=True,
         height=580,
         # The buttons stand above the points and their legend, not on them.
@@ -187,7 +177,14 @@ def scatter(
         }
         for arrow in arrows
     ]
-    return {**spec, "arrows": over}
+    return {**spec, "marker": _marker(n_points), "arrows": over}
+
+
+def _marker(n_points: int) -> dict[str, float]:
+    """Return how large and faint a point is: many are smaller and fainter, so that a crowd is told from a few."""
+    if n_points <= 1000:
+        return {"size": 7, "opacity": 0.8}
+    return {"size": 5, "opacity": 0.6} if n_points <= 4000 else {"size": 3, "opacity": 0.5}
 
 
 def equal_scales(points: Sequence[Sequence[float]]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display.arrows import Arrow, arrows
 from tamiz.report import charts
 from tamiz.report.axes import told_axes
-from tamiz.report.text import count, counted, label, number, percent, rounded, shortened
+from tamiz.report.text import count, counted, label, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,12 +41,13 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(told["arrows"] for told in maps),
-        "colors": [
-            *(_color(column, column["name"] == result["table"]["target"]) for column in result["colors"]),
-            *_placed(result["quality"], len(drawn)),
-        ],
-        # The points of every map are the same rows.
-        "rows": drawn[0]["rows"] if drawn else [],
+        "about": {
+            "maps": [{"key": told["key"], "drawn": told["chart"] is not None} for told in maps],
+            "colors": [
+                *(_color(column, index) for index, column in enumerate(result["colors"])),
+                *_placed(result["quality"], len(drawn)),
+            ],
+        },
     }
 
 
@@ -72,7 +73,7 @@ def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, 
         "lead": held or reduced["nearness"],
         "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
         "arrows": _told_arrows(len(over), reduced["loadings"]),
-        "chart": None if points is None else charts.scatter(points, axes[:2], shares, over, one_scale=one_scale),
+        "chart": None if points is None else charts.scatter(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
         "axes": told_axes(reduced, columns),
         "galleries": [_gallery(shown) for shown in reduced["galleries"]],
@@ -193,19 +194,12 @@ def _residuals(residuals: Sequence[float]) -> str:
 
 def _placed(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
     """Return the colouring by how badly each row is placed: a number for each map, on one scale."""
-    if quality is None or n_maps == 0:
-        return []
-    values = [stress and [rounded(value) for value in stress] for stress in quality["stress_per_point"]]
-    known = [stress for stress in values if stress]
+    stress = [] if quality is None or n_maps == 0 else quality["stress_per_point"]
+    known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
-    spec = {
-        "kind": "numeric",
-        "title": "stress of the row",
-        "range": [0, _nearly_all([value for stress in known for value in stress])],
-        "by_map": {_key(index): stress or [None] * len(known[0]) for index, stress in enumerate(values)},
-    }
-    return [{"option": "how badly each row is placed", "spec": spec}]
+    told = {"option": "how badly each row is placed", "title": "stress of the row", "gap": "not judged"}
+    return [{**told, "kind": "numeric", "column": None, "range": [0, _nearly_all(known)]}]
 
 
 def _nearly_all(values: list[float]) -> float:
@@ -213,15 +207,19 @@ def _nearly_all(values: list[float]) -> float:
     return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
-def _color(column: Mapping[str, Any], is_target: bool) -> dict[str, Any]:
-    """Return one colouring of the points: a number each, or a group each with the rarest levels put together."""
+def _color(column: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """Return one colouring of the points: by numbers, or by groups with the rarest levels put together."""
     name = column["name"]
-    option = f"{shortened(name, 60)}{' (target)' if is_target else ''}"
+    told = {
+        "option": f"{shortened(name, 60)}{_role(column)}",
+        "title": label(name),
+        "kind": column["kind"],
+        "gap": "missing",
+        "column": index,
+    }
     if column["kind"] == "numeric":
-        values = [None if value is None else rounded(value) for value in column["values"]]
-        return {"option": option, "spec": {"kind": "numeric", "title": label(name), "values": values}}
-    codes = column["values"]
-    counts = Counter(code for code in codes if code is not None)
+        return told
+    counts = Counter(code for code in column["values"] if code is not None)
     present = sorted(counts)
     common = present
     if len(present) > _LEVELS_SHOWN:
@@ -231,13 +229,16 @@ def _color(column: Mapping[str, Any], is_target: bool) -> dict[str, Any]:
         groups.append(f"other ({len(present) - len(common):,} levels)")
     group = {code: common.index(code) if code in common else len(common) for code in present}
     return {
-        "option": option,
-        "spec": {
-            "kind": "categorical",
-            "title": label(name),
-            "values": codes,
-            "levels": [label(level, 60) for level in column["levels"]],
-            "group": [group.get(code, -1) for code in range(len(column["levels"]))],
-            "groups": groups,
-        },
+        **told,
+        "levels": [label(level, 60) for level in column["levels"]],
+        "plain": [shortened(level, 60) for level in column["levels"]],
+        "group": [group.get(code, -1) for code in range(len(column["levels"]))],
+        "groups": groups,
     }
+
+
+def _role(column: Mapping[str, Any]) -> str:
+    """Return what stands behind a name: the target, and how far apart clusters are."""
+    if column["role"] == "cluster":
+        return f" (mean silhouette {number(column['silhouette'], digits=2)})"
+    return " (target)" if column["role"] == "target" else ""

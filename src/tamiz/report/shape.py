@@ -83,6 +83,31 @@ _SHAPE: dict[str, Any] = {
             "columns": [str],
             "scores": {},
             "cuts": {},
+            # The criteria that count, the mean of their ranks, and where it lies when rows are drawn again.
+            "combined": (
+                {
+                    "criteria": [str],
+                    "ranks": [(float,)],
+                    "intervals": [([float],)],
+                    "n_resamples": float,
+                    "how": str,
+                },
+            ),
+        },
+    ),
+    # The pairs of `columns`, (0, 1), (0, 2), .., as bytes of 255 steps in base64; groups are among all `n_columns`, in the order
+    # of the table, and `n_left` columns were too many to be compared.
+    "redundancy": (
+        {
+            "measure": _CHOSEN,
+            "columns": [str],
+            "values": str,
+            "groups": [{"columns": [str], "keep": str, "least": float}],
+            "threshold": float,
+            "n_columns": float,
+            "n_left": float,
+            "n_rows": float,
+            "how": str,
         },
     ),
     "subset": (
@@ -112,7 +137,7 @@ _SHAPE: dict[str, Any] = {
                     "other_merit": (float,),
                     "other_size": float,
                     "relevance": (float,),
-                    "repeats": [[]],
+                    "repeats": [list],
                 }
             ],
             # Merits by the number whose bit k is set where column k is in the set.

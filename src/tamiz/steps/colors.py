@@ -1,4 +1,4 @@
-"""The columns that colour the maps of a study."""
+"""The columns that colour the maps of a study, and are told where a reader points at a row."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.sources.views import Rows
 
-# Columns offered for colour: what a reader can still take in.
-_MOST_COLOURS = 40
+# Columns that travel with the points beside the target: what a reader can still take in.
+_MOST_COLOURS = 12
 
 
 def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) 
     columns = schema.used.tolist()
     if ranking is not None and ranking["criteria"]:
         scores = ranking["scores"][ranking["criteria"][0]["id"]]
-        columns = sorted(sorted(columns, key=lambda j: -scores[j])[:_MOST_COLOURS])
+        columns = sorted(columns, key=lambda j: -scores[j])
     columns = columns[:_MOST_COLOURS]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
@@ -27,12 +27,18 @@ def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) 
         here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
         for j in columns:
             values[j] += block.column(j)[here].tolist()
-    return [_color(schema.describe(j), values[j]) for j in columns]
+    return [_color(schema.describe(j), "target" if j == schema.n_columns else "column", values[j]) for j in columns]
 
 
-def _color(column: Column, values: list[Any]) -> dict[str, Any]:
+def _color(column: Column, role: str, values: list[Any]) -> dict[str, Any]:
+    named = {"name": column.name, "role": role}
     if column.is_number:
-        shown = [None if value != value else value for value in values]
-        return {"name": column.name, "kind": "numeric", "values": shown, "levels": []}
+        shown = [None if value != value else _told(value) for value in values]
+        return {**named, "kind": "numeric", "values": shown, "levels": [], "silhouette": None}
     shown = [None if value < 0 else value for value in values]
-    return {"name": column.name, "kind": "categorical", "values": shown, "levels": list(column.levels)}
+    return {**named, "kind": "categorical", "values": shown, "levels": list(column.levels), "silhouette": None}
+
+
+def _told(value: float) -> float:
+    """Return a value with six significant digits: what is told where a reader points at it, in a third of the file."""
+    return float(f"{value:.6g}")

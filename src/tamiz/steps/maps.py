@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from tamiz.sources.views import Rows
 from tamiz.statistics.base import Floats
 from tamiz.steps.mapping import Mapped
 
-# Columns offered for colour, images of a kind, pixels along a side of one: what a reader can still take in.
-_MOST_COLOURS = 40
+# Images of a kind, pixels along a side of one: what a reader can still take in.
 _MOST_IMAGES = 24
 _MOST_PIXELS = 128
 # Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 def describe_map(mapped: Mapped, label: dict[str, str], rows: Rows | None, seed: int) -> dict[str, Any]:
     """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
     facts = mapped.reducer.facts()
-    points = None if rows is None else mapped.at(rows)[:, :2].tolist()
+    points = None if rows is None else _drawn(mapped.at(rows)[:, :2])
     return {
         **label,
         "axes": facts.axes[:2],
@@ -109,3 +109,12 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
         "high": high,
         "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
     }
+
+
+def _drawn(places: Floats) -> list[list[float]]:
+    """Return points in steps of less than 1/65536 of the longer axis: finer than a screen, and a third of the file."""
+    span = float(np.ptp(places, axis=0).max(initial=0.0))
+    if span == 0:
+        return places.tolist()
+    decimals = math.ceil(math.log10(2**16 / span))
+    return [[round(x, decimals) for x in place] for place in places.tolist()]

@@ -16,6 +16,7 @@ from tamiz.metrics.evaluation import quality
 from tamiz.sources.base import Source
 from tamiz.sources.views import Rows, rows_of
 from tamiz.statistics.base import Floats
+from tamiz.steps.sampling import judged_places
 from tamiz.warn import held, tell
 
 # Neighbours that are compared, where there are twice as many rows.
@@ -36,7 +37,7 @@ def describe_quality(
     ----------
     source : Source
     rows : ndarray of row numbers, ascending
-        Those that are compared with each other.
+        Those drawn; of very many some are compared with each other.
     maps : list of tuple
         The label of each, and the places of the rows.
     dissimilarity : str
@@ -48,6 +49,8 @@ def describe_quality(
     """
     if len(rows) < _LEAST_ROWS or not maps:
         return None
+    n_drawn, at = len(rows), judged_places(len(rows), seed)
+    rows, maps = rows[at], [(label, places[at]) for label, places in maps]
     judged = source if len(rows) == source.schema.n_rows else rows_of(source, rows)
     labels = _labels(judged)
     found = [_judge(judged, label, places, dissimilarity, labels, seed, points=points) for label, places in maps]
@@ -62,7 +65,7 @@ def describe_quality(
         "measures": _measures(first, cards),
         "agreement": _agreement(first, cards),
         "pairs": _pairs([None if one is None else one[1] for one in found]),
-        "stress_per_point": [None if card is None else card.points.stress.tolist() for card in cards] if points else [],
+        "stress_per_point": [_at(at, n_drawn, card) for card in cards] if points else [],
     }
 
 
@@ -89,6 +92,16 @@ def _judge(
         tell([f"The quality of {label} is left out: {error}"])
         return None
     return card, pairs
+
+
+def _at(at: Rows, n_drawn: int, card: Quality | None) -> list[float | None] | None:
+    """Return the stress of every row drawn, None of those that the map was not judged by."""
+    if card is None:
+        return None
+    stress: list[float | None] = [None] * n_drawn
+    for row, value in zip(at.tolist(), card.points.stress.tolist(), strict=True):
+        stress[row] = float(f"{value:.6g}")
+    return stress
 
 
 def _labels(source: Source) -> NDArray[Any] | None:

@@ -6,15 +6,24 @@ import numpy as np
 
 from tamiz.sources.views import Rows
 
-# Points of a map that a reader can still take in.
+# Points of a map that a reader can still take in, and rows whose distances are compared with each other: the work is their square.
 _MOST_POINTS = 2000
+_MOST_JUDGED = 2000
 
 
-def drawn_rows(n_rows: int, rng: np.random.Generator) -> Rows:
-    """Return the rows that maps show: all, or a sample in their order."""
-    if n_rows <= _MOST_POINTS:
+def drawn_rows(n_rows: int, most: int | None, rng: np.random.Generator) -> Rows:
+    """Return the rows that maps show: all, or a sample in their order; None is as many as a reader can still take in."""
+    most = _MOST_POINTS if most is None else most
+    if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, _MOST_POINTS, replace=False))
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def judged_places(n_drawn: int, seed: int) -> Rows:
+    """Return which of the rows drawn maps are judged by: all, or a sample in their order."""
+    if n_drawn <= _MOST_JUDGED:
+        return np.arange(n_drawn)
+    return np.sort(np.random.default_rng(seed).choice(n_drawn, _MOST_JUDGED, replace=False))
 
 
 def rows_with(wanted: Rows, n_rows: int, size: int, rng: np.random.Generator) -> Rows:

@@ -1,0 +1,192 @@
+"""The maps in Chromium: rows picked on one are picked on all, and very many points are a picture."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+N_MANY = 5000
+PICKED = """(id) => { const plot = document.getElementById(id);
+    return plot.data.filter((trace) => trace.mode === "markers")
+        .reduce((sum, trace) => sum + (trace.selectedpoints ? trace.selectedpoints.length : trace.x.length), 0); }"""
+
+
+def many() -> dict[str, Any]:
+    """Return a result with more points than a page can hold as shapes: two clouds that no map mixes."""
+    result = sample.wine()
+    rng = np.random.default_rng(0)
+    cloud = np.arange(N_MANY) % 2
+    for reduced in result["maps"]:
+        places = rng.normal(size=(N_MANY, 2)) + 8.0 * cloud[:, None]
+        reduced |= {"points": places.round(3).tolist(), "rows": list(range(0, 3 * N_MANY, 3))}
+    result["colors"] = [
+        sample.color("class", cloud.tolist(), ["left", "right"]) | {"role": "target"},
+        sample.color("height", (cloud * 100.0).tolist(), []),
+    ]
+    result["table"]["n_rows_used"] = 3 * N_MANY
+    result["quality"] = None
+    return result
+
+
+@pytest.fixture
+def crowd(browser: Any, tmp_path: Path) -> Iterator[Reader]:
+    page = browser.new_page(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+    reader = Reader(page, Result(many()).to_html(tmp_path / "many.html"))
+    reader.show("map-1-points")
+    reader.show("map-2-points")
+    yield reader
+    page.close()
+    assert reader.complaints == []
+
+
+def lasso(reader: Reader, plot: str) -> None:
+    """Draw a lasso around the left half of a map."""
+    button = reader.page.locator("#lasso")
+    if button.get_attribute("aria-pressed") == "false":
+        button.click()
+    reader.page.locator(f"#{plot} .nsewdrag").scroll_into_view_if_needed()
+    reader.page.wait_for_timeout(300)
+    box = reader.page.locator(f"#{plot} .nsewdrag").bounding_box()
+    left, top, width, height = (box[side] for side in ("x", "y", "width", "height"))
+    corners = [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98), (0.02, 0.05)]
+    for k, (across, down) in enumerate(corners):
+        reader.page.mouse.move(left + across * width, top + down * height, steps=4)
+        if k == 0:
+            reader.page.mouse.down()
+    reader.page.mouse.up()
+    reader.page.locator("#picked").wait_for()
+
+
+def rows_told(reader: Reader) -> int:
+    return int(reader.page.locator("#picked .status").inner_text().split()[0].replace(",", ""))
+
+
+def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: Any) -> None:
+    reader = read("wine")
+    for name in ("map-1-points", "map-2-points"):
+        reader.show(name)
+    lasso(reader, "map-1-points")
+    n = rows_told(reader)
+    assert 0 < n < 178
+    reader.page.wait_for_function(f"({PICKED})('map-2-points') === {n}")
+    assert reader.page.evaluate(PICKED, "map-1-points") == n
+    reader.page.locator("#picked-clear").click()
+    assert reader.page.locator("#picked").is_hidden()
+    reader.page.wait_for_function(f"({PICKED})('map-2-points') === 178")
+    assert reader.page.evaluate("document.getElementById('map-1-points').layout.selections.length") == 0
+
+
+def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    reader.page.locator("#pick input").fill("1, 100-103")
+    reader.page.locator("#pick input").press("Enter")
+    reader.page.locator("#picked").wait_for()
+    assert rows_told(reader) == 5
+    reader.page.locator("#colours select").select_option(label="alcohol")
+    reader.page.wait_for_function("document.getElementById('map-1-points').data[0].name === 'alcohol'")
+    assert reader.page.evaluate(PICKED, "map-1-points") == 5
+    reader.page.locator("#table").scroll_into_view_if_needed()
+    reader.page.evaluate("scrollTo(0, 0)")
+    reader.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    reader.show("map-1-points")
+    assert reader.page.evaluate(PICKED, "map-1-points") == 5
+
+
+def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) -> None:
+    reader = read("wine", accept_downloads=True)
+    reader.show("map-1-points")
+    reader.page.locator("#pick input").fill("1-59")
+    reader.page.locator("#pick input").press("Enter")
+    reader.page.locator("#picked summary").click()
+    lines = reader.page.locator("#picked tbody tr")
+    assert lines.first.locator("th, td").all_inner_texts() == ["class (target)", "Barolo (100%)", "Grignolino (40%)"]
+    alcohol = sample.wine()["colors"][1]["values"]
+    _, picked, everything = lines.nth(1).locator("th, td").all_inner_texts()
+    assert float(picked) == pytest.approx(np.mean(alcohol[:59]), rel=1e-4)
+    assert float(everything) == pytest.approx(np.mean(alcohol), rel=1e-4)
+    with reader.page.expect_download() as download:
+        reader.page.locator("#picked-save").click()
+    download.value.save_as(tmp_path / "picked.csv")
+    head, *rows = csv.reader((tmp_path / "picked.csv").open(encoding="utf-8", newline=""))
+    assert head[:3] == ["row", "PCA: PC 1", "PCA: PC 2"]
+    assert [int(row[0]) for row in rows] == list(range(1, 60))
+    places = sample.wine()["maps"][0]["points"][:59]
+    assert [[float(value) for value in row[1:3]] for row in rows] == places
+
+
+def test_what_is_no_row_picks_nothing(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    for text in ("x", "-", "5000", "9-3", "<b>"):
+        reader.page.locator("#pick input").fill(text)
+        reader.page.locator("#pick input").press("Enter")
+        assert reader.page.locator("#picked").is_hidden()
+
+
+def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Reader) -> None:
+    script = (
+        "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
+    )
+    assert crowd.page.evaluate(script, "map-1-points") == [1, 2 + 1]
+    assert crowd.page.locator("#map-1-points .scatterlayer .point").count() <= 2 + 8 * 3
+    point = """() => { const plot = document.getElementById("map-1-points"), { xaxis, yaxis } = plot._fullLayout;
+        const box = plot.getBoundingClientRect(), [x, y] = %s;
+        return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)]; }"""
+    farthest = max(range(N_MANY), key=lambda row: many()["maps"][0]["points"][row][0])
+    crowd.page.locator("#map-1-points").scroll_into_view_if_needed()
+    x, y = crowd.page.evaluate(point % many()["maps"][0]["points"][farthest])
+    crowd.page.mouse.move(x, y)
+    pointed = crowd.page.locator("#pointed")
+    pointed.wait_for()
+    assert pointed.inner_text() == f"Row {3 * farthest + 1:,}\nclass: right\nheight: 100"
+    lasso(crowd, "map-1-points")
+    assert N_MANY / 4 < rows_told(crowd) < 3 * N_MANY / 4
+
+
+def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(crowd: Reader) -> None:
+    source = "document.getElementById('map-1-points').layout.images[0].source"
+    seen = {crowd.page.evaluate(source)}
+    for change in (
+        "(() => { const s = document.querySelector('#colours select'); s.value = '1'; s.dispatchEvent(new Event('change')); })()",
+        "Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })",
+        "(() => { const i = document.querySelector('#pick input'); i.value = '1-900'; i.dispatchEvent(new Event('change')); })()",
+    ):
+        crowd.page.evaluate(change)
+        crowd.page.wait_for_function(f"({list(seen)!r}).every((source) => source !== {source})")
+        seen.add(crowd.page.evaluate(source))
+    assert len(seen) == 4
+    assert crowd.page.locator("#map-1-points .colorbar").count() == 1
+
+
+def test_very_many_points_are_printed(crowd: Reader) -> None:
+    crowd.page.evaluate("scrollTo(0, 0)")
+    crowd.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    crowd.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert crowd.page.locator("#maps .plot[data-painter] image").count() == 2
+    crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int) -> None:
+    reader = read("wine", width=width)
+    reader.show("map-1-points")
+    tall = reader.page.evaluate("document.documentElement.scrollHeight")
+    reader.page.evaluate("scrollTo(0, 0)")
+    reader.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    assert reader.page.evaluate("document.documentElement.scrollHeight") == tall
+    reader.show("map-1-points")
