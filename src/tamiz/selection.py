@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
+from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.base import Merit, Relevance, complete
 from tamiz.evaluator import Checked, Evaluator
 from tamiz.random import Seed, generator
@@ -290,6 +291,62 @@ class SubsetSelector(_Selector):
         self.merit_name_, self.merit_how_ = task.evaluator.name, " ".join([task.evaluator.how, *about]).strip()
         self.merit_effort_ = task.evaluator.effort
         return self._take(archive)
+
+    def merits(
+        self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+    ) -> NDArray[np.float64]:
+        """Return the merits of sets of columns: as the search found them, or as it would have.
+
+        Parameters
+        ----------
+        masks : ndarray of shape (n_sets, n_columns), bool
+            The sets. Sizes, fixed and excluded columns are not asked about; columns that take no part are in no set.
+        X, y, sample_weight, groups
+            What `fit` was given.
+
+        Returns
+        -------
+        ndarray of shape (n_sets,)
+            Lots that the merit draws, such as folds, are those of `fit` where `random_state` is a whole number.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz import SubsetSelector
+        >>> from tamiz.criteria import CFS
+        >>> from tamiz.search import Forward
+        >>> X, y = load_iris(return_X_y=True)
+        >>> selector = SubsetSelector(CFS(), Forward()).fit(X, y)
+        >>> selector.merits([[False, False, True, True], [True, False, True, True]], X, y).round(4)
+        array([0.8874, 0.8298])
+        """
+        check_is_fitted(self)
+        candidates = Candidates.of(self._sets(masks))
+        with parallel.session(self.n_jobs):
+            archive = self.archive_
+            numbers = archive.find(archive.keys(candidates))
+            merits = np.empty(len(candidates))
+            known = numbers >= 0
+            merits[known] = archive.recall(numbers[known])
+            if not known.all():
+                task = self._task(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                merits[~known] = task.evaluator.evaluate(candidates[np.flatnonzero(~known)])
+        return merits
+
+    def _sets(self, masks: Any) -> Masks:
+        """Return sets of columns of the table as masks."""
+        given = np.atleast_2d(np.asarray(masks))
+        n_columns = self.schema_.n_columns
+        if given.dtype != bool or given.shape[1:] != (n_columns,):
+            raise ValueError(
+                f"masks must be True and False for each of the {n_columns} columns, of shape (n_sets, {n_columns}), got "
+                f"{given.dtype} of shape {given.shape}."
+            )
+        unused = np.setdiff1d(np.arange(n_columns), self.schema_.used)
+        if (taken := np.flatnonzero(given[:, unused].any(axis=0))).size:
+            column = self.schema_.columns[int(unused[taken[0]])]
+            raise ValueError(f"Column {column.name!r} takes no part in this table ({column.left_out}): no set holds it.")
+        return given
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Return what `fit` would take at most; the search is begun to see how fast it goes, and nothing is written.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import subset_charts
+from tamiz.report.lattice import collect_lattice
+from tamiz.report.reasons import reason_rows
 from tamiz.report.text import count, counted, listed, number, percent
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
             *([("Scored", subset["how"])] if subset["how"] else []),
         ],
         "steps": _steps(subset["course"]),
+        "reasons": reason_rows(subset),
+        "lattice": collect_lattice(subset),
         "title": _title(subset["frontier"], kept),
         "drawn": _drawn(subset),
         "chart": subset_charts.merit_by_size(subset["points"], subset["frontier"], kept, merit=f"Merit ({merit})")

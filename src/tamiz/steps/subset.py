@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.steps.lattice import describe_lattice
+from tamiz.steps.reasons import describe_reasons
 
 # Sets drawn, sizes of sets on a line, columns named of one: what a reader can still take in.
 _MOST_DRAWN = 3000
@@ -27,6 +30,8 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
         "merit": merit,
         "how": selector.merit_how_,
         "search": search,
+        "sizes": _sizes(selector.n_features),
+        "min_gain": float(selector.search.min_gain),
         "columns": names[selector.support_].tolist(),
         "value": selector.merit_,
         "n_evaluations": archive.n_evaluations,
@@ -49,6 +54,19 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
             for number in best.tolist()
         ],
     }
+
+
+def explain_subset(selector: SubsetSelector, source: Source) -> dict[str, Any]:
+    """Return why each column is in or out, and the merits of all sets where there are few."""
+    return {"reasons": describe_reasons(selector, source), "lattice": describe_lattice(selector, source)}
+
+
+def _sizes(n_features: int | tuple[int, int] | None) -> list[int] | None:
+    """Return the least and the largest size that was asked for."""
+    if n_features is None:
+        return None
+    least, most = n_features if isinstance(n_features, tuple | list) else (n_features, n_features)
+    return [int(least), int(most)]
 
 
 def _extremes(

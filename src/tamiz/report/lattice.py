@@ -1,0 +1,222 @@
+"""The lattice of all subsets of a few columns: a set a point, by its size, joined to those of one column more or less."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from tamiz.report.charts import make_chart
+from tamiz.report.text import counted, label, listed, number, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# By the number of columns: the letters of a name that fit beside its neighbours, none where only numbers do, and the pixels that
+# a set needs.
+_LETTERS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
+_WIDTH = {2: 150, 3: 130, 4: 110, 5: 92, 6: 46}
+_LINE, _GAP = 14, 44
+_MOST_APART = 1.7
+
+
+def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the chart, its title and the table of all subsets; None where there are too many of them.
+
+    Parameters
+    ----------
+    subset : mapping
+        The subset of a result.
+    """
+    lattice = subset["lattice"]
+    if lattice is None:
+        return None
+    names, merits = lattice["columns"], lattice["merits"]
+    kept = _number_of(subset["columns"], names)
+    order = sorted(range(len(merits)), key=lambda k: (-merits[k], k.bit_count(), _members(k, len(names))))
+    return {
+        "title": _title(subset, kept),
+        "chart": _chart(lattice, kept, [_number_of(step["columns"], names) for step in subset["course"]]),
+        "key": [] if _LETTERS[len(names)] else names,
+        "width": 130 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names))),
+        "described": f"All {len(merits)} subsets of {len(names)} columns by their size, shaded by merit.",
+        "sets": [
+            {"names": _named(k, names), "size": k.bit_count(), "merit": merits[k], "kept": k == kept} for k in order
+        ],
+    }
+
+
+def _number_of(columns: Sequence[str], names: Sequence[str]) -> int:
+    return sum(1 << j for j, name in enumerate(names) if name in columns)
+
+
+def _members(number_of: int, n: int) -> list[int]:
+    return [j for j in range(n) if number_of >> j & 1]
+
+
+def _named(number_of: int, names: Sequence[str]) -> str:
+    return listed([names[j] for j in _members(number_of, len(names))]) or "no column"
+
+
+def _levels(n: int) -> list[list[int]]:
+    """Return the sets of every size, in the order in which they stand side by side."""
+    return [[sum(1 << j for j in members) for members in combinations(range(n), size)] for size in range(n + 1)]
+
+
+def _title(subset: Mapping[str, Any], kept: int) -> str:
+    lattice = subset["lattice"]
+    merits, best = lattice["merits"], lattice["best"]
+    if merits[best] <= merits[kept]:
+        return f"Of all {len(merits)} subsets none is better than the one kept"
+    told = any(reason["role"] is not None or reason["together"] for reason in subset["reasons"])
+    why = (
+        "sizes were asked for" if subset["sizes"] is not None
+        else "not every subset was allowed" if told
+        else "the search counts a smaller gain as none" if merits[best] - merits[kept] <= subset["min_gain"]
+        else "the search did not come to it"
+    )  # fmt: skip
+    return f"{_named(best, lattice['columns'])} would be better ({number(merits[best])}): {why}"
+
+
+def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict[str, Any]:
+    names, merits = lattice["columns"], lattice["merits"]
+    places, ticks, height = _places(len(names))
+    nodes = [k for level in _levels(len(names)) for k in level]
+    is_best = merits[lattice["best"]] <= merits[kept]
+    spec = make_chart(
+        [
+            _edges(places, len(names)),
+            _course(places, course),
+            _ring(places[kept], "The subset kept, the best of all" if is_best else "The subset kept"),
+            go.Scatter(
+                x=[places[k][0] for k in nodes],
+                y=[places[k][1] for k in nodes],
+                mode="markers",
+                name="A subset",
+                showlegend=False,
+                marker={
+                    "size": 18,
+                    "color": [rounded(merits[k]) for k in nodes],
+                    "showscale": True,
+                    "opacity": 1,
+                    "colorbar": {"title": {"text": "Merit"}},
+                },
+                customdata=[[*_told(k, names), number(merits[k])] for k in nodes],
+                hovertemplate="%{customdata[0]}<br>%{customdata[1]}, merit %{customdata[2]}<extra></extra>",
+            ),
+        ],
+        height=height + 60,
+        annotations=_labels(places, lattice, kept),
+        xaxis={"visible": False, "fixedrange": True},
+        yaxis={
+            "tickvals": ticks,
+            "ticktext": [counted(size, "column") for size in range(len(names) + 1)],
+            "range": [-_GAP - _LINE * 2, height - _GAP / 2],
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"},
+    )
+    return {**spec, "nodes": nodes, "start": nodes.index(kept)}
+
+
+def _places(n: int) -> tuple[dict[int, tuple[float, float]], list[float], float]:
+    """Return where each set stands, the heights of the sizes, and the height of all in pixels: no column at the foot."""
+    places: dict[int, tuple[float, float]] = {}
+    ticks: list[float] = []
+    height, widest = 0.0, max(len(level) for level in _levels(n))
+    for size, level in enumerate(_levels(n)):
+        # The names of a set stand below it, one on a line, and its merit under them.
+        lines = (max(size, 1) if _LETTERS[n] else 1) + 1
+        height += _GAP + _LINE * lines if size else 0.0
+        ticks.append(height)
+        # Short levels have room: their names need it more.
+        apart = min(widest / len(level), _MOST_APART)
+        places |= {k: (apart * (i - (len(level) - 1) / 2), height) for i, k in enumerate(level)}
+    return places, ticks, height + _GAP
+
+
+def _edges(places: Mapping[int, tuple[float, float]], n: int) -> Any:
+    ends = [(k, k | 1 << j) for k in places for j in range(n) if not k >> j & 1]
+    return go.Scatter(
+        x=[x for one, other in ends for x in (places[one][0], places[other][0], None)],
+        y=[y for one, other in ends for y in (places[one][1], places[other][1], None)],
+        mode="lines",
+        line={"width": 1},
+        opacity=0.6,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _course(places: Mapping[int, tuple[float, float]], course: Sequence[int]) -> Any:
+    return go.Scatter(
+        x=[places[k][0] for k in course],
+        y=[places[k][1] for k in course],
+        mode="lines",
+        line={"width": 4},
+        name="The course of the search",
+        showlegend=len(course) > 1,
+        hoverinfo="skip",
+    )
+
+
+def _ring(place: tuple[float, float], name: str) -> Any:
+    return go.Scatter(
+        x=[place[0]],
+        y=[place[1]],
+        mode="markers",
+        marker={"size": 28, "symbol": "circle-open", "line": {"width": 2.5}},
+        name=name,
+        hoverinfo="skip",
+    )
+
+
+def _labels(places: Mapping[int, tuple[float, float]], lattice: Mapping[str, Any], kept: int) -> list[dict[str, Any]]:
+    names, merits, best = lattice["columns"], lattice["merits"], lattice["best"]
+    return [
+        {
+            "x": x,
+            "y": y,
+            "yshift": -12,
+            "yanchor": "top",
+            "showarrow": False,
+            "font": {"size": 11},
+            "text": "<br>".join(
+                [
+                    *(_short(k, names) or ["no column" if _LETTERS[len(names)] else "none"]),
+                    f"<b>{_alike(merits[k], max(map(abs, merits)))}</b>",
+                    *(["the best"] if k == best and merits[best] > merits[kept] else []),
+                ]
+            ),
+        }
+        for k, (x, y) in places.items()
+    ]
+
+
+def _short(number_of: int, names: Sequence[str]) -> list[str]:
+    """Return the lines that name the columns of a set, numbered where two names would look the same."""
+    members, limit = _members(number_of, len(names)), _LETTERS[len(names)]
+    if not limit:
+        return [" ".join(str(j + 1) for j in members)] if members else []
+    short = [label(name, limit) for name in names]
+    if len(set(short)) < len(short):
+        short = [f"{j + 1} {label(name, limit - 2)}" for j, name in enumerate(names)]
+    return [short[j] for j in members]
+
+
+def _alike(merit: float, largest: float) -> str:
+    """Return a merit with the decimals that give the largest three digits: they are compared with each other."""
+    if not 1e-4 <= largest < 1000:
+        return number(merit, digits=3)
+    return f"{merit:.{2 - math.floor(math.log10(largest))}f}".replace("-", "−")
+
+
+def _told(number_of: int, names: Sequence[str]) -> list[str]:
+    """Return the names of a set, three a line, and its size."""
+    members = [label(names[j], 40) for j in _members(number_of, len(names))]
+    lines = [", ".join(members[k : k + 3]) for k in range(0, len(members), 3)]
+    return [",<br>".join(lines) or "no column", counted(len(members), "column")]

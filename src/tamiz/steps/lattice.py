@@ -1,0 +1,43 @@
+"""The merit of every set of columns, where these are so few that all of them can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.steps.merits import asked_merits
+
+# 64 sets can be told apart on a page, 128 cannot.
+_MOST_COLUMNS = 6
+_FEWEST_COLUMNS = 2
+
+
+def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any] | None:
+    """Return the merits of all sets of the columns that take part; None where there are too many columns, or it is too much work.
+
+    Returns
+    -------
+    dict or None
+        "columns", their names; "merits", by the number whose bit k is set where column k is in the set; "best", the number of the
+        best set of all, of equal ones the smaller, then the one of earlier columns. The search may have been told to choose among
+        fewer.
+    """
+    used, n_columns = source.schema.used, source.schema.n_columns
+    n = len(used)
+    if not _FEWEST_COLUMNS <= n <= _MOST_COLUMNS:
+        return None
+    members = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 > 0
+    masks = np.zeros((2**n, n_columns), dtype=bool)
+    masks[:, used] = members
+    merits = asked_merits(selector, source, masks, "sets of columns")
+    if np.isnan(merits).any():
+        return None
+    places = sorted(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
+    return {
+        "columns": [source.schema.names[j] for j in used.tolist()],
+        "merits": merits.tolist(),
+        "best": places[0],
+    }

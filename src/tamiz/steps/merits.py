@@ -1,0 +1,51 @@
+"""Merits of sets that a reader asks about: those of the search where it came to them, and the others as far as they are cheap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Candidates, Masks
+from tamiz.exceptions import DataError
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.warn import tell
+
+# As much work as a reader does not wait for, in microseconds or so: by counts alone, so that every machine tells the same.
+_MOST_EFFORT = 4_000_000.0
+# Masks of so many sets of as many columns are 25 MB.
+_MOST_SETS = 5_000
+
+
+def asked_merits(selector: SubsetSelector, source: Source, masks: Masks, what: str) -> NDArray[np.float64]:
+    """Return the merits of sets, those first in order first; NaN where they are much work or none, and why is told.
+
+    Parameters
+    ----------
+    selector : SubsetSelector
+        Fitted.
+    source : Source
+    masks : ndarray of shape (n_sets, n_columns), bool
+    what : str
+        What the sets are, for the sentence: "sets of one column more or less".
+    """
+    merits = np.full(len(masks), np.nan)
+    archive, candidates = selector.archive_, Candidates.of(masks)
+    numbers = archive.find(archive.keys(candidates))
+    merits[numbers >= 0] = archive.recall(numbers[numbers >= 0])
+    missing = np.flatnonzero(numbers < 0)
+    room = min(int(_MOST_EFFORT / max(selector.merit_effort_, 1.0)), _MOST_SETS)
+    if room < len(missing):
+        tell(
+            [
+                f"Of {len(masks):,} {what} the merits of {len(missing) - room:,} were not asked for: each is much work, or there "
+                "are many of them."
+            ]
+        )
+    if not len(missing[:room]):
+        return merits
+    try:
+        merits[missing[:room]] = selector.merits(masks[missing[:room]], source)
+    except DataError as error:
+        tell([f"Of {len(missing):,} of {len(masks):,} {what} there is no merit: {error}"])
+    return merits

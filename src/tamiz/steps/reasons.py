@@ -1,0 +1,121 @@
+"""Why each column is in the subset or out of it: what the merit is when this one column is flipped, and what it repeats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.candidates import Masks
+from tamiz.criteria.discretization import EqualFrequency
+from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.exceptions import DataError
+from tamiz.search.base import Problem
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.views import rows_of
+from tamiz.steps.merits import asked_merits
+from tamiz.warn import tell
+
+_MOST_REPEATED = 2
+# Rows that are counted for each pair of columns: beyond it, two digits of an uncertainty no longer change.
+_MOST_ROWS = 100_000
+# Rows of all pairs of columns together: a second or two.
+_MOST_WORK = 5_000_000_000
+_FEWEST_ROWS = 1_000
+
+
+def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str, Any]]:
+    """Return what there is to say of every column that takes part, in column order.
+
+    Returns
+    -------
+    list of dict
+        "name", "chosen"; "role", "fixed" or "excluded" where the user said so; "together", the other columns of its group;
+        "other_merit" and "other_size", those of the chosen set with this column (and its group) flipped, the merit None where it
+        was not asked for; "relevance", its symmetric uncertainty with the target; "repeats", the other chosen columns with the
+        largest symmetric uncertainties with it: one for a column that is in, two for one that is out.
+    """
+    schema, support = source.schema, selector.support_
+    problem = selector.search.problem(schema.names, schema.used, selector.n_features)
+    units = _units(problem, schema.used)
+    merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
+    relevances, repeats = _repeated(source, np.flatnonzero(support), selector.merit.get_params().get("missing"))
+    return [
+        {
+            "name": schema.names[j],
+            "chosen": bool(support[j]),
+            "role": "fixed" if problem.fixed[j] else "excluded" if problem.excluded[j] else None,
+            "together": [schema.names[i] for i in units[j].tolist() if i != j],
+            "other_merit": merits[j],
+            "other_size": int(support.sum() - support[units[j]].sum() + (~support[units[j]]).sum()),
+            "relevance": relevances.get(j),
+            "repeats": [[schema.names[i], value] for i, value in repeats.get(j, [])],
+        }
+        for j in schema.used.tolist()
+    ]
+
+
+def _units(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+    """Return for every column the columns that move with it, itself among them."""
+    alone = {int(j): np.array([j]) for j in used}
+    return alone | {int(j): unit for unit in problem.units for j in unit}
+
+
+def _flipped_merits(selector: SubsetSelector, source: Source, units: dict[int, NDArray[np.intp]]) -> list[float | None]:
+    """Return the merit of the chosen set with each column flipped, those that are in looked at first."""
+    support, used = selector.support_, source.schema.used
+    first = np.concatenate([used[support[used]], used[~support[used]]])
+    masks: Masks = np.repeat(support[None], len(first), axis=0)
+    for row, j in enumerate(first.tolist()):
+        masks[row, units[j]] ^= True
+    found = asked_merits(selector, source, masks, "sets of one column more or less")
+    merits = {int(j): None if np.isnan(merit) else float(merit) for j, merit in zip(first, found, strict=True)}
+    return [merits[j] for j in used.tolist()]
+
+
+def _repeated(
+    source: Source, chosen: NDArray[np.intp], missing: Any
+) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
+    """Return what every column tells of the target, and which of the chosen columns it is most like, by symmetric uncertainty."""
+    schema, used = source.schema, source.schema.used
+    if schema.target is None:
+        return {}, {}
+    seen = _some_rows(source, len(used) * (len(chosen) + 1))
+    rule = None if schema.has_classes else EqualFrequency(10)
+    measure = SymmetricUncertainty(missing=missing or "distribute", discretization=rule)
+    try:
+        pairs = measure.prepare(seen.reduce, seen.schema)
+        # A sample may hold no value of a column.
+        counted = seen.schema.used
+        with_target = pairs.pairs(counted, np.full(len(counted), schema.n_columns))
+        among = np.intersect1d(chosen, counted)
+        first, second = (side.ravel() for side in np.meshgrid(counted, among, indexing="ij"))
+        values = pairs.pairs(first, second).reshape(len(counted), len(among))
+    except (DataError, MemoryError) as error:
+        tell([f"Which columns repeat each other is not told: {error}"])
+        return {}, {}
+    # A column does not repeat itself.
+    values[counted[:, None] == among] = -1.0
+    order = np.argsort(-values, axis=1, kind="stable")
+    is_in = set(chosen.tolist())
+    repeats = {
+        j: [
+            (int(among[k]), float(values[row, k]))
+            for k in order[row, : 1 if j in is_in else _MOST_REPEATED].tolist()
+            if values[row, k] > 0
+        ]
+        for row, j in enumerate(counted.tolist())
+    }
+    return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), repeats
+
+
+def _some_rows(source: Source, n_pairs: int) -> Source:
+    """Return the table, or evenly spaced rows of a long one."""
+    n = source.schema.n_rows
+    most = max(min(_MOST_ROWS, _MOST_WORK // n_pairs), _FEWEST_ROWS)
+    if n <= most:
+        return source
+    tell([f"Which columns repeat each other is told by {most:,} of the {n:,} rows, evenly spaced."])
+    return rows_of(source, np.linspace(0, n - 1, most).astype(np.intp))

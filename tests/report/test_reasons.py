@@ -1,0 +1,96 @@
+"""Why each column is in or out, in a sentence that the numbers make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import render
+from tamiz.report.reasons import reason_rows
+
+from .test_html import section, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
+    one = {
+        "name": "age", "chosen": False, "role": None, "together": [], "other_merit": 0.4, "other_size": 3, "relevance": 0.2,
+        "repeats": [["weight", 0.81], ["height", 0.3]],
+    }  # fmt: skip
+    whole = {"value": 0.5, "sizes": None, "min_gain": 1e-5, **(subset or {}), "reasons": [{**one, **reason}]}
+    (row,) = reason_rows(whole)
+    return str(row["sentence"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ({}, "Repeats weight (0.81) more than it tells of the target (0.2); with it the merit would fall by 0.1."),
+        ({"relevance": 0.9}, "Adds less than it costs, though it tells 0.9 of the target; with it the merit would fall by 0.1."),
+        ({"relevance": 0.0}, "Tells nothing of the target by itself; with it the merit would fall by 0.1."),
+        ({"relevance": 0.004}, "Tells next to nothing of the target by itself; with it the merit would fall by 0.1."),
+        ({"relevance": None, "repeats": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
+        ({"other_merit": 0.5}, "With it the merit would stay the same, and of equal sets the smaller is kept."),
+        ({"other_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal sets the smaller is kept."),
+        (
+            {"other_merit": 0.500005},
+            "With it the merit would rise by 5 × 10⁻⁶, less than the search counts as a gain.",
+        ),
+        ({"other_merit": 0.6}, "With it the merit would rise by 0.1: the search did not come to that set."),
+        ({"other_merit": None}, "With it the merit was not asked for."),
+        ({"chosen": True}, "Without it the merit would fall by 0.1."),
+        ({"chosen": True, "together": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
+        ({"chosen": True, "role": "fixed", "other_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
+        ({"role": "excluded"}, "Excluded by you; with it the merit would fall by 0.1."),
+        ({"role": "excluded", "other_merit": None}, "Excluded by you; with it the merit was not asked for."),
+    ],
+)  # fmt: skip
+def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
+    assert told(**reason) == sentence
+
+
+def test_a_size_that_was_asked_for_is_the_reason() -> None:
+    assert told({"sizes": [2, 2]}, other_merit=0.6) == (
+        "With it there would be 3 columns, and 2 were asked for; the merit would rise by 0.1."
+    )
+    assert told({"sizes": [2, 4]}, chosen=True, other_size=1) == (
+        "Without it 1 column would be left, and 2 to 4 were asked for; the merit would fall by 0.1."
+    )
+    assert told({"sizes": [1, 1]}, other_size=2, other_merit=None) == (
+        "With it there would be 2 columns, and 1 was asked for; the merit was not asked for."
+    )
+
+
+def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_coming_in(wine: dict[str, Any]) -> None:
+    rows = reason_rows(wine["subset"])
+    kept = [row for row in rows if row["chosen"]]
+    assert rows[: len(kept)] == kept
+    assert {row["name"] for row in kept} == set(wine["subset"]["columns"])
+    assert [row["change"] for row in kept] == sorted(row["change"] for row in kept)
+    others = [row["change"] for row in rows[len(kept) :]]
+    assert others == sorted(others, reverse=True)
+    assert all(change <= 0 for change in others)
+
+
+def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str, Any]) -> None:
+    wine["subset"]["reasons"][-1]["other_merit"] = None
+    rows = reason_rows(wine["subset"])
+    last = [row for row in rows if row["chosen"] == wine["subset"]["reasons"][-1]["chosen"]][-1]
+    assert last["name"] == wine["subset"]["reasons"][-1]["name"]
+    assert (last["change"], last["change_text"]) == (None, "–")
+
+
+def test_the_table_names_every_column_and_what_it_is_like(wine: dict[str, Any]) -> None:
+    page = section(render(wine), "subset")
+    assert "Why each column is in or out" in page
+    for reason in wine["subset"]["reasons"]:
+        assert f'title="{reason["name"]}"' in page
+    assert "would fall by" in words(page)
+
+
+def test_an_interrupted_study_has_no_such_table(wine: dict[str, Any]) -> None:
+    wine["subset"]["reasons"] = []
+    assert "Why each column" not in render(wine)

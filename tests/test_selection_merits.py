@@ -1,0 +1,61 @@
+"""A fitted selector tells the merit of any set: what its search found, or would have."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from tamiz import SubsetSelector, open_source
+from tamiz.criteria import CFS, CrossValidated
+from tamiz.search import Exhaustive, Forward, RandomSubsets
+
+X, Y = load_iris(return_X_y=True, as_frame=True)
+EVERY = (np.arange(16)[:, None] >> np.arange(4)) & 1 > 0
+
+
+def test_merits_are_those_of_a_search_that_looks_at_every_set():
+    few = SubsetSelector(CFS(), Forward(), n_features=1).fit(X, Y)
+    every = SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(few.merits(EVERY, X, Y), every.merits(EVERY, X, Y))
+    np.testing.assert_array_equal(few.merits(every.archive_.masks, X, Y), every.archive_.merits)
+
+
+def test_what_the_search_found_is_not_evaluated_again(monkeypatch):
+    selector = SubsetSelector(CFS(), Forward()).fit(X, Y)
+    monkeypatch.setattr(CFS, "prepare", None)
+    np.testing.assert_array_equal(selector.merits(selector.archive_.masks, X, Y), selector.archive_.merits)
+
+
+def test_a_wrapper_scores_other_sets_on_the_same_folds():
+    selector = SubsetSelector(CrossValidated(GaussianNB(), 5), Forward(), n_features=1, random_state=0).fit(X, Y)
+    names = X.columns[EVERY[11]]
+    assert selector.merits(EVERY[11], X, Y)[0] == pytest.approx(cross_val_score(GaussianNB(), X[names], Y, cv=5).mean())
+
+
+def test_a_search_that_writes_little_down_is_asked_all_the_same():
+    selector = SubsetSelector(CFS(), Exhaustive()).fit(X, Y)
+    assert len(selector.archive_) < 16
+    assert selector.merits(EVERY, X, Y).max() == selector.merit_
+
+
+def test_sets_of_another_shape_are_refused():
+    selector = SubsetSelector(CFS(), Forward()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"of shape \(n_sets, 4\), got bool of shape \(1, 3\)"):
+        selector.merits([True, False, True], X, Y)
+    with pytest.raises(ValueError, match=r"True and False for each of the 4 columns, .* got int64"):
+        selector.merits([[0, 1, 2, 3]], X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_column_that_takes_no_part_is_in_no_set():
+    source = open_source(X.assign(row=np.arange(150)), Y)
+    selector = SubsetSelector(CFS(), Forward()).fit(source)
+    with pytest.raises(ValueError, match=r"Column 'row' takes no part in this table \(it numbers the rows\)"):
+        selector.merits(np.ones((1, 5), dtype=bool), source)
+
+
+def test_a_selector_that_is_not_fitted_has_no_merits():
+    with pytest.raises(NotFittedError):
+        SubsetSelector(CFS(), Forward()).merits(EVERY, X, Y)
