@@ -15,11 +15,14 @@ registry = Registry(
     write       html:write                     function  The result as an HTML file
     table       table:collect_table            section   The table
     ranking     ranking:collect_ranking        section   The ranking
+    redundancy  redundancy:collect_redundancy  section   Redundancy
     subset      subset:collect_subset          section   The subset
+    buys        buys:collect_buys              section   What it buys
     assessment  assessment:collect_assessment  section   Can it be trusted?
     graph       graph:collect_graph            section   The graph
     maps        maps:collect_maps              section   The maps
     quality     quality:collect_quality        section   The quality of the maps
+    repeat      repeat:collect_repeat          section   How to repeat it
     """,
 )
 

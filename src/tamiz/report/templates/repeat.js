@@ -1,0 +1,29 @@
+// ---- code to copy: where the browser keeps the clipboard from pages on disk, the text is selected for the reader to copy
+
+all("[data-copy]").forEach((button) => {
+  const code = byId(button.dataset.copy).querySelector("code");
+  const select = () => {
+    const range = document.createRange();
+    range.selectNodeContents(code);
+    const selection = getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+  };
+  const say = (words) => {
+    button.textContent = words;
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  };
+  const byHand = () => {
+    select();
+    // Deprecated, and the only way there is without a secure origin.
+    let copied = false;
+    try { copied = document.execCommand("copy"); } catch { copied = false; }
+    say(copied ? "Copied" : "Selected: press Ctrl+C");
+  };
+  button.hidden = false;
+  button.setAttribute("aria-live", "polite");
+  button.addEventListener("click", () => {
+    if (!navigator.clipboard?.writeText) byHand();
+    else navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), byHand);
+  });
+});

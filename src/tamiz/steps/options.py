@@ -1,0 +1,311 @@
+"""A study as the options of the command line: one dictionary that is spelled as a command and as a config file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tamiz.criteria import registry as criteria
+from tamiz.graphs import registry as graphs
+from tamiz.graphs.weights import Binary
+from tamiz.registry import Registry
+from tamiz.search import registry as searches
+from tamiz.search.stopping import AnyOf
+from tamiz.steps.mapping import find_map
+from tamiz.steps.spelling import UnspelledError, spelled
+
+Options = dict[str, Any]
+
+_RULES = {
+    "Evaluations": "max-evaluations", "Seconds": "max-seconds", "Stale": "stale", "MinGain": "min-gain", "Target": "target-merit",
+}  # fmt: skip
+_SETS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PLAIN = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
+
+
+class NoCommandError(ValueError):
+    """What the command line has no way to say."""
+
+
+def study_options(asked: Mapping[str, Any], names: list[str]) -> Options:
+    """Return the options that differ from their defaults, by their long names, the table first.
+
+    Parameters
+    ----------
+    asked : mapping
+        The arguments of `study` that differ from their defaults.
+    names : list of str
+        The columns of the table.
+
+    Returns
+    -------
+    dict
+        Text, numbers, True and False; lists where an option can be repeated; a dictionary of kinds.
+
+    Raises
+    ------
+    NoCommandError
+        When the study was given what the command line has no way to say.
+    """
+    options: Options = {}
+    for name, value in asked.items():
+        say = _SPELLED.get(name, _plain)
+        try:
+            options |= say(name, value, {**asked, "names": names})
+        except UnspelledError as error:
+            raise NoCommandError(f"No command line can say {name}: it was passed as {error}.") from error
+    return options
+
+
+def as_command(options: Options) -> str:
+    """Return the command line, quoted for a shell."""
+    words = []
+    for name, value in options.items():
+        if name == "table":
+            # What begins with a dash would be an option.
+            words.append(f"./{value}" if value.startswith("-") else value)
+        elif isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name}")
+        else:
+            for word in _repeated(value):
+                words += [f"--{name}={word}"] if word.startswith("-") else [f"--{name}", word]
+    return shlex.join(["tamiz", "study", *words])
+
+
+def as_config(options: Options) -> str:
+    """Return the config file, in TOML."""
+    lines = [f"{name} = {_toml(value)}" for name, value in options.items() if not isinstance(value, dict)]
+    for name, table in options.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join([*lines, ""])
+
+
+def _repeated(value: Any) -> list[str]:
+    """Return what follows an option each time that it stands on the line."""
+    if isinstance(value, dict):
+        return [f"{key}={item}" for key, item in value.items()]
+    if isinstance(value, list):
+        return [",".join(map(_csv_name, item)) if isinstance(item, list) else str(item) for item in value]
+    return [str(value)]
+
+
+def _csv_name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        # JSON leaves one control character as it is that TOML does not take.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _toml(name)
+
+
+def _plain(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    """Return an option of the argument's own name."""
+    del asked
+    if not isinstance(value, str | int | float):
+        raise UnspelledError(f"{type(value).__name__} in memory")
+    return {name.replace("_", "-"): value}
+
+
+def _renamed(option: str) -> Callable[[str, Any, Mapping[str, Any]], Options]:
+    return lambda _, value, asked: _plain(option, value, asked)
+
+
+def _table(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name, asked
+    if not isinstance(value, str | os.PathLike):
+        raise NoCommandError("The table was in memory, and a command line reads files.")
+    return {"table": Path(value).name}
+
+
+def _kinds(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name
+    if isinstance(value, str):
+        value = dict.fromkeys(asked["names"], value)
+    if "" in value:
+        raise NoCommandError("The command line has no way to name a column without a name.")
+    return {"kinds": dict(value)}
+
+
+def _relevances(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name
+    return {"relevance": [_relevance(part, asked.get("missing", "distribute")) for part in value]}
+
+
+def _relevance(part: Any, missing: str) -> str:
+    entry = _entry(criteria, part)
+    if entry is None or spelled(entry.load()().with_missing(missing)) != spelled(part):
+        raise NoCommandError(f"The command line has no way to say {spelled(part)}.")
+    return _named(entry)
+
+
+def _merit(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name
+    entry = _entry(criteria, value)
+    if entry is None:
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    parameters = value.get_params(deep=False)
+    if entry.kind != "wrapper":
+        if spelled(entry.load()().with_missing(asked.get("missing", "distribute"))) != spelled(value):
+            raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+        return {"merit": _named(entry)}
+    model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
+    made = entry.load()(model, folds, scoring)
+    if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):
+        raise NoCommandError(
+            f"The command line has no way to say {spelled(value)}: it takes models, folds and scores by name."
+        )
+    if spelled(made) != spelled(value):
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    usual = inspect.signature(entry.load()).parameters["cv"].default
+    return {
+        "merit": f"wrapper:{model.replace('_', '-')}",
+        **({"scoring": scoring} if scoring is not None else {}),
+        **({"folds": folds} if folds != usual else {}),
+    }
+
+
+def _search(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name
+    entry = _entry(searches, value)
+    if entry is None:
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    parameters, kind = value.get_params(deep=False), type(value)
+
+    def named(columns: Any) -> list[str]:
+        return [column if isinstance(column, str) else asked["names"][column] for column in columns]
+
+    sets = {part: named(parameters[part]) for part in _SETS if parameters.get(part) is not None}
+    groups = [named(group) for group in parameters.get("groups") or ()]
+    given = {**sets, **({"groups": groups} if groups else {})}
+    word = ""
+    if kind.word is not None and spelled(parameters[kind.word.parameter]) != spelled(
+        kind().get_params()[kind.word.parameter]
+    ):
+        word = str(parameters[kind.word.parameter])
+    try:
+        made = kind.named(word, **given)
+    except ValueError as error:
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}: {error}") from error
+    # Columns by name where the study was given numbers.
+    if spelled(made) != spelled(value.__class__(**{**parameters, **given})):
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    usual = spelled(kind.named(word)) == spelled(searches["best_first"].load()())
+    return {
+        **({} if usual else {"search": ":".join(filter(None, [_named(entry), word]))}),
+        **{_SETS[part]: columns for part, columns in sets.items() if columns},
+        **({"together": groups} if groups else {}),
+    }
+
+
+def _size(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name, asked
+    return {"n-features": f"{value[0]}-{value[1]}" if isinstance(value, tuple | list) else int(value)}
+
+
+def _stop(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    if isinstance(value, AnyOf):
+        first, second = _stop(name, value.first, asked), _stop(name, value.second, asked)
+        if first.keys() & second.keys():
+            raise NoCommandError(f"The command line takes one of a rule: it has no way to say {spelled(value)}.")
+        return {**first, **second}
+    option = _RULES.get(type(value).__name__)
+    if option is None:
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    (limit,) = value.get_params(deep=False).values()
+    return {option: limit}
+
+
+def _journal(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del asked
+    return {name: Path(value).name}
+
+
+def _maps(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name, asked
+    if any(not isinstance(part, str) for part in value):
+        raise NoCommandError("The command line takes maps by name, and the study was given reducers.")
+    return {"reduce": [find_map(part).name for part in value]}
+
+
+def _graph(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name, asked
+    entry = _entry(graphs, value)
+    if entry is None or entry.kind != "builder":
+        raise NoCommandError("The command line builds its graph, and the study was given one that was built.")
+    kind, given = entry.load(), value.get_params(deep=False)
+    first = next(iter(inspect.signature(kind).parameters.values()))
+    number = [given[first.name]] if first.kind is first.POSITIONAL_OR_KEYWORD else []
+    has_metric = "metric" in given
+    made = kind(*number).set_params(**({"metric": "seuclidean", "weight": Binary()} if has_metric else {}))
+    width = None if given["weight"] is None else given["weight"].get_params().get("t")
+    if width is not None:
+        made.set_params(weight=graphs["heat_kernel"].load()(width))
+    if spelled(made) != spelled(value):
+        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    word = f"{number[0]:g}" if number and float(f"{number[0]:g}") == number[0] else "".join(map(repr, number))
+    return {"graph": ":".join(filter(None, [_named(entry), word])), **({"t": width} if width is not None else {})}
+
+
+def _points(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del asked
+    return {f"no-{name}": True} if value is False else {name: int(value)}
+
+
+def _seed(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    del name, asked
+    if not isinstance(value, int):
+        raise NoCommandError("The study drew its lots without a seed of its own: another run draws others.")
+    return {"seed": value}
+
+
+def _nothing(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    """Return no option: the result does not depend on it."""
+    del name, value, asked
+    return {}
+
+
+def _entry(registry: Registry, part: Any) -> Any:
+    return next(
+        (entry for entry in registry if entry.attribute == type(part).__name__ and entry.load() is type(part)), None
+    )
+
+
+def _named(entry: Any) -> str:
+    return str(entry.name).replace("_", "-")
+
+
+# What is not spelled by its own name and as it is.
+_SPELLED: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
+    "data": _table,
+    "kinds": _kinds,
+    "groups": _renamed("group"),
+    "relevances": _relevances,
+    "merit": _merit,
+    "search": _search,
+    "maps": _maps,
+    "graph": _graph,
+    "n_features": _size,
+    "stop": _stop,
+    "journal": _journal,
+    "points": _points,
+    "random_state": _seed,
+    "n_jobs": _nothing,
+}
