@@ -47,8 +47,8 @@ class CFS(Merit):
 
     Notes
     -----
-    A set of no columns scores 0. Pairs are counted as a search asks for them: a search that keeps k of p columns
-    needs k p of them, O(n) each, and each candidate then costs an addition to its parent's sums.
+    Cost O(n) for each pair of columns that a search asks for, k p pairs where it keeps k of p columns; each candidate then costs
+    an addition to its parent's sums. A set of no columns scores 0.
 
     References
     ----------
