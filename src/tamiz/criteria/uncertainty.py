@@ -70,15 +70,17 @@ class SymmetricUncertainty(TableRelevance, Association):
         return np.minimum(divide(2 * mutual, column + target), 1.0)
 
     def prepare(self, gather: Gather, schema: Schema) -> Pairs:
-        """Code the rows of one table, ready for any pair of its columns."""
-        self.check(schema)
+        """Code the rows of one table, ready for any pair of its columns; pairs of columns need no target."""
+        if schema.target is not None:
+            self.check(schema)
+        check_choice("missing", self.missing, MISSING)
         known = Known()
         coder = self._coder(schema)
         while wanted := coder.requires(known):
             known.add(gather(*wanted))
         coding = coder.coding(known)
         _check_sizes(coding, schema)
-        wanted_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
+        wanted_rows = CodedRows((*map(int, schema.used), *_target(schema)), coding)
         # As they come, put together, and as bits.
         check_memory(
             3.0 * wanted_rows.row_bytes * schema.n_rows,
@@ -87,6 +89,11 @@ class SymmetricUncertainty(TableRelevance, Association):
         )
         (rows,) = gather(wanted_rows)
         return _CodedPairs(rows, distribute=self.missing == "distribute")
+
+
+def _target(schema: Schema) -> tuple[int, ...]:
+    """Return what stands for the target among the columns, nothing where there is none."""
+    return () if schema.target is None else (schema.n_columns,)
 
 
 def _check_sizes(coding: Coding, schema: Schema) -> None:
@@ -98,7 +105,7 @@ def _check_sizes(coding: Coding, schema: Schema) -> None:
                 f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values, and pairs of columns are counted for up to "
                 f"{MOST_CODES:,}. Leave it out: kinds={{{schema.columns[j].name!r}: 'text'}}."
             )
-    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, schema.n_columns)), reverse=True)
+    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target(schema))), reverse=True)
     check_memory(
         8.0 * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
         f"The table of a pair of columns of {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
@@ -185,6 +192,14 @@ def symmetric_uncertainty(
     -------
     float
         :math:`2 I(A; B) / (H(A) + H(B))`, and 0 where both are constant.
+
+    Notes
+    -----
+    Cost O(n) and the product of the numbers of values.
+
+    References
+    ----------
+    Press, Teukolsky, Vetterling and Flannery (1992), Numerical Recipes in C, section 14.4.
 
     Examples
     --------

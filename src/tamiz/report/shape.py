@@ -13,6 +13,7 @@ FORMAT = "tamiz result 1"
 _CHOSEN = {"id": str, "label": str}
 _SPREAD = {"min": float, "median": float, "max": float}
 _SCORES = {"mean": float, "interval": [float], "folds": [float]}
+_FOLDED = {**_SCORES, "standard_deviation": float}
 _LINE = {"means": [float], "changes": [float], "intervals": [[float]]}
 _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
 # Rows that are equal: how many, in how many groups, and the first group by its row numbers from 0.
@@ -157,7 +158,7 @@ _SHAPE: dict[str, Any] = {
                 {
                     "id": str,
                     "baseline": _SCORES,
-                    "models": [{"all_columns": _SCORES, "chosen": _SCORES, "difference": _SCORES}],
+                    "models": [{"all_columns": _FOLDED, "chosen": _FOLDED, "difference": _FOLDED}],
                 }
             ],
             "notes": [str],

@@ -37,6 +37,7 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "balance": _balance(table),
         "target_summary": _target_summary(table),
         "leaks": _leaks(table),
+        "harmless": [leak for leak in _told_leaks(table) if not leak["takes_part"]],
         "doubts": _doubts(table),
         "left_out": [column for column in columns if column["left_out"]],
         "columns": [_row(column, table["n_rows_used"]) for column in columns],
@@ -68,16 +69,24 @@ def _lead_on_leaks(table: Mapping[str, Any]) -> str:
     return f" {listed(leaking)} {alone} nearly {verb} {shortened(table['target'], 40)}: leaks, unless {each} known beforehand."
 
 
-def _leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the leaks among the columns that take part, and the lines that leave them out."""
+    taking = [leak for leak in _told_leaks(table) if leak["takes_part"]]
+    if not taking:
+        return None
+    kinds = {leak["name"]: "id" for leak in taking}
+    return {"taking": taking, "command": on_the_command_line(kinds), "python": in_python(kinds)}
+
+
+def _told_leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     left_out = {column["name"] for column in table["columns"] if column["left_out"]}
+    target = shortened(table["target"], 40)
     return [
         {
             "name": leak["name"],
-            "told": f"{'whether it is filled in ' if leak['predictor'] == 'gaps' else ''}tells "
-            f"{shortened(table['target'], 40)} with {_score(leak)} on rows that were not learned from",
+            "told": f"{'by its gaps ' if leak['predictor'] == 'gaps' else ''}tells {target} with {_score(leak)}, "
+            "on rows that were not learned from",
             "takes_part": leak["name"] not in left_out,
-            "command": on_the_command_line({leak["name"]: "id"}),
-            "python": in_python({leak["name"]: "id"}),
         }
         for leak in table["leaks"]
     ]
@@ -86,7 +95,7 @@ def _leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _score(leak: Mapping[str, Any]) -> str:
     if leak["score_name"] == "R2":
         return f"an R² of {number(leak['score'], digits=3)}"
-    return f"a balanced accuracy of {percent(leak['score'])} (by chance {percent(leak['baseline'])})"
+    return f"a balanced accuracy of {number(100 * leak['score'], digits=3)}% (by chance {percent(leak['baseline'])})"
 
 
 def _doubts(table: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -206,7 +215,7 @@ def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
         "n_missing": n_missing,
         "missing": f"{n_missing:,} ({percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
         "n_distinct": column["n_distinct"],
-        "values": _values(column),
+        "counted": _values(column),
         "holds": _holds(column["levels"], column["n_levels"]),
         "numbers": [(column[key], number(column[key])) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),

@@ -1,0 +1,121 @@
+"""Redundancy: which columns say the same, and what is left when one of each is kept."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import redundancy_charts
+from tamiz.report.text import counted, listed, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Pairs in the table, and groups shown at once: what a reader can still take in.
+_MOST_PAIRS, _MOST_GROUPS = 15, 20
+_STEPS = 255
+
+
+def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: the matrix, its strongest pairs, and the groups to keep one of each from.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where there were no two columns to compare.
+    """
+    found = result["redundancy"]
+    if found is None:
+        return None
+    names, groups = found["columns"], found["groups"]
+    shares = _shares(found["values"])
+    pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
+    grouped = {name for group in groups for name in group["columns"]}
+    columns = [column["name"] for column in result["table"]["columns"] if not column["left_out"]]
+    return {
+        "lead": _lead(found, pairs),
+        "title": _title(pairs),
+        "drawn": _drawn(found),
+        "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MOST_PAIRS]],
+        "n_pairs": found["n_columns"] * (found["n_columns"] - 1) // 2,
+        "chart": redundancy_charts.matrix(names, shares, [group["columns"] for group in groups]),
+        "threshold": f"{found['threshold']:g}",
+        "groups": [_group(group, found["threshold"]) for group in groups],
+        "n_shown": _MOST_GROUPS,
+        "how": _how(found, result["table"]["n_rows_used"]),
+        "choice": {
+            "groups": [{"columns": g["columns"], "keep": g["columns"].index(g["keep"])} for g in groups],
+            "others": [name for name in columns if name not in grouped],
+        },
+        "n_kept": len(columns) - len(grouped) + len(groups),
+        "n_columns": len(columns),
+        "has_target": result["table"]["target"] is not None,
+    }  # fmt: skip
+
+
+def _shares(values: str) -> list[float]:
+    return [step / _STEPS for step in base64.b64decode(values)]
+
+
+def _group(group: Mapping[str, Any], threshold: float) -> dict[str, Any]:
+    # The least of a group is at least the threshold, also when it is told with two digits.
+    return {
+        "columns": group["columns"],
+        "keep": group["keep"],
+        "least": f"{max(group['least'], threshold):.2f}",
+        "n": len(group["columns"]),
+    }
+
+
+def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
+    groups, n = found["groups"], counted(found["n_columns"], "column")
+    if not groups:
+        (share, names) = pairs[0]
+        if share == 0:
+            return f"No two of the {n} share anything."
+        return f"No two of the {n} say the same; {listed(names)} come nearest and share {share:.2f}."
+    words = f"{listed(groups[0]['columns'], limit=4)} say the same"
+    grouped = sum(len(group["columns"]) for group in groups)
+    if len(groups) == 1:
+        rest = found["n_columns"] - grouped
+        return (
+            f"{words}; {'the other column says' if rest == 1 else f'the other {rest:,} columns say'} something else."
+            if rest
+            else f"{words}."
+        )
+    return f"{words}: {counted(len(groups), 'group')} like that hold {grouped:,} of the {n}."
+
+
+def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
+    share, names = pairs[0]
+    return f"{listed(names)} share most: {share:.2f}" if share else "No column shares anything with another"
+
+
+def _drawn(found: Mapping[str, Any]) -> str:
+    words = (
+        "A cell is what two columns share, as a part of what they hold: 1 where each tells the other, 0 where neither does. "
+        "Columns that share much stand side by side, across as they do down"
+    )
+    words += "; a frame is a group." if found["groups"] else "."
+    if len(found["columns"]) < found["n_columns"]:
+        words += (
+            f" Drawn are the {len(found['columns']):,} of {found['n_columns']:,} columns that share most with another."
+        )
+    return words
+
+
+def _how(found: Mapping[str, Any], n_rows: int) -> str:
+    """Return how columns were compared, in a sentence or two."""
+    words = [shortened(found["measure"]["label"], 60), *([found["how"]] if found["how"] else [])]
+    if found["n_rows"] < n_rows:
+        words.append(f"of a sample of {counted(found['n_rows'], 'row')}")
+    told = f"{', '.join(words)}."
+    if found["n_left"]:
+        told += f" {counted(found['n_left'], 'column')} more were too many to be compared."
+    return told

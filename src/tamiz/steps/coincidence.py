@@ -1,0 +1,70 @@
+"""What columns of very many values share by chance alone: of two lists of numbers hardly any two are ever met twice."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz import parallel
+from tamiz.criteria.base import Known
+from tamiz.criteria.discretization import Coder
+from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.kernels.tables import count_weighted, table_uncertainty
+from tamiz.random import generator
+from tamiz.sources.base import Source
+from tamiz.sources.views import weight_of
+from tamiz.statistics.base import Codes, Floats
+
+# A table of two columns with fewer rows a cell is partly filled by chance.
+_ROWS_A_CELL = 5
+
+
+def beyond_chance(
+    table: Source, association: SymmetricUncertainty, columns: NDArray[np.intp], values: Floats, threshold: float
+) -> Floats:
+    """Return the symmetric uncertainties of pairs, less what the same columns share in shuffled rows where that can be much.
+
+    As in the adjusted mutual information, a value U becomes (U - E) / (1 - E), with E that of the rows shuffled against each other.
+    Only pairs that reach the threshold, and whose table has few rows a cell, are asked again.
+
+    Parameters
+    ----------
+    table : Source
+    association : SymmetricUncertainty
+        The measure of the values.
+    columns : ndarray of column numbers
+    values : ndarray of shape (n_pairs,)
+        Of the pairs (0, 1), (0, 2), .. of columns.
+    threshold : float
+    """
+    coder = Coder(association.discretization, table.schema, with_target=False, owner="study")  # type: ignore[arg-type]
+    known = Known()
+    while wanted := coder.requires(known):
+        known.add(table.reduce(*wanted))
+    coding = coder.coding(known)
+    sizes = np.array([coding.sizes[j] for j in columns.tolist()])
+    first, second = np.triu_indices(len(columns), 1)
+    crowded = sizes[first] * sizes[second] > table.schema.n_rows / _ROWS_A_CELL
+    doubtful = np.flatnonzero(crowded & (values >= threshold))
+    if not len(doubtful):
+        return values
+    involved = np.union1d(first[doubtful], second[doubtful]).tolist()
+    codes: dict[int, Codes] = {}
+    for k in involved:
+        j = int(columns[k])
+        codes[k] = np.concatenate([coding.encode(block, j) for block in table.blocks([j])]).astype(np.int32)
+    weight = weight_of(table)
+    weight = np.ones(table.schema.n_rows) if weight is None else weight
+    shuffled = generator(0).permutation(len(weight))
+
+    def chance(pair: int) -> float:
+        a, b = int(first[pair]), int(second[pair])
+        counts = np.zeros((sizes[a] + 1, sizes[b] + 1))
+        count_weighted(codes[a], codes[b][shuffled], weight, counts)
+        return float(table_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
+
+    expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
+    alike = values.copy()
+    room = 1 - expected
+    alike[doubtful] = np.where(room > 0, (values[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    return alike

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import base64
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tamiz.report.html import render
+from tamiz.report.redundancy import collect_redundancy
+from tamiz.report.redundancy_charts import matrix
+
+from . import sample
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_redundancy(result)
+    assert shown is not None
+    return shown
+
+
+def found(names: list[str], shares: list[float], *groups: list[str], **more: Any) -> dict[str, Any]:
+    """A wine with another finding: what the pairs of its columns share, by steps of 1 / 255."""
+    result = sample.wine()
+    result["redundancy"] |= {
+        "columns": names,
+        "values": base64.b64encode(np.round(255 * np.array(shares)).astype(np.uint8).tobytes()).decode(),
+        "groups": [{"columns": group, "keep": group[0], "least": 0.75} for group in groups],
+        "n_columns": len(names),
+        "threshold": 0.7,
+        **more,
+    }
+    return result
+
+
+def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
+    wine["redundancy"] = None
+    assert collect_redundancy(wine) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "lead"),
+    [
+        ([["ash", "hue"]], "ash and hue say the same; the other 2 columns say something else."),
+        ([["ash", "hue", "proline"]], "ash, hue and proline say the same; the other column says something else."),
+        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue say the same: 2 groups like that hold 4 of the 4 columns."),
+        ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol say the same."),
+        ([], "No two of the 4 columns say the same; ash and hue come nearest and share 0.80."),
+    ],
+)  # fmt: skip
+def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
+    result = found(["ash", "hue", "proline", "alcohol"], [0.8, 0.1, 0, 0.2, 0, 0], *groups)
+    assert collected(result)["lead"] == lead
+
+
+def test_columns_that_share_nothing_are_said_to() -> None:
+    told = collected(found(["ash", "hue"], [0.0]))
+    assert told["lead"] == "No two of the 2 columns share anything."
+    assert told["title"] == "No column shares anything with another"
+
+
+def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:
+    told = collected(found(["ash", "hue", "proline"], [0.2, 0.8, 0.2]))
+    assert [(pair["names"], pair["share"]) for pair in told["pairs"]] == [
+        (("ash", "proline"), "0.80"),
+        (("ash", "hue"), "0.20"),
+        (("hue", "proline"), "0.20"),
+    ]
+
+
+def test_a_choice_keeps_one_of_each_group_and_every_other_column_that_takes_part(wine: dict[str, Any]) -> None:
+    told = collected(wine)
+    groups = wine["redundancy"]["groups"]
+    used = [column["name"] for column in wine["table"]["columns"] if not column["left_out"]]
+    members = [name for group in told["choice"]["groups"] for name in group["columns"]]
+    assert sorted(members + told["choice"]["others"]) == sorted(used)
+    assert [group["columns"][group["keep"]] for group in told["choice"]["groups"]] == [g["keep"] for g in groups]
+    assert (told["n_kept"], told["n_columns"]) == (len(groups) + len(told["choice"]["others"]), len(used))
+
+
+def test_what_was_left_out_of_the_comparison_is_told() -> None:
+    result = found(["ash", "hue"], [0.1], n_columns=2000, n_left=1000, n_rows=50, how="numbers cut")
+    told = collected(result)
+    assert told["how"] == (
+        "Symmetric uncertainty, numbers cut, of a sample of 50 rows. 1,000 columns more were too many to be compared."
+    )
+    assert told["drawn"].endswith("Drawn are the 2 of 2,000 columns that share most with another.")
+
+
+def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_that_stand_together() -> None:
+    names = ["a", "b", "c", "d", "e"]
+    shares = [0.9, 0.1, 0.2, 0.3, 0.15, 0.25, 0.35, 0.45, 0.8, 0.55]
+    chart = matrix(names, shares, [["b", "a"], ["e", "c"]])
+    cells = np.array(chart["data"][0]["z"])
+    np.testing.assert_array_equal(cells, cells.T)
+    np.testing.assert_array_equal(np.diag(cells), 1)
+    for (i, j), share in zip(itertools.combinations(range(5), 2), shares, strict=True):
+        assert cells[i, j] == pytest.approx(share, abs=0.005)
+    # c and e do not stand side by side.
+    assert [(shape["x0"], shape["x1"]) for shape in chart["layout"]["shapes"]] == [(-0.5, 1.5)]
+
+
+def test_names_that_are_one_when_shortened_are_two_rows() -> None:
+    names = [f"{'x' * 40}{k}{'y' * 40}" for k in range(3)]
+    labels = matrix(names, [0.1, 0.2, 0.3], [])["data"][0]["x"]
+    assert len(set(labels)) == 3
+    assert len({text.replace("\u200b", "") for text in labels}) == 1
+
+
+def test_many_columns_have_no_names_at_the_side() -> None:
+    few, many = (matrix([f"c{k}" for k in range(n)], [0.1] * (n * (n - 1) // 2), []) for n in (40, 41))
+    assert few["layout"]["yaxis"]["showticklabels"]
+    assert not many["layout"]["yaxis"]["showticklabels"]
+    assert many["layout"]["height"] <= 800
+
+
+def test_a_page_of_hostile_names_holds_them_as_text(hostile: dict[str, Any]) -> None:
+    page = render(hostile)
+    section = page[page.index('<section id="redundancy"') :]
+    section = section[: section.index("</section>")]
+    assert "<script>alert" not in section
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in section
+    assert section.count('type="radio"') == len(sample.HOSTILE)

@@ -1,0 +1,98 @@
+"""Keep one of each group, in Chromium."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+KEEP = "#keep-one button"
+
+
+def status(page: Any) -> str:
+    return str(page.locator("#keep-one .status").text_content())
+
+
+def groups(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = getattr(sample, name)()["redundancy"]["groups"]
+    return found
+
+
+def others(name: str) -> int:
+    result = getattr(sample, name)()
+    grouped = {column for group in groups(name) for column in group["columns"]}
+    return sum(column["name"] not in grouped and not column["left_out"] for column in result["table"]["columns"])
+
+
+def test_one_click_keeps_one_of_each(read: Any) -> None:
+    page = read("wine").page
+    page.locator(KEEP).click()
+    n = len(groups("wine")) + others("wine")
+    assert status(page) == f"Chosen now: {n} columns, none that says what another does."
+    assert f"{n} of" in page.locator(KEEP).text_content()
+
+
+def test_another_member_can_be_kept_by_the_keyboard(read: Any) -> None:
+    page = read("wine").page
+    page.locator(KEEP).click()
+    before = status(page)
+    first = page.locator("#same fieldset").first.locator("input")
+    marked = first.evaluate_all("inputs => inputs.findIndex((input) => input.checked)")
+    first.nth(marked).focus()
+    page.keyboard.press("ArrowDown")
+    after = first.evaluate_all("inputs => inputs.findIndex((input) => input.checked)")
+    assert after != marked
+    # One for one.
+    assert status(page) == before
+
+
+def test_the_subset_is_chosen_at_first(read: Any) -> None:
+    n = len(sample.wine()["subset"]["columns"])
+    assert status(read("wine").page).startswith(f"Chosen now: {n} columns")
+
+
+def test_the_matrix_is_drawn_and_tells_both_names(read: Any) -> None:
+    reader = read("wine")
+    reader.show("shared")
+    box = reader.page.locator("#shared .nsewdrag").first.bounding_box()
+    reader.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.1 * box["height"])
+    told = reader.page.locator("#shared .hovertext")
+    told.first.wait_for()
+    assert "share" in told.first.text_content()
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile", "bare", "wide"])
+def test_nothing_is_wider_than_a_telephone(name: str, read: Any) -> None:
+    reader = read(name, width=390, scheme="dark")
+    reader.show("shared")
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    if groups(name):
+        reader.page.locator(KEEP).click()
+        assert "Chosen now" in status(reader.page)
+
+
+def test_many_groups_are_folded_and_can_be_shown(browser: Any, tmp_path: Path) -> None:
+    result = sample.wide(120, 200)
+    names = result["redundancy"]["columns"]
+    result["redundancy"]["groups"] = [
+        {"columns": names[k : k + 2], "keep": names[k + 1], "least": 0.9} for k in range(0, 60, 2)
+    ]
+    reader = Reader(browser.new_page(), Result(result).to_html(tmp_path / "many.html"))
+    page = reader.page
+    shown = page.locator("#same li:visible")
+    assert shown.count() == 20
+    page.locator("#more-same button").click()
+    assert shown.count() == 30
+    assert page.locator("#more-same button").get_attribute("aria-expanded") == "true"
+    page.close()
+    assert reader.complaints == []
