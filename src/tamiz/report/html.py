@@ -17,7 +17,7 @@ from tamiz.report import charts, registry, text
 from tamiz.report.files import write_whole
 
 # What is the page's own, before its sections.
-_PAGE = ("page", "charts", "tables")
+_PAGE = ("page", "charts", "tables", "takeaway")
 
 if TYPE_CHECKING:
     import os
@@ -139,8 +139,4 @@ def _packed(source: str) -> str:
 
 def _glance(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Return the first sentence of each section: what a reader with one minute takes away."""
-    told = []
-    for section in sections:
-        parts = section["shown"].get("maps", [section["shown"]])
-        told += [(section["id"], section["label"], part["lead"]) for part in parts]
-    return told
+    return [(section["id"], section["label"], section["shown"]["lead"]) for section in sections]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display.arrows import Arrow, arrows
 from tamiz.report import charts
 from tamiz.report.axes import told_axes
-from tamiz.report.text import count, counted, label, number, percent, shortened
+from tamiz.report.text import count, counted, label, listed, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
     maps = [_map(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
     axes = [told["axes"] for told in maps if told["axes"]]
     return {
+        "lead": _lead(maps),
         "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"]) if drawn else None,
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
@@ -49,6 +50,19 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
             ],
         },
     }
+
+
+def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the only map holds, or which maps there are."""
+    if len(maps) == 1:
+        return str(maps[0]["lead"])
+    first = maps[0]["lead"]
+    return f"{len(maps)} maps of the same rows: {listed([told['label'] for told in maps], limit=9)}. On the first, {_begun(first)}"
+
+
+def _begun(sentence: str) -> str:
+    """Return a sentence as it goes on after a comma: an axis keeps its capital."""
+    return sentence[0].lower() + sentence[1:] if sentence.startswith("Points") else sentence
 
 
 def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -83,12 +83,3 @@ const mark = () => {
 };
 addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } }, { passive: true });
 mark();
-
-// ---- the numbers to take away
-
-if (typeof DecompressionStream !== "undefined") {
-  byId("save").hidden = false;
-  byId("save").addEventListener("click", async () => {
-    save("tamiz-result.json", "application/json", [await unpacked("numbers", "application/json")]);
-  });
-}

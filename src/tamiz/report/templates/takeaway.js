@@ -1,0 +1,39 @@
+// ---- files to take away: the columns that the reader keeps, the ranking, the coordinates and all numbers
+
+if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
+  const box = byId("takeaway");
+  const offer = (id, label, work) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", id, textContent: label });
+    button.addEventListener("click", work);
+    box.append(button);
+    return button;
+  };
+  const table = (name, rows) => save(name, "text/csv", [csv(rows)]);
+
+  const columns = offer("save-columns", "", () => table("chosen-columns.csv", [["column"], ...chosen.names().map((name) => [name])]));
+  const count = () => {
+    const n = chosen.names().length;
+    columns.textContent = `Save the ${n === 1 ? "chosen column" : `${n.toLocaleString("en")} chosen columns`} as CSV`;
+    columns.disabled = n === 0;
+  };
+  chosen.listen(count);
+  count();
+  const { hasRanking, hasPoints } = box.dataset;
+  if (hasRanking) offer("save-ranking", "Save the ranking as CSV", async () => table("ranking.csv", ranked((await result()).ranking)));
+  if (hasPoints) offer("save-coordinates", "Save the coordinates as CSV", async () => table("coordinates.csv", coordinates(await result())));
+  offer("save", "Save all numbers as JSON", async () => {
+    save("tamiz-result.json", "application/json", [await unpacked("numbers", "application/json")]);
+  });
+  box.hidden = false;
+}
+
+// Every column with its scores, and where they are put together, best first.
+function ranked({ criteria, columns, scores, combined }) {
+  const head = ["column", ...(combined ? ["combined rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
+  const order = columns.map((_, j) => j);
+  const rank = (j) => combined?.ranks[j] ?? Infinity;
+  if (combined) order.sort((a, b) => rank(a) - rank(b) || a - b);
+  return [head, ...order.map((j) => [
+    columns[j], ...(combined ? [combined.ranks[j], ...(combined.intervals[j] ?? [null, null])] : []), ...criteria.map(({ id }) => scores[id][j]),
+  ])];
+}

@@ -1,0 +1,80 @@
+"""What a reader takes away from the report: files that hold what the page shows."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+
+def saved(reader: Reader, button: str, path: Path) -> list[list[str]]:
+    with reader.page.expect_download() as download:
+        reader.page.locator(f"#{button}").click()
+    download.value.save_as(path)
+    return list(csv.reader(path.open(encoding="utf-8", newline="")))
+
+
+def test_the_chosen_columns_are_saved_as_they_are_now(read: Any, tmp_path: Path) -> None:
+    reader = read("wine")
+    subset = sample.wine()["subset"]["columns"]
+    in_order = [column["name"] for column in sample.wine()["table"]["columns"] if column["name"] in subset]
+    button = reader.page.locator("#save-columns")
+    assert button.inner_text() == f"Save the {len(subset)} chosen columns as CSV"
+    assert saved(reader, "save-columns", tmp_path / "a.csv") == [["column"], *([name] for name in in_order)]
+
+
+def test_the_ranking_is_saved_with_every_score(read: Any, tmp_path: Path) -> None:
+    head, *rows = saved(read("wine"), "save-ranking", tmp_path / "a.csv")
+    ranking = sample.wine()["ranking"]
+    labels = [criterion["label"] for criterion in ranking["criteria"]]
+    assert [head[0], *head[-len(labels) :]] == ["column", *labels]
+    assert sorted(row[0] for row in rows) == sorted(ranking["columns"])
+    for row in rows:
+        scores = [ranking["scores"][criterion["id"]][ranking["columns"].index(row[0])] for criterion in ranking["criteria"]]
+        assert [float(value) if value else None for value in row[-len(labels) :]] == scores
+
+
+def test_the_coordinates_are_saved_with_the_colours(read: Any, tmp_path: Path) -> None:
+    head, *rows = saved(read("wine"), "save-coordinates", tmp_path / "a.csv")
+    wine = sample.wine()
+    assert head == [
+        "row", "PCA: PC 1", "PCA: PC 2", "Laplacian eigenmaps: Coordinate 1", "Laplacian eigenmaps: Coordinate 2",
+        *(color["name"] for color in wine["colors"]),
+    ]  # fmt: skip
+    assert len(rows) == 178
+    for k, reduced in enumerate(wine["maps"]):
+        assert [[float(value) for value in row[1 + 2 * k : 3 + 2 * k]] for row in rows] == reduced["points"]
+    assert {row[5] for row in rows} == {"Barolo", "Grignolino", "Barbera"}
+    assert sum(not row[head.index("alcalinity_of_ash")] for row in rows) == 4
+
+
+def test_a_spreadsheet_runs_nothing_that_a_name_says(browser: Any, tmp_path: Path) -> None:
+    result = sample.wine()
+    for column in result["table"]["columns"]:
+        if column["name"] == "alcohol":
+            column["name"] = '=HYPERLINK("https://evil.example","a,b")'
+    result["subset"]["columns"] = ['=HYPERLINK("https://evil.example","a,b")']
+    page = browser.new_page(accept_downloads=True)
+    reader = Reader(page, Result(result).to_html(tmp_path / "a.html"))
+    assert saved(reader, "save-columns", tmp_path / "a.csv")[1] == ['\'=HYPERLINK("https://evil.example","a,b")']
+    assert reader.complaints == []
+    page.close()
+
+
+def test_what_is_not_there_is_not_offered(read: Any) -> None:
+    reader = read("bare")
+    assert reader.page.locator("#takeaway button").all_inner_texts() == [
+        "Save the 0 chosen columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON",
+    ]  # fmt: skip
+    assert reader.page.locator("#save-columns").is_disabled()
