@@ -221,6 +221,7 @@ def relevances():
             yield pytest.param(clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip())
 
 
+@pytest.mark.filterwarnings("ignore:.*missing values count.*by a model")
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:

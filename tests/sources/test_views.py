@@ -105,6 +105,7 @@ def test_a_view_of_a_view_is_the_view_of_those_rows(source, rows):
     assert twice.row_numbers.tolist() == rows[5:50:3].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*missing values count.*by a model")
 @pytest.mark.parametrize("name", RELEVANCES)
 def test_every_relevance_scores_a_view_as_the_table_of_those_rows(source, fresh, name):
     relevance = next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()()
@@ -124,6 +125,7 @@ def test_a_set_is_chosen_in_a_view_as_in_the_table_of_those_rows(source, fresh, 
     assert ours.merit_ == pytest.approx(expected.merit_, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*missing values count.*by a model")
 def test_a_class_that_no_row_of_a_view_is_of_changes_no_score():
     rows = np.flatnonzero(FRAME["y"].to_numpy() != "q")
     view = rows_of(open_source(FRAME, "y", **ROLES), rows)
@@ -220,3 +222,12 @@ def test_as_many_rows_as_there_are_in_another_order_are_not_all_rows(tmp_path, k
     source = open_source(frame if kind == "pandas" else tmp_path / f"table.{kind}", kinds="numeric")
     given = source.frame([0], rows)
     assert (given["a"].tolist() if kind == "pandas" else [float(a) for a in given["a"].to_pylist()]) == [3.0, 1.0, 1.0]
+
+
+def test_rows_that_come_twice_are_told_from_every_row_between_the_first_and_the_last():
+    frame = pd.DataFrame({"number": np.arange(5.0), "level": [*"abcab"]})
+    view = rows_of(open_source(frame), np.array([0, 0, 2, 4, 4]))
+    assert view.frame()["number"].tolist() == [0, 0, 2, 4, 4]
+    (block,) = view.blocks()
+    assert block.column(0).tolist() == [0, 0, 2, 4, 4]
+    assert block.column(1).tolist() == [0, 0, 2, 1, 1]

@@ -147,4 +147,6 @@ class KeptColumn(LazyColumn):
             return np.empty(0, self.dtype)
         first, last = self._rows[0], self._rows[-1]
         between = np.asarray(self._column[first : last + 1])
-        return between if len(between) == len(self._rows) else between[self._rows - first]
+        # As many rows as there are from the first to the last may still be some of them twice.
+        every = len(between) == len(self._rows) and (np.diff(self._rows) == 1).all()
+        return between if every else between[self._rows - first]
