@@ -80,6 +80,15 @@ def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     -------
     Path
         The file written.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import study
+    >>> from tamiz.report import write
+    >>> X, y = load_iris(return_X_y=True)
+    >>> write(study(X, y, maps=["pca"], assess=False).to_dict(), "iris.html").name
+    'iris.html'
     """
     return write_whole(path, render(result))
 

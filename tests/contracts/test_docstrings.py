@@ -1,0 +1,125 @@
+"""Docstrings of public names: what a page of the documentation is made of."""
+
+import inspect
+import re
+
+import pytest
+from numpydoc.docscrape import ClassDoc, FunctionDoc
+
+import tamiz
+from tamiz import (
+    assessment,
+    cluster,
+    comparison,
+    criteria,
+    display,
+    graphs,
+    metrics,
+    reduction,
+    report,
+    search,
+    sources,
+)
+
+PACKAGES = [
+    tamiz,
+    assessment,
+    criteria,
+    graphs,
+    search,
+    reduction,
+    metrics,
+    cluster,
+    comparison,
+    display,
+    sources,
+    report,
+]
+# What is chosen by name alone, and what only those meet who write a part.
+NOT_MET = ("section", "file", "base", "record", "predictor", "result")
+PUBLIC = [
+    entry
+    for package in PACKAGES
+    for entry in package.registry
+    if entry.kind not in NOT_MET and entry.attribute != "as_source"
+]
+CLASSES = [entry for entry in PUBLIC if inspect.isclass(entry.load())]
+SCORING = [entry for entry in PUBLIC if entry.kind in ("relevance", "merit", "wrapper")]
+MAPS = [entry for entry in PUBLIC if entry.kind == "map"]
+SEARCHES = [entry for entry in PUBLIC if entry.kind == "search"]
+DISPLAYS = list(display.registry)
+
+
+def by_name(entries):
+    return pytest.mark.parametrize("entry", entries, ids=lambda entry: f"{entry.package}.{entry.attribute}")
+
+
+def doc_of(thing):
+    return ClassDoc(thing) if inspect.isclass(thing) else FunctionDoc(thing)
+
+
+def named(doc):
+    return [name.strip().lstrip("*") for parameter in doc["Parameters"] for name in parameter.name.split(",")]
+
+
+def parameters_of(thing):
+    """The parameters of a call, where it has any of its own."""
+    if inspect.isclass(thing) and "__init__" not in {name for cls in thing.__mro__[:-1] for name in vars(cls)}:
+        return []
+    return [name for name in inspect.signature(thing).parameters if name != "self"]
+
+
+@by_name(PUBLIC)
+def test_every_parameter_is_told_in_the_order_of_the_call(entry):
+    assert named(doc_of(entry.load())) == parameters_of(entry.load())
+
+
+@by_name(PUBLIC)
+def test_every_public_name_has_an_example(entry):
+    assert any(line.lstrip().startswith(">>>") for line in doc_of(entry.load())["Examples"])
+
+
+@by_name(PUBLIC)
+def test_the_first_paragraph_says_what_it_is_in_a_sentence(entry):
+    first = (inspect.getdoc(entry.load()) or "").split("\n\n")[0]
+    assert first.rstrip().endswith((".", "?"))
+    assert "\n" not in first, "one line, as tables of methods show it"
+
+
+@by_name([*SCORING, *MAPS, *cluster.registry])
+def test_every_score_and_map_tells_its_formula(entry):
+    text = inspect.getdoc(entry.load())
+    # An importance by permutation is a procedure, and its sentence says it whole.
+    assert ".. math::" in text or ":math:" in text or entry.name in ("permutation_importance", "tree_importance")
+
+
+@by_name([*SCORING, *MAPS, *SEARCHES, *cluster.registry])
+def test_every_method_tells_its_cost_in_its_notes(entry):
+    notes = " ".join(ClassDoc(entry.load())["Notes"])
+    assert re.search(r"\bCost\b|O\(|evaluations?\b", notes)
+
+
+@by_name(CLASSES)
+def test_public_methods_that_take_parameters_tell_each_or_say_it_in_a_sentence(entry):
+    for name, method in inspect.getmembers(entry.load(), inspect.isroutine):
+        if not name.startswith("_") and (getattr(method, "__module__", None) or "").startswith("tamiz"):
+            told = named(FunctionDoc(method))
+            assert not told or told == [p for p in inspect.signature(method).parameters if p != "self"], name
+
+
+@by_name(DISPLAYS)
+def test_displays_are_made_from_what_was_fitted_and_draw_into_a_panel(entry):
+    cls = entry.load()
+    makers = [name for name in vars(cls) if name.startswith("from_")]
+    assert makers
+    for name in makers:
+        assert isinstance(inspect.getattr_static(cls, name), classmethod)
+        assert FunctionDoc(getattr(cls, name))["Returns"][0].type == cls.__name__
+    attributes = {name.strip() for item in ClassDoc(cls)["Attributes"] for name in item.name.split(",")}
+    assert "figure_" in attributes
+    if entry.name != "images":
+        # Images are as many panels as there are images.
+        assert "ax_" in attributes
+        assert next(iter(inspect.signature(cls.plot).parameters.values())).name == "self"
+        assert inspect.signature(cls.plot).parameters["ax"].default is None
+        assert all(inspect.signature(getattr(cls, name)).parameters["ax"].default is None for name in makers)
