@@ -1,16 +1,17 @@
-# `make report` shows what tamiz does; `make test` is what CI runs; `make slow` is run before a step is called done.
+# `make report` shows what tamiz does; `make docs` builds the site; `make test` is what CI runs; `make slow` is run before a step is
+# called done.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 REPORT := report.html
 
-.PHONY: report test slow bench stubs format clean
+.PHONY: report test slow docs bench stubs format clean
 
 report: $(VENV)/run
 	$(BIN)/tamiz demo -o $(REPORT)
 	@echo "The report is $(CURDIR)/$(REPORT): open it in a browser."
 
-# Three stamps: what a user needs, what a developer needs, and the peers that benchmarks measure against.
+# Four stamps: what a user needs, what a developer needs, what builds the site, and the peers that benchmarks measure against.
 $(VENV)/run: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
@@ -35,8 +36,18 @@ test: $(VENV)/dev
 	$(BIN)/pytest -m "not slow and not browser" $(HALF:%=--ignore=%); rest=$$?; \
 	wait $$half; half=$$?; wait $$page; page=$$?; cat $(VENV)/half.log $(VENV)/browser.log; exit $$((rest | half | page))
 
-slow: test
+slow: test $(VENV)/docs
 	$(BIN)/pytest -m slow
+
+$(VENV)/docs: $(VENV)/run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
+# Examples that were run before would not be run again.
+docs: $(VENV)/docs
+	rm -rf docs/examples
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "The site is $(CURDIR)/docs/_build/html/index.html: open it in a browser."
 
 $(VENV)/bench: $(VENV)/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
@@ -55,4 +66,5 @@ format: $(VENV)/dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(REPORT) .benchmarks .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(REPORT) docs/_build docs/methods docs/examples docs/commands.rst
+	rm -rf .benchmarks .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
