@@ -163,11 +163,11 @@ def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_f
     told = "The subset was not searched for again inside folds: 110 searches take long here."
     for limit in ("_MOST_SETS", "_MOST_VALUES"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"tamiz.steps.assessment.{limit}", 1)
+            patched.setattr(f"tamiz.steps.searching.{limit}", 1)
             result = study(source, assess=None, **usual).to_dict()
             assert result["assessment"] is None
             assert f"{told} Ask for it with assess=True (--assess)." in result["warnings"]
-    monkeypatch.setattr("tamiz.steps.assessment._MOST_SETS", 1)
+    monkeypatch.setattr("tamiz.steps.searching._MOST_SETS", 1)
     monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
     assert len(study(source, assess=True, **usual).to_dict()["assessment"]["null"]["merits"]) == 3
 

@@ -193,7 +193,11 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
         ([0, 1] * 10, {"chosen_numbers": [7]}, r"^chosen_numbers must be among numbers, .* got 7\.$"),
         ([0, 1] * 10, {"n_draws": 0}, r"^n_draws must be .*1.*got 0"),
         ([0, 1] * 10, {"max_rows": 5}, r"^max_rows must be .*20.*got 5"),
-        ([0, 1] * 10, {"merit": CrossValidated(LogisticRegression(), cv=2)}, r"take a merit that refits no model, such as CFS\(\)\.$"),
+        (
+            [0, 1] * 10,
+            {"merit": CrossValidated(LogisticRegression(), cv=2)},
+            r"take a merit that refits no model, such as CFS\(\)\.$",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(y, options, sentence):

@@ -268,7 +268,11 @@ def rows(y, p=3):
         ),
         ([0, 1] * 10, {"n_splits": 1}, r"^n_splits must be at least 2, got 1\.$"),
         ([0, 1] * 10, {"n_permutations": -1}, r"^n_permutations must be at least 0, got -1\.$"),
-        ([0, 1] * 10, {"predictor": "naive"}, r"^predictor must be one of 'naive_bayes', 'knn', 'tree', 'ridge', got 'naive'"),
+        (
+            [0, 1] * 10,
+            {"predictor": "naive"},
+            r"^predictor must be one of 'naive_bayes', 'knn', 'tree', 'ridge', got 'naive'",
+        ),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
         (
             np.arange(20) / 7,

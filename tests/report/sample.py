@@ -15,6 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
+from . import sample_buys
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -548,6 +550,8 @@ def _build(
         "redundancy": redundancy(names, between),
         "subset": subset,
         "repeat": repeat(title),
+        "buys": sample_buys.bought(len(names)),
+        "argument": sample_buys.argued(names[0], len(names)),
         "assessment": assessment(subset, names),
         "maps": maps,
         # Maps of many rows are slow to judge by whole matrices.
@@ -657,6 +661,11 @@ def hostile() -> dict[str, Any]:
     result["repeat"] |= {"command": None, "no_command": HOSTILE[0]}
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
+    result["buys"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
+    result["buys"]["models"][0] = {"id": HOSTILE[0], "label": HOSTILE[0]}
+    result["buys"]["scores"][0]["id"] = HOSTILE[1]
+    result["argument"] |= {"copied": HOSTILE[8], "selector": HOSTILE[2], "folds": HOSTILE[3], "scoring": HOSTILE[4]}
+    result["argument"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
     result["assessment"]["stability"]["sentence"] = HOSTILE[0]
     result["assessment"]["null"]["how"] = HOSTILE[1]
@@ -694,6 +703,8 @@ def bare() -> dict[str, Any]:
         "cuts": {},
     }
     result["subset"] = None
+    result["buys"] = None
+    result["argument"] = None
     result["assessment"] = None
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]

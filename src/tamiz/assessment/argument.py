@@ -256,7 +256,8 @@ def added_columns(
         trial = Trial(more.source, folds, scoring, seed)
         shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
         every = {name: trial.scores(name, more.sets(sizes, n_draws)).reshape(shape) for name in names}
-        sieve = _sieve(trial, chooser(selector), names, more, asked, splits)
+        chosen_by = chooser(selector)
+        sieve = _sieve(trial, chosen_by, names, more, asked, splits)
     if table.schema.weight is not None:
         told.append("Nearest neighbours take no weights, and are left out.")
     if best is None:
@@ -273,7 +274,7 @@ def added_columns(
         copied=None if best is None else table.schema.names[best],
         random={name: scores[:n_draws] for name, scores in every.items()},
         copies={name: scores[n_draws:] for name, scores in every.items() if best is not None},
-        selector=chooser(selector).label,
+        selector=f"{chosen_by.merit_name} by best-first search",
         chosen_numbers=asked,
         random_chosen={name: sieve.scores[name][:1] for name in names},
         copies_chosen={name: sieve.scores[name][1:] for name in names if best is not None},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tamiz.exceptions import DataError
+from tamiz.report.buys_words import bought
 from tamiz.report.files import write_whole
 from tamiz.report.shape import FORMAT, wanting
 from tamiz.report.text import counted, edges_told, listed, number, shortened
@@ -137,6 +138,8 @@ class Result:
                     f" {counted(subset['n_evaluations'], 'evaluation')})",
                 )
             )
+        if self.data["buys"] is not None:
+            lines.append(("Buys", bought(self.data["buys"])))
         if self.data["assessment"] is not None:
             lines.append(("Trust", verdict(self.data["assessment"])))
         if self.data["graph"] is not None:

@@ -1,0 +1,168 @@
+"""What it buys: models on all columns and on the chosen ones, and what columns cost that tell nothing new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import buys_charts
+from tamiz.report.buys_words import (
+    between,
+    bought,
+    cost,
+    difference,
+    score_name,
+    short_name,
+    sieved,
+    sizes,
+    told_by,
+)
+from tamiz.report.text import counted, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_WHY = {
+    "random": {
+        "knn": "a random column moves all rows apart, so the nearest ones are less alike",
+        "tree": "it is one more thing to cut small nodes by, and good at that by chance",
+        "naive_bayes": "naive Bayes gives it little weight",
+        "ridge": "ridge regression gives it a small coefficient that fits the noise",
+    },
+    "copies": {
+        "naive_bayes": "naive Bayes takes columns for independent, and believes what two copies say twice",
+        "knn": "in a distance a column counts as often as it is there",
+        "tree": "a tree has nothing new to cut by, and only ties between equal cuts fall otherwise",
+        "ridge": "ridge regression shares one coefficient out among the copies",
+    },
+}
+
+
+def collect_buys(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the section shows: each model on all columns and on the chosen ones, and the lines as columns are added.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where nothing was compared and no column added.
+    """
+    compared, argument = result["buys"], result["argument"]
+    if compared is None and argument is None:
+        return None
+    notes = [note for part in (compared, argument) if part is not None for note in part["notes"]]
+    return {
+        "lead": bought(compared) if compared is not None else f"{cost(argument['panels'][0], argument)}.",
+        "compared": None if compared is None else _compared(compared, _selector(result)),
+        "argument": None if argument is None else _argument(argument),
+        "notes": [note for note in dict.fromkeys(notes) if note not in result["warnings"]],
+    }
+
+
+def _selector(result: Mapping[str, Any]) -> str:
+    """Return what chose, as the section of the subset calls it."""
+    subset = result["subset"]
+    if subset is None:
+        return str(result["buys"]["selector"])
+    search = subset["search"]["label"]
+    return f"{subset['merit']['label']} by {search[:1].lower()}{search[1:]}"
+
+
+def _compared(compared: Mapping[str, Any], selector: str) -> dict[str, Any]:
+    models = compared["models"]
+    return {
+        "made": f"{compared['folds']}, {counted(compared['n_samples'], 'row')}. Inside each fold {selector} chooses among "
+        f"{counted(compared['n_columns'], 'column')} by the rows that are not tested.",
+        "n_columns": counted(compared["n_columns"], "column"),
+        "sizes": sizes(compared["n_chosen"]),
+        "charts": [
+            {
+                "id": f"bought-{k}",
+                "title": score_name(score["id"]),
+                "chart": buys_charts.compared(score, models),
+                "described": _described(score, models),
+            }
+            for k, score in enumerate(compared["scores"])
+        ],
+        "groups": [_rows(score, models) for score in compared["scores"]],
+    }
+
+
+def _described(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
+    told = told_by(score["id"])
+    each = (
+        f"{model['label']} {told.score(cell['all_columns']['mean'])} on all columns, {told.score(cell['chosen']['mean'])} on the "
+        "chosen ones"
+        for model, cell in zip(models, score["models"], strict=True)
+    )
+    return f"{score_name(score['id'])}: {'; '.join(each)}."
+
+
+def _rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the rows of the table for one score."""
+    told = told_by(score["id"])
+
+    def spread(scores: Mapping[str, Any]) -> str:
+        sd = scores["standard_deviation"]
+        return f"{told.score(scores['mean'])} ± {f'{100 * sd:.1f}' if told.is_share else f'{sd:.3f}'}"
+
+    return {
+        "name": score_name(score["id"]),
+        "baseline": told.score(score["baseline"]["mean"]),
+        "rows": [
+            {
+                "name": model["label"],
+                "all_columns": spread(cell["all_columns"]),
+                "chosen": spread(cell["chosen"]),
+                "difference": difference(cell["difference"]["mean"], told),
+                "between": between(cell["difference"]["interval"], told),
+            }
+            for model, cell in zip(models, score["models"], strict=True)
+        ],
+    }
+
+
+def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
+    span = buys_charts.heights(argument)
+    draws = argument["n_draws"]
+    mean = f" Random columns were drawn {draws} times, and a line is the mean." if draws > 1 else ""
+    return {
+        "made": f"{argument['folds']}, {counted(argument['n_samples'], 'row')}, {counted(argument['n_columns'], 'column')} before "
+        f"any is added.{mean}",
+        "selector": argument["selector"],
+        "panels": [
+            {
+                "id": f"added-{panel['added']}",
+                "title": cost(panel, argument),
+                "why": _why(panel["added"], argument["models"]),
+                "sieved": sieved(panel, argument),
+                "chart": buys_charts.added(panel, argument, span),
+                "described": f"Scores as columns are added, a line a model. {cost(panel, argument)}.",
+            }
+            for panel in argument["panels"]
+        ],
+        "numbers": argument["numbers"],
+        "tables": [_lines(panel, argument) for panel in argument["panels"]],
+    }
+
+
+def _why(added: str, models: Sequence[Mapping[str, Any]]) -> str:
+    known = [_WHY[added][model["id"]] for model in models if model["id"] in _WHY[added]]
+    words = "; ".join(sorted(known, key=list(_WHY[added].values()).index))
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
+def _lines(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of one panel as rows."""
+    told = told_by(argument["scoring"])
+    rows = []
+    for model, line, again in zip(argument["models"], panel["lines"], panel["chosen"], strict=True):
+        rows.append((short_name(model), [told.score(mean) for mean in line["means"]]))
+        at = dict(zip(argument["chosen_numbers"], again["means"], strict=True))
+        chosen = [told.score(at[n]) if n in at else "" for n in argument["numbers"]]
+        rows.append((f"{short_name(model)}, chosen", chosen))
+    name = "Random columns" if panel["added"] == "random" else f"Copies of {shortened(argument['copied'], 40)}"
+    return {"name": name, "rows": rows}

@@ -1,0 +1,171 @@
+"""What a choice of columns buys, and what added columns cost, in words that the numbers bear out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report.text import counted, listed, shortened
+from tamiz.report.trust import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# A change whose interval lies within this on both sides of 0 is as good as none: two points of accuracy, or .02 of R2.
+_NEGLIGIBLE = 0.02
+# Parts of a sentence are never cut.
+_WIDE = 200
+_SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "the tree"}
+_SHORT_NAMES = {"naive_bayes": "Naive Bayes", "knn": "Neighbours", "tree": "Tree", "ridge": "Ridge"}
+_PLURAL = ("knn",)
+_SCORE_NAMES = {
+    "accuracy": "Accuracy",
+    "f1_macro": "F1, mean over the classes",
+    "roc_auc": "AUC (area under the ROC curve)",
+    "roc_auc_ovr_weighted": "AUC, each class against the rest",
+    "r2": "R² (variance explained)",
+}
+
+
+def told_by(scoring: str) -> Told:
+    """Return how scores of a comparison are written."""
+    return Told(scoring, fine=True)
+
+
+def score_name(scoring: str) -> str:
+    """Return what a score is called over a chart."""
+    return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
+
+
+def model_name(model: Mapping[str, Any]) -> str:
+    """Return a model inside a sentence."""
+    return _SENTENCE_NAMES.get(model["id"]) or str(model["label"])
+
+
+def short_name(model: Mapping[str, Any]) -> str:
+    """Return a model beside a line."""
+    return _SHORT_NAMES.get(model["id"]) or shortened(model["label"], 14)
+
+
+def difference(change: float, told: Told, *, unit: bool = True) -> str:
+    """Return a difference with its sign: "+1.2 points", "−0.031"."""
+    digits = f"{100 * change:+.1f}" if told.is_share else f"{change:+.3f}"
+    # What rounds to nothing has no sign.
+    digits = digits[1:] if float(digits) == 0 else digits.replace("-", "−")
+    return f"{digits} {'point' if digits[1:] == '1.0' else 'points'}" if told.is_share and unit else digits
+
+
+def between(interval: Sequence[float], told: Told) -> str:
+    """Return an interval of differences: "−0.8 to +2.2"."""
+    return " to ".join(difference(end, told, unit=False) for end in interval)
+
+
+def direction(interval: Sequence[float]) -> str:
+    """Return what an interval of a change says: "up", "down", "same", or "unknown" where the folds do not tell."""
+    low, high = interval
+    if low > 0:
+        return "up"
+    if high < 0:
+        return "down"
+    return "same" if max(-low, high) <= _NEGLIGIBLE else "unknown"
+
+
+def limits(scores: Mapping[str, Any], scoring: str) -> tuple[float, float]:
+    """Return where the mean of scores lies: no score of ours is above 1, and all but R2 are at least 0."""
+    low, high = scores["interval"]
+    return (low if scoring == "r2" else max(low, 0.0)), min(high, 1.0)
+
+
+def sizes(n_chosen: Sequence[float]) -> str:
+    """Return how many columns the folds chose."""
+    least, most = int(min(n_chosen)), int(max(n_chosen))
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def bought(compared: Mapping[str, Any]) -> str:
+    """Return in a sentence what each model scores on the columns chosen and on all, and whether that is a gain."""
+    first = compared["scores"][0]
+    told = told_by(first["id"])
+    n_folds = len(compared["n_chosen"])
+    if max(compared["n_chosen"]) == 0:
+        return f"No column is chosen in any of {n_folds} folds, so there is nothing to compare with all columns."
+    some = f"With {sizes(compared['n_chosen'])} of {counted(compared['n_columns'], 'column')}"
+    pairs = list(zip(compared["models"], first["models"], strict=True))
+    scores = []
+    for k, (model, cell) in enumerate(pairs):
+        every = f"{told.score(cell['all_columns']['mean'])}{'' if k else ' with all'}"
+        scores.append(f"{told.score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
+    listing = listed(scores, width=_WIDE)
+    return f"{some}, chosen again inside each of {n_folds} folds, {_unit(first['id'])} is {listing}: {_verdict(pairs)}."
+
+
+def _verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    """Return which models gain, lose or stay, as far as the folds tell."""
+    found: dict[str, list[Mapping[str, Any]]] = {"up": [], "down": [], "same": [], "unknown": []}
+    for model, cell in pairs:
+        found[direction(cell["difference"]["interval"])].append(model)
+    if len(found["same"]) == len(pairs):
+        return "nothing is lost"
+    if len(found["unknown"]) == len(pairs):
+        return "no difference that the folds could tell"
+    verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("holds", "hold")}
+    parts = [_clause(found[key], *pair) for key, pair in verbs.items() if found[key]]
+    if found["unknown"]:
+        parts.append(f"for {listed(map(model_name, found['unknown']))} the folds tell no difference")
+    return "; ".join(parts)
+
+
+def _clause(models: Sequence[Mapping[str, Any]], one: str, many: str) -> str:
+    is_many = len(models) > 1 or models[0]["id"] in _PLURAL
+    return f"{listed(map(model_name, models))} {many if is_many else one}"
+
+
+def _unit(scoring: str) -> str:
+    told = told_by(scoring)
+    return told.name if told.is_share else {"r2": "R²"}.get(scoring) or score_name(scoring)
+
+
+def cost(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+    """Return in a sentence what the most columns added cost each model."""
+    told = told_by(argument["scoring"])
+    last = argument["numbers"][-1]
+    copied = argument["copied"]
+    what = f"{last:,} random columns" if panel["added"] == "random" else f"{last:,} copies of {shortened(copied, 40)}"
+    unit = _unit(argument["scoring"])
+    found: dict[str, list[tuple[float, Mapping[str, Any]]]] = {"up": [], "down": [], "same": [], "unknown": []}
+    for model, line in zip(argument["models"], panel["lines"], strict=True):
+        found[direction(line["intervals"][-1])].append((line["changes"][-1], model))
+    for each in found.values():
+        each.sort(key=lambda pair: -abs(pair[0]))
+    parts = []
+    for key, verb, again in (("down", "cost", "they cost"), ("up", "give", "they give")):
+        amounts = [f"{model_name(model)} {difference(abs(change), told).lstrip('+')}" for change, model in found[key]]
+        if amounts:
+            amounts[0] += "" if parts else f" of {unit}"
+            parts.append(f"{again if parts else f'{what} {verb}'} {listed(amounts, width=_WIDE)}")
+    if found["same"]:
+        held = _clause([model for _, model in found["same"]], "holds", "hold")
+        parts.append(held if parts else f"{held} against {what}")
+    if found["unknown"]:
+        names = listed(model_name(model) for _, model in found["unknown"])
+        parts.append(f"for {names} the folds tell no change" + ("" if parts else f" by {what}"))
+    words = "; ".join(parts)
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def sieved(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+    """Return in a sentence how the models fare on columns chosen again inside every fold."""
+    told = told_by(argument["scoring"])
+    last = argument["chosen_numbers"][-1]
+    kept = panel["kept"][-1]
+    noun = "random columns" if panel["added"] == "random" else "copies"
+    of_them = f"keeps {'none' if kept == 0 else f'{kept:.1f} a fold'} of the {last:,} {noun}"
+    lower: dict[bool, list[str]] = {True: [], False: []}
+    for model, line in zip(argument["models"], panel["chosen"], strict=True):
+        loss, sure = -line["changes"][-1], direction(line["intervals"][-1]) == "down"
+        if sure or loss > _NEGLIGIBLE:
+            lower[sure].append(f"{model_name(model)} {difference(loss, told).lstrip('+')}")
+    if lower[True]:
+        return f"{of_them}; that costs {listed(lower[True], width=_WIDE)} all the same."
+    if lower[False]:
+        return f"{of_them}; lower by it, though that may be chance: {listed(lower[False], width=_WIDE)}."
+    return f"{of_them}, and no model loses anything to speak of."

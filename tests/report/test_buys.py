@@ -1,0 +1,248 @@
+"""The section that says what the columns chosen buy, and what columns cost that tell nothing new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamiz.report import Result, buys_words
+from tamiz.report.buys import collect_buys
+from tamiz.report.buys_charts import apart
+
+from . import sample, sample_buys
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_buys(result)
+    assert shown is not None
+    return shown
+
+
+def compared(*changes: tuple[float, float]) -> dict[str, Any]:
+    """A comparison by accuracy of three models whose changes and half intervals are given."""
+    found = sample_buys.bought()
+    found["scores"][0]["models"] = [sample_buys.cell(0.9, *change) for change in changes]
+    return found
+
+
+def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
+    assert buys_words.bought(sample_buys.bought()) == (
+        "With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is 93.1% for naive Bayes (90.0% with all), "
+        "88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest neighbours lose; for the "
+        "tree the folds tell no difference."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ([(0.0, 0.01), (-0.01, 0.009), (0.005, 0.01)], "nothing is lost"),
+        ([(0.0, 0.05), (-0.01, 0.05), (0.03, 0.09)], "no difference that the folds could tell"),
+        ([(0.03, 0.01), (0.03, 0.01), (-0.03, 0.01)], "naive Bayes and nearest neighbours gain; the tree loses"),
+        (
+            [(0.0, 0.01), (0.0, 0.01), (0.0, 0.05)],
+            "naive Bayes and nearest neighbours hold; for the tree the folds tell no",
+        ),
+        (
+            [(0.0, 0.05), (0.0, 0.01), (0.0, 0.05)],
+            "nearest neighbours hold; for naive Bayes and the tree the folds tell no",
+        ),
+        (
+            [(0.0, 0.05), (0.0, 0.05), (0.0, 0.01)],
+            "the tree holds; for naive Bayes and nearest neighbours the folds tell no",
+        ),
+    ],
+)
+def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_says_so(changes, verdict) -> None:
+    # -1 point, give or take .9, is a loss that the folds are sure of.
+    if verdict == "nothing is lost":
+        changes[1] = (-0.005, 0.009)
+    assert f": {verdict}" in buys_words.bought(compared(*changes))
+
+
+def test_folds_that_choose_nothing_are_told_so() -> None:
+    found = sample_buys.bought() | {"n_chosen": [0] * 10}
+    assert buys_words.bought(found) == (
+        "No column is chosen in any of 10 folds, so there is nothing to compare with all columns."
+    )
+
+
+def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
+    argument = sample_buys.argued()
+    random, copies = argument["panels"]
+    assert buys_words.cost(random, argument) == (
+        "50 random columns cost nearest neighbours 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
+        "no change"
+    )
+    assert buys_words.cost(copies, argument) == (
+        "50 copies of flavanoids cost naive Bayes 12.0 points of accuracy; the tree holds; for nearest neighbours the folds tell "
+        "no change"
+    )
+    # Were it the other way round, so would be the title.
+    random["lines"][1] = sample_buys.line(0.93, 0.05, 0.02, argument["numbers"])
+    random["lines"][2] = sample_buys.line(0.88, 0.0, 0.01, argument["numbers"])
+    assert buys_words.cost(random, argument) == (
+        "50 random columns give nearest neighbours 5.0 points of accuracy; the tree holds; for naive Bayes the folds tell no change"
+    )
+    for k in range(3):
+        random["lines"][k] = sample_buys.line(0.9, 0.0, 0.01, argument["numbers"])
+    assert buys_words.cost(random, argument) == (
+        "Naive Bayes, nearest neighbours and the tree hold against 50 random columns"
+    )
+    for k in range(3):
+        random["lines"][k] = sample_buys.line(0.9, 0.0, 0.1, argument["numbers"])
+    assert buys_words.cost(random, argument) == (
+        "For naive Bayes, nearest neighbours and the tree the folds tell no change by 50 random columns"
+    )
+
+
+def test_a_number_is_told_by_r2_without_points() -> None:
+    argument = sample_buys.argued() | {"scoring": "r2"}
+    assert buys_words.cost(argument["panels"][0], argument).startswith(
+        "50 random columns cost nearest neighbours 0.180 of R² and the tree 0.040;"
+    )
+    found = sample_buys.bought()
+    found["scores"] = [found["scores"][0] | {"id": "r2"}]
+    assert "folds, R² is 0.931 for naive Bayes (0.900 with all)" in buys_words.bought(found)
+
+
+def test_what_a_choice_loses_all_the_same_is_told() -> None:
+    argument = sample_buys.argued()
+    panel = argument["panels"][0]
+    assert buys_words.sieved(panel, argument) == (
+        "keeps 0.3 a fold of the 50 random columns, and no model loses anything to speak of."
+    )
+    panel["kept"] = [0.0, 0.0]
+    panel["chosen"][1] = sample_buys.line(0.88, -0.06, 0.1, [0, 50])
+    assert buys_words.sieved(panel, argument) == (
+        "keeps none of the 50 random columns; lower by it, though that may be chance: nearest neighbours 6.0 points."
+    )
+    panel["chosen"][2] = sample_buys.line(0.88, -0.05, 0.01, [0, 50])
+    assert buys_words.sieved(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
+
+
+def test_differences_have_their_sign_and_nothing_has_none() -> None:
+    told, number = buys_words.told_by("accuracy"), buys_words.told_by("r2")
+    assert buys_words.difference(0.012, told) == "+1.2 points"
+    assert buys_words.difference(-0.01, told) == "−1.0 point"
+    assert buys_words.difference(0.0002, told) == "0.0 points"
+    assert buys_words.difference(-0.0001, number) == "0.000"
+    assert buys_words.between([-0.0312, 0.004], number) == "−0.031 to +0.004"
+
+
+def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
+    shown = collected(wine)["compared"]
+    assert [one["title"] for one in shown["charts"]] == [
+        "Accuracy",
+        "F1, mean over the classes",
+        "AUC, each class against the rest",
+    ]
+    chart = shown["charts"][0]["chart"]
+    folds, chosen, every, more = chart["data"]
+    assert chosen["x"] == [0.931, 0.88, 0.89]
+    assert every["x"] == [0.9, 0.93, 0.88]
+    assert len(folds["x"]) == len(more["x"]) == 30
+    # All columns stand over the chosen ones, model under model.
+    assert all(up > down for up, down in zip(every["y"], chosen["y"], strict=True))
+    assert [text["text"] for text in chart["layout"]["annotations"]] == [
+        "<b>Naive Bayes</b>  +3.1 points (+1.1 to +5.1)",
+        "<b>Nearest neighbours</b>  −5.0 points (−8.0 to −2.0)",
+        "<b>The tree</b>  +1.0 point (−5.0 to +7.0)",
+    ]
+    assert shown["charts"][0]["described"].startswith(
+        "Accuracy: naive Bayes 90.0% on all columns, 93.1% on the chosen ones; 5 nearest neighbours 93.0%"
+    )
+
+
+def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
+    cell = wine["buys"]["scores"][2]["models"][0]
+    cell["chosen"] = sample_buys.folded(0.99, 0.05)
+    chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
+    assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
+    assert buys_words.limits({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
+    assert buys_words.limits({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
+
+
+def test_the_table_holds_every_number_of_the_charts(wine: dict[str, Any]) -> None:
+    groups = collected(wine)["compared"]["groups"]
+    assert [group["baseline"] for group in groups] == ["40.0%", "0.190", "0.500"]
+    assert groups[0]["rows"][0] == {
+        "name": "naive Bayes",
+        "all_columns": "90.0% ± 3.0",
+        "chosen": "93.1% ± 3.0",
+        "difference": "+3.1 points",
+        "between": "+1.1 to +5.1",
+    }
+    assert groups[1]["rows"][1]["chosen"] == "0.880 ± 0.030"
+
+
+def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(wine: dict[str, Any]) -> None:
+    shown = collected(wine)["argument"]
+    charts = [panel["chart"] for panel in shown["panels"]]
+    assert charts[0]["layout"]["yaxis"]["range"] == charts[1]["layout"]["yaxis"]["range"]
+    for chart, panel in zip(charts, wine["argument"]["panels"], strict=True):
+        assert [trace["meta"]["level"] for trace in chart["data"]] == [0, 1, 2] * 3
+        bands, dashed, lines = chart["data"][:3], chart["data"][3:6], chart["data"][6:]
+        assert [line["y"][-1] for line in lines] == pytest.approx([line["means"][-1] for line in panel["lines"]])
+        assert all(trace["line"]["dash"] == "dash" and trace["x"] == [0, 50] for trace in dashed)
+        assert all(trace["fill"] == "toself" and trace["y"][0] == trace["y"][-1] for trace in bands)
+        assert [text["text"] for text in chart["layout"]["annotations"]] == ["Naive Bayes", "Neighbours", "Tree"]
+    low, high = charts[0]["layout"]["yaxis"]["range"]
+    assert low < 0.93 - 0.18 - 0.05
+    assert high <= 1.04
+
+
+def test_names_beside_lines_that_end_together_stand_apart_as_near_as_can_be() -> None:
+    assert apart([0.5, 0.9], 0.1) == [0.5, 0.9]
+    assert apart([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
+    assert apart([0.52, 0.5, 0.9], 0.1) == pytest.approx([0.56, 0.46, 0.9])
+    assert apart([0.5, 0.5, 0.62], 0.1) == pytest.approx([0.44, 0.54, 0.64])
+
+
+def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
+    shown = collected(wine)["argument"]
+    assert shown["numbers"] == [0, 5, 10, 20, 30, 40, 50]
+    random, copies = shown["tables"]
+    assert copies["name"] == "Copies of alcohol"
+    assert random["rows"][2][0] == "Neighbours"
+    assert random["rows"][2][1][-1] == "75.0%"
+    assert random["rows"][3] == ("Neighbours, chosen", ["88.0%", "", "", "", "", "", "88.0%"])
+
+
+def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> None:
+    wine["argument"]["panels"].pop()
+    wine["argument"]["copied"] = None
+    assert [panel["id"] for panel in collected(wine)["argument"]["panels"]] == ["added-random"]
+
+
+def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+    assert collect_buys(bare) is None
+    without = collected(wine | {"argument": None})
+    assert without["argument"] is None
+    alone = collected(wine | {"buys": None})
+    assert alone["compared"] is None
+    assert alone["lead"].startswith("50 random columns cost nearest neighbours 18.0 points")
+    assert alone["lead"].endswith(".")
+
+
+def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
+    wine["buys"]["notes"] = wine["argument"]["notes"] = [wine["warnings"][0], "100 of 900 rows, drawn at random."]
+    assert collected(wine)["notes"] == ["100 of 900 rows, drawn at random."]
+
+
+def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+    assert "  Buys: With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is" in repr(Result(wine))
+    assert "Buys:" not in repr(Result(bare))
+
+
+def test_names_that_are_html_are_text_in_every_chart() -> None:
+    shown = collected(sample.hostile())
+    charts = [one["chart"] for one in (*shown["compared"]["charts"], *shown["argument"]["panels"])]
+    texts = [
+        text["text"].removeprefix("<b>").replace("</b>", "")
+        for chart in charts
+        for text in chart["layout"]["annotations"]
+    ]
+    assert not any("<" in text for text in texts)
+    assert not any("<" in chart["layout"]["yaxis"].get("title", {"text": ""})["text"] for chart in charts)

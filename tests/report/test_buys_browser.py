@@ -1,0 +1,62 @@
+"""What it buys, in Chromium: charts that are drawn and named, and nothing that breaks a narrow page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+CHARTS = ["bought-0", "bought-1", "bought-2", "added-random", "added-copies"]
+
+
+def test_every_chart_is_drawn_and_says_what_it_shows(read: Any) -> None:
+    reader = read("wine")
+    for name in CHARTS:
+        reader.show(name)
+        assert len(reader.page.locator(f"#{name}").get_attribute("aria-label")) > 40
+    shown = reader.page.locator("#buys")
+    assert "nearest neighbours lose" in shown.locator(".lead").inner_text()
+    assert shown.locator("#bought tbody").count() == 3
+
+
+def test_band_line_and_dashes_of_a_model_have_one_colour_in_light_and_dark(read: Any) -> None:
+    seen = []
+    for scheme in ("light", "dark"):
+        reader = read("wine", scheme=scheme)
+        reader.show("added-random")
+        colours = reader.page.evaluate("document.getElementById('added-random').data.map((trace) => trace.line.color)")
+        assert colours[:3] == colours[3:6] == colours[6:]
+        assert len(set(colours)) == 3
+        seen.append(colours[0])
+    assert seen[0] != seen[1]
+
+
+def test_names_beside_the_lines_are_within_the_chart(read: Any) -> None:
+    for width in (1400, 390):
+        reader = read("wine", width=width)
+        reader.show("added-copies")
+        chart = reader.page.locator("#added-copies").bounding_box()
+        for text in reader.page.locator("#added-copies .annotation").all():
+            box = text.bounding_box()
+            assert box["x"] >= chart["x"] - 1
+            assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile", "wide", "bare"])
+def test_a_narrow_page_does_not_scroll_sideways(read: Any, name: str) -> None:
+    reader = read(name, width=390, scheme="dark")
+    if name != "bare":
+        for chart in CHARTS:
+            reader.show(chart)
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert reader.page.locator("#buys").count() == (name != "bare")
+
+
+def test_the_numbers_of_the_lines_open_by_keyboard(read: Any) -> None:
+    page = read("wine").page
+    summary = page.locator("#buys details summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".added-numbers").first.is_visible()
