@@ -64,9 +64,10 @@ def _lead_on_leaks(table: Mapping[str, Any]) -> str:
     leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
     if not leaking:
         return ""
-    verb, each = ("decides", "it is") if len(leaking) == 1 else ("decide", "they are")
-    alone = "alone" if len(leaking) == 1 else "each alone"
-    return f" {listed(leaking)} {alone} nearly {verb} {shortened(table['target'], 40)}: leaks, unless {each} known beforehand."
+    target = shortened(table["target"], 40)
+    if len(leaking) == 1:
+        return f" {listed(leaking)} alone nearly decides {target}: a leak, unless it is known beforehand."
+    return f" {listed(leaking)} each alone nearly decide {target}: leaks, unless they are known beforehand."
 
 
 def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:

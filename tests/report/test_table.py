@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamiz.report.html import render
+from tamiz.report.table import collect_table
+
+from . import sample
+
+NONE: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
+LEAK = {"name": "ash", "predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 1 / 3}
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_table(result)
+    assert shown is not None
+    return shown
+
+
+def facts(result: dict[str, Any]) -> dict[str, str]:
+    return dict(collected(result)["facts"])
+
+
+def test_repeated_rows_are_counted_and_named_by_their_numbers_from_one(wine: dict[str, Any]) -> None:
+    repeated = {"n": 1203, "n_groups": 800, "example": [9, 34, 1000]}
+    wine["table"]["duplicate_rows"] = {**repeated, "contradictions": {"n": 2, "n_groups": 1, "example": [4, 7]}}
+    told = facts(wine)
+    assert told["Repeated rows"] == "1,203 rows repeat an earlier one, such as rows 10, 35 and 1,001"
+    assert told["Contradicting rows"] == "2 rows equal to one of another class, such as rows 5 and 8"
+    wine["table"]["duplicate_rows"] = {"n": 1, "n_groups": 1, "example": [0, 1], "contradictions": NONE}
+    assert facts(wine)["Repeated rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
+
+
+def test_rows_not_looked_at_are_said_not_to_be(wine: dict[str, Any]) -> None:
+    wine["table"]["duplicate_rows"] = None
+    assert facts(wine)["Repeated rows"].startswith("not looked at")
+
+
+def test_a_repeated_column_is_named_with_the_one_it_repeats(wine: dict[str, Any]) -> None:
+    wine["table"]["columns"][2]["same_as"] = "alcohol"
+    told = collected(wine)
+    assert dict(told["facts"])["Repeated columns"] == "ash repeats alcohol"
+    assert told["columns"][2]["note"] == "same as alcohol"
+
+
+def test_a_leak_is_in_the_lead_and_comes_with_lines_that_leave_it_out(wine: dict[str, Any]) -> None:
+    wine["table"]["leaks"] = [LEAK]
+    told = collected(wine)
+    assert told["lead"].endswith("ash alone nearly decides class: a leak, unless it is known beforehand.")
+    (leak,) = told["leaks"]["taking"]
+    assert leak["told"] == (
+        "tells class with a balanced accuracy of 99.6% (by chance 33%), on rows that were not learned from"
+    )
+    assert (told["leaks"]["command"], told["leaks"]["python"]) == ("--kinds ash=id", "kinds={'ash': 'id'}")
+
+
+def test_several_leaks_are_left_out_by_one_line(wine: dict[str, Any]) -> None:
+    wine["table"]["leaks"] = [LEAK, {**LEAK, "name": "hue", "predictor": "gaps", "score_name": "R2", "score": 1.0}]
+    told = collected(wine)
+    assert told["lead"].endswith("ash and hue each alone nearly decide class: leaks, unless they are known beforehand.")
+    assert told["leaks"]["taking"][1]["told"].startswith("by its gaps tells class with an R² of 1, on rows")
+    assert told["leaks"]["command"] == "--kinds ash=id --kinds hue=id"
+
+
+def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) -> None:
+    wine["table"]["leaks"] = [{**LEAK, "name": "bottle"}]
+    told = collected(wine)
+    assert "leak" not in told["lead"]
+    assert told["leaks"] is None
+    assert [leak["name"] for leak in told["harmless"]] == ["bottle"]
+    assert "an id that takes no part, tells class" in render(wine)
+
+
+def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
+    wine["table"]["columns"][4]["doubt"] = {"kind": "categorical", "why": "few whole numbers"}
+    wine["table"]["columns"][15]["doubt"] = {"kind": "numeric", "why": "numbers"}
+    wine["table"]["target_doubt"] = {"kind": "numeric", "why": "classes"}
+    doubts = collected(wine)["doubts"]
+    assert [(row["name"], row["taken"], row["other"]) for row in doubts["rows"]] == [
+        ("class", "classes", "numeric"),
+        ("magnesium", "numeric", "categorical"),
+        ("bottle", "id, left out", "numeric"),
+    ]
+    assert doubts["command"] == "--kinds class=numeric --kinds magnesium=categorical --kinds bottle=numeric"
+    assert doubts["python"] == "kinds={'class': 'numeric', 'magnesium': 'categorical', 'bottle': 'numeric'}"
+
+
+def test_many_doubts_are_counted_beyond_a_dozen(wine: dict[str, Any]) -> None:
+    for column in wine["table"]["columns"]:
+        column["doubt"] = {"kind": "text", "why": "why"}
+    doubts = collected(wine)["doubts"]
+    assert (len(doubts["rows"]), doubts["more"]) == (12, 4)
+
+
+def test_values_are_counted_while_they_are_few(wine: dict[str, Any]) -> None:
+    columns = wine["table"]["columns"]
+    columns[0]["n_distinct"], columns[1]["n_distinct"], columns[15]["n_distinct"] = 1000, None, None
+    assert [collected(wine)["columns"][j]["counted"] for j in (0, 1, 15)] == ["1,000", "many", ""]
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile", "bare"])
+def test_the_section_is_drawn_of_every_sample(name: str) -> None:
+    page = render(getattr(sample, name)())
+    section = page[page.index('<section id="table"') :]
+    section = section[: section.index("</section>")]
+    assert "<script>alert" not in section
+    assert "built-in method" not in section
