@@ -85,7 +85,12 @@ def test_a_gap_is_given_the_weighted_mean_where_rows_have_weights():
 def test_an_unknown_level_is_missing_and_told_of_or_refused():
     train, new = mixed(), mixed(1, 3)
     new.loc[1, "d"] = "unheard"
-    with pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was given the mean"):
+    with (
+        pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was given the mean"),
+        pytest.warns(
+            TamizWarning, match=r"^Column d: 1 level in 1 row was not there in fit: 'unheard'; such a value counts as"
+        ),
+    ):
         filled = KNearest(5).build(train, fill=True).attach(new)
     share = (train["d"] == "x").mean(), (train["d"] == "y").mean()
     indicators = (
@@ -96,9 +101,12 @@ def test_an_unknown_level_is_missing_and_told_of_or_refused():
     squared += (indicators[0] - np.sqrt(share[0])) ** 2 + (indicators[1] - np.sqrt(share[1])) ** 2
     near = slice(filled.neighbors.indptr[1], filled.neighbors.indptr[2])
     np.testing.assert_allclose(filled.neighbors.distances[near], np.sort(np.sqrt(squared))[:5], rtol=1e-12)
-    with pytest.raises(
-        DataError,
-        match=r"^Row 1 has a missing value or an unknown level, in column d; the graph was built without any\.",
+    with (
+        pytest.warns(TamizWarning, match="'unheard'"),
+        pytest.raises(
+            DataError,
+            match=r"^Row 1 has a missing value or an unknown level, in column d; the graph was built without any\.",
+        ),
     ):
         KNearest(5).build(train).attach(new)
 

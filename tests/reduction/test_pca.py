@@ -329,8 +329,13 @@ def test_facts_are_the_shares_and_loadings_of_the_fit():
 def test_values_of_new_rows_that_fit_does_not_know_are_told():
     frame = mixed_frame().dropna()
     pca = PCA(2).fit(frame)
-    with pytest.warns(
-        TamizWarning, match=r"PCA: 4 missing values or unknown levels of new rows count as the mean of the column\."
+    with (
+        pytest.warns(
+            TamizWarning, match=r"PCA: 4 missing values or unknown levels of new rows count as the mean of the column\."
+        ),
+        pytest.warns(
+            TamizWarning, match=r"^Column colour: 1 level in 4 rows was not there in fit: 'violet'; such a value"
+        ),
     ):
         pca.transform(frame.head(4).assign(colour="violet"))
 

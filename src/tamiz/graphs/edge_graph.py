@@ -23,6 +23,7 @@ from tamiz.graphs.spanning.tree import connecting_edges
 from tamiz.graphs.variation import Variation, check_rows, rowwise, total_variation
 from tamiz.graphs.weights import Weight
 from tamiz.kernels.variation import edge_variation, sparse_edge_variation
+from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.warn import tell
 
@@ -155,6 +156,11 @@ class EdgeGraph(Graph):
         if edges is not None:
             sparse.csr_array((edges.lengths, edges.indices, edges.indptr), shape=shape).check_format(full_check=True)
         return cls(**made_of)
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns of the rows that it was built from."""
+        return None if self.origin is None else self.origin.reading.table()
 
     @property
     def adjacency(self) -> sparse.csr_array:

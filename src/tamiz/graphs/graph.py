@@ -17,6 +17,7 @@ from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.reading import count_rows
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.variation import Variation
+from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.stored import Stored
 
@@ -66,6 +67,8 @@ class Graph(Stored, ABC):
         How neighbours were found.
     recall : float or None
         Share of the true neighbours that were found, 1 where they were found exactly.
+    schema : Schema or None
+        The columns of the rows as they were taken, where they are known and of a table.
 
     Examples
     --------
@@ -115,6 +118,11 @@ class Graph(Stored, ABC):
         from tamiz.graphs.given import graph_of_matrix
 
         return graph_of_matrix(adjacency)
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns of the rows, where they are known."""
+        return None
 
     @property
     @abstractmethod

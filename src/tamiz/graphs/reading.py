@@ -30,6 +30,10 @@ class Reading(ABC):
     def rows(self, X: Any) -> Any:
         """Return new rows as `Points.like` takes them."""
 
+    def table(self) -> Schema | None:
+        """Return the columns as they were taken, None where the rows were not of a table."""
+        return None
+
 
 @dataclass(frozen=True)
 class AsGiven(Reading):
@@ -38,6 +42,26 @@ class AsGiven(Reading):
     def rows(self, X: Any) -> Any:
         """Return what came."""
         return X
+
+
+@dataclass(frozen=True)
+class AsColumns(Reading):
+    """Rows of a table that the points read themselves.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    def rows(self, X: Any) -> Any:
+        """Return what came."""
+        return X
+
+    def table(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
 
 
 @dataclass(frozen=True)
@@ -73,6 +97,10 @@ class TableReading(Reading):
         rows = cls(schema, None, None, fill).coordinates(source)
         weights = np.concatenate([block.weights for block in source.blocks([])])
         return rows, cls(schema, None, weights @ rows / weights.sum() if fill else None, fill)
+
+    def table(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
 
     def rows(self, X: Any) -> Floats:
         """Return the coordinates of new rows; a gap, or a level that was not there in fit, is at its column's mean or refused."""

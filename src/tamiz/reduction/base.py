@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.sources.features import mixed_table_tags
 from tamiz.sources.schema import Schema
@@ -60,6 +61,8 @@ class MapFacts:
         What it means that two points lie near each other, a sentence.
     common_unit : bool
         Whether one unit means as much on every axis.
+    stress : float or None
+        Kruskal's stress-1 of the map, on a sample of the pairs where the method takes one; None where it has none.
     spectrum_label : str
         What the values of the spectrum are.
     spectrum : list of float
@@ -85,6 +88,7 @@ class MapFacts:
     notes: list[str] = field(default_factory=list)
     nearness: str = "Points near each other are rows with like values."
     common_unit: bool = True
+    stress: float | None = None
     spectrum_label: str = ""
     spectrum: list[float] = field(default_factory=list)
     spectrum_note: str = ""
@@ -123,11 +127,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
+    schema_ : Schema or None
+        The columns as they were taken: what `open_source(like=)` reads new rows by.
     variants : tuple of Variant
         The maps that a study can draw by this method, the one by its name alone first.
     """
 
     embedding_: Floats
+    _reading: Any
     variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
 
     def __sklearn_tags__(self) -> Tags:
@@ -158,6 +165,13 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     @abstractmethod
     def facts(self) -> MapFacts:
         """Return what a report says of the fitted map."""
+
+    @property
+    def schema_(self) -> Schema | None:
+        """The columns as they were taken; None of what is no table: distances, sparse rows, a covariance."""
+        check_is_fitted(self)
+        schema: Schema | None = self._reading.table()
+        return schema
 
     @property
     def _n_features_out(self) -> int:

@@ -160,6 +160,7 @@ class LandmarkMDS(Reducer):
                 else f"Stress {self.sampled_stress_:.3g}.",
             ],
             nearness="Points near each other are rows at like distances from the landmarks.",
+            stress=float(self.sampled_stress_),
             spectrum_label="Eigenvalue",
             spectrum=self.eigenvalues_.tolist(),
             spectrum_note="The landmarks' sum of squares along each of their coordinates.",

@@ -198,6 +198,12 @@ class LaplacianEigenmaps(Reducer):
         scaled = np.divide(self.embedding_, root, out=np.zeros_like(self.embedding_), where=root > 0)
         return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
 
+    @property
+    def schema_(self) -> Schema | None:
+        """The columns of the rows that the graph was built from, as they were taken; None where it was given by its edges."""
+        check_is_fitted(self)
+        return self.graph_.schema
+
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - the graph has distances
         """Return the ten smoothest coordinates on the study's graph."""

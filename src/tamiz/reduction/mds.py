@@ -200,6 +200,7 @@ class MDS(Reducer):
                 f"{ended}{'.' if self.converged_ else ', with the stress still falling.'}",
             ],
             nearness=f"Points near each other are rows at small distances{meaning}.",
+            stress=float(self.stress_),
         )
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:  # noqa: ARG002

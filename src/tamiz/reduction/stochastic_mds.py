@@ -156,6 +156,7 @@ class StochasticMDS(Reducer):
                 f"stress-1 is {self.sampled_stress_:.3g}{of}."
             ],
             nearness="Points near each other are rows at small distances.",
+            stress=float(self.sampled_stress_),
         )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

@@ -34,7 +34,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
         lines = file.read().split("\n")
     attributes, n_header = read_header(lines, path)
     rows = read_rows(lines[n_header:], n_header + 1, len(attributes))
-    if not len(rows):
+    if not len(rows) and roles.fitted is None:
         raise DataError(f"{path} has no rows after its @data line (line {n_header}).")
     by_name = {attribute.name: j for j, attribute in enumerate(attributes)}
 
@@ -49,7 +49,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
         table = pa.table({name: load(name).values for name in names})
         return table if is_whole(kept, len(rows)) else table.take(pa.array(kept))
 
-    in_file = bool(rows.weights) and roles.weight is None
+    in_file = bool(rows.weights) and roles.weight is None and roles.fitted is None
     if in_file:
         roles = replace(roles, weight=_weights(rows))
     source = build(list(by_name), load, roles, frame_of, word_row=word_row)

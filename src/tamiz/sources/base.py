@@ -28,6 +28,8 @@ class Source(ABC):
     Attributes
     ----------
     schema : Schema
+    given : tuple of str
+        The names of all columns of the user's table, those with a role among them.
     groups : ndarray of shape (n_rows,), int32, or None
         The group of every row that counts, as a position in `group_names`.
     group_names : tuple of str
@@ -38,6 +40,7 @@ class Source(ABC):
     """
 
     schema: Schema
+    given: tuple[str, ...]
     groups: Codes | None = None
     group_names: tuple[str, ...] = ()
     time: NDArray[np.float64] | NDArray[np.int64] | None = None
@@ -50,6 +53,10 @@ class Source(ABC):
     @abstractmethod
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it, dtypes and all, for the rows that count or some of them."""
+
+    @abstractmethod
+    def named(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+        """Return what `frame` does for columns by name, those with a role and those that take no part among them."""
 
     @property
     @abstractmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,19 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.kinds import level_codes, refuse_infinite, to_numbers
+from tamiz.sources.fitted import conformed
 from tamiz.sources.memory import raw_columns
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import TableSource
+from tamiz.warn import tell
 
 
 def conform(X: Any, schema: Schema) -> Source:
     """Return new rows under a fitted schema: its kinds, its levels, its columns left out; the missing values are their own.
 
-    A level that the schema does not know is missing. Columns are taken by position. A source whose columns have the same names,
-    kinds and levels is returned as it is; any other, such as a file with a level more or less, is read whole into memory.
+    A level that the schema does not know is missing, and told of. Columns are taken by position. A source whose columns have the
+    same names, kinds and levels, such as one opened under the schema (`open_source(like=)`), is returned as it is; any other, such
+    as a file with a level more or less, is read whole into memory.
     """
     numbers = None
     if isinstance(X, Source):
@@ -40,15 +41,11 @@ def conform(X: Any, schema: Schema) -> Source:
         return f"row {rows[at]}"
 
     columns, values = list(schema.columns), dict[int, NDArray[Any]]()
+    told: list[str] = []
     for j in schema.used.tolist():
-        column, raw = schema.columns[j], load(names[j])
-        if column.is_number:
-            values[j], _ = to_numbers(raw, word, column.kind)
-            n_missing = refuse_infinite(values[j], column.name, word)
-        else:
-            values[j] = level_codes(raw, column.levels)
-            n_missing = int(np.count_nonzero(values[j] < 0))
-        columns[j] = replace(column, n_missing=n_missing)
+        columns[j], values[j], sentences = conformed(schema.columns[j], load(names[j]), word)
+        told += sentences
+    tell(told)
     return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
 
 

@@ -58,9 +58,13 @@ def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
 
 def _compare_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
     if len(names) != n_fitted:
-        raise DataError(f"The source has {len(names)} columns, but {n_fitted} were there in fit.")
+        raise DataError(
+            f"The source has {len(names)} columns, but {n_fitted} were there in fit; opened with like= the model's schema_ it has "
+            "those."
+        )
     for j, name in enumerate(names if fitted is not None else ()):
         if name != fitted[j]:
             raise DataError(
-                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}; put them in that order."
+                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}; put them in that order, or open the "
+                "source with like= the model's schema_, which takes them by name."
             )

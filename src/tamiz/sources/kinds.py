@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,8 @@ _PIECE_VALUES = 2**16
 
 # Looking for each word in turn is faster than counting, for so few.
 _FEW_WORDS = 32
+
+_MIDNIGHT = " 00:00:00"
 
 _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
 
@@ -288,17 +290,77 @@ def _occurring(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[An
 
 def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
     """Return codes into given levels; a value that is not among them is missing."""
-    return _recode(*_observed(raw), levels)
+    return known_codes(raw, levels).codes
+
+
+@dataclass(frozen=True)
+class KnownCodes:
+    """Values as codes into levels that were known before.
+
+    Attributes
+    ----------
+    codes : ndarray
+        -1 for what is missing or none of the levels.
+    unknown : tuple of str
+        The values that are none of the levels.
+    n_unknown : int
+        The rows that hold one of these.
+    """
+
+    codes: NDArray[Any]
+    unknown: tuple[str, ...] = ()
+    n_unknown: int = 0
+
+
+def known_codes(raw: RawColumn, levels: tuple[str, ...]) -> KnownCodes:
+    """Return codes into given levels, and the values that are not among them.
+
+    A level is a value's text; where that is not among the levels, a value that reads as a number, as true or false or as a day is
+    the level of that: which of them a column was written as may change from file to file.
+    """
+    codes, present = _observed(raw)
+    known = set(levels)
+    if known.issuperset(present):
+        return KnownCodes(_recode(codes, present, levels))
+    meant = [next((text for text in _readings(word) if text in known), word) for word in present]
+    unknown = tuple(sort_levels({word for word in meant if word not in known}))
+    if not unknown:
+        return KnownCodes(_recode(codes, meant, levels))
+    odd = [code for code, word in enumerate(meant) if word not in known]
+    return KnownCodes(_recode(codes, meant, levels), unknown, int(np.count_nonzero(np.isin(codes, odd))))
+
+
+def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
+    """Return codes into levels for rows of which none has a value."""
+    return np.full(n_rows, -1, dtype=_code_width(levels))
+
+
+def _readings(word: str) -> Iterator[str]:
+    """Yield the texts that a value may have as a level."""
+    yield word
+    number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
+    if _reads_as_number(number) and np.isfinite(float(number)):
+        yield _number_text(float(number))
+    if word.lower() in ("true", "false"):
+        yield word.capitalize()
+    # A column of nothing but days was read as moments.
+    if word.endswith(_MIDNIGHT):
+        yield word.removesuffix(_MIDNIGHT)
 
 
 def _recode(codes: NDArray[Any], present: list[str], levels: Sequence[str]) -> NDArray[Any]:
     """Return codes into `levels` for codes into `present`, -1 for what is missing in either, as narrow as can be."""
-    width = next(width for width in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(width).max)
+    width = _code_width(levels)
     if present == list(levels) and codes.dtype == width:
         return codes
     order = {level: code for code, level in enumerate(levels)}
     table = np.array([order.get(level, -1) for level in present] + [-1], dtype=width)
     return table.take(codes, mode="wrap")
+
+
+def _code_width(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
+    """Return the narrowest type that holds codes into levels."""
+    return next(width for width in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(width).max)
 
 
 def level_text(value: Any) -> str | None:

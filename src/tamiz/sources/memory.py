@@ -139,7 +139,7 @@ def open_array(data: Any, roles: Roles) -> TableSource:
         given = data if isinstance(data, np.ndarray) else array
         return given[:, [int(name[1:]) for name in wanted]][rows]
 
-    if array.dtype.kind in "fiu" and roles.kinds is None and not roles.names:
+    if array.dtype.kind in "fiu" and roles.kinds is None and not roles.names and roles.fitted is None:
         return _open_numbers(array, names, roles, frame_of)
     return build(names, load, roles, frame_of, has_names=False)
 
@@ -165,7 +165,7 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     values = {j: numbers[:, j] for j in schema.numeric}
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
-    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole)
+    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole, names)
     source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
     return source
 

@@ -12,8 +12,9 @@ from scipy import sparse
 from tamiz.memory import Size, limited, read_size
 from tamiz.sources import registry
 from tamiz.sources.base import Source
+from tamiz.sources.fitted import Fitted
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
-from tamiz.sources.schema import Kind
+from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.table import Roles
 
 
@@ -26,6 +27,7 @@ def open_source(
     groups: Any = None,
     time: Any = None,
     memory: Size | None = None,
+    like: Schema | None = None,
 ) -> Source:
     """Open a table: a file, an array or a data frame.
 
@@ -47,6 +49,10 @@ def open_source(
     memory : str or int, default=None
         What the process may take at most, "800MB" or "1.5GiB" or a number of bytes, its programs and libraries included; it holds
         as long as the source is there. None is what the machine has.
+    like : Schema, default=None
+        The columns of a table that was fitted, such as a model's `schema_`: columns are taken by these names, in any order, with
+        these kinds and levels, and nothing is guessed anew from rows that may be few. Other columns, the target among them, are
+        not read. A level that is not among these counts as missing, and is told of. The table may have no row.
 
     Returns
     -------
@@ -72,9 +78,22 @@ def open_source(
     >>> source.schema.target.levels
     ('a', 'b')
     """
+    if like is not None:
+        if any(given is not None for given in (target, kinds, weight, groups, time)):
+            raise TypeError("like= says what every column is: leave target, kinds, weight, groups and time out.")
+        return open_fitted(data, Fitted(like), memory=memory)
     roles = Roles(
         _role(target, "target"), _role(weight, "weight"), _kinds(kinds), _role(groups, "group"), _role(time, "time")
     )
+    return _open_within(data, roles, memory)
+
+
+def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None) -> Source:
+    """Open new rows under the columns of a table that was fitted."""
+    return _open_within(data, Roles(fitted=fitted), memory)
+
+
+def _open_within(data: Any, roles: Roles, memory: Size | None) -> Source:
     with limited(None if memory is None else read_size("memory", memory)) as limit:
         source = _open(data, roles)
         source.limit = limit

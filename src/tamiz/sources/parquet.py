@@ -53,13 +53,13 @@ def dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
         if "duplicate field names" in str(error):
             raise DataError(f"{path} has two columns of one name; give every column a name of its own.") from None
         raise DataError(f"{path} cannot be read as {label}: {str(error).splitlines()[0]}") from error
-    if n_rows == 0:
-        raise DataError(f"{path} has no rows.")
     return data, n_rows
 
 
 def _open(path: Path, roles: Roles, file_format: str) -> Source:
     data, n_rows = dataset(path, file_format)
+    if n_rows == 0 and roles.fitted is None:
+        raise DataError(f"{path} has no rows.")
 
     def load(name: str) -> RawColumn:
         return _read(data, name, n_rows)

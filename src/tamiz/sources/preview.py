@@ -65,8 +65,10 @@ def preview(path: Path, roles: Roles) -> Preview | None:
         return None
 
 
-def _columnar(path: Path, roles: Roles, file_format: str) -> Preview:
+def _columnar(path: Path, roles: Roles, file_format: str) -> Preview | None:
     data, n_rows = dataset(path, file_format)
+    if not n_rows:
+        return None
     schema = replace(open_frame(head(data, _HEAD_ROWS), roles).schema, n_rows=n_rows)
     pa.default_memory_pool().release_unused()
     return Preview(schema, 0, 8 * n_rows * len(data.schema.names))

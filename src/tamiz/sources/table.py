@@ -15,6 +15,7 @@ from tamiz import parallel, progress
 from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.base import Source
+from tamiz.sources.fitted import Fitted
 from tamiz.sources.kinds import Encoded, encode, encode_target, to_numbers
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.row_roles import Times, group_codes, moments
@@ -40,6 +41,8 @@ class TableSource(Source):
     ----------
     rows : ndarray of shape (n_rows,) or None
         The number that every row has in the user's table; None where all rows count.
+    given : sequence of str, default=None
+        Every column of the user's table, those with a role and those that take no part among them; None is those of the schema.
     """
 
     def __init__(
@@ -51,8 +54,10 @@ class TableSource(Source):
         rows: NDArray[np.intp] | None,
         frame_of: FrameOf,
         whole: NDArray[Any] | None = None,
+        given: Sequence[str] | None = None,
     ) -> None:
         self.schema = schema
+        self.given = tuple(schema.names if given is None else given)
         self._block = Block(range(schema.n_rows), values, y, weight, whole)
         self._rows = rows
         self._frame_of = frame_of
@@ -70,6 +75,10 @@ class TableSource(Source):
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it."""
         names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
+        return self.named(names, rows)
+
+    def named(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+        """Return columns of the table as the user gave it, by name."""
         return self._frame_of(names, self.row_numbers if rows is None else self.row_numbers[rows])
 
     @property
@@ -90,6 +99,8 @@ class Roles:
     is_head : bool
         Whether the table is the first rows of a longer one, to be described and not learned from: in a table sorted by class the
         target is constant there, and weights may be 0.
+    fitted : Fitted or None
+        Whose columns the table is read as; other roles are then not read, and it may have no row.
     """
 
     target: str | RawColumn | None = None
@@ -98,6 +109,7 @@ class Roles:
     groups: str | RawColumn | None = None
     time: str | RawColumn | None = None
     is_head: bool = False
+    fitted: Fitted | None = None
 
     @property
     def given(self) -> dict[str, str | RawColumn]:
@@ -130,6 +142,9 @@ def build(
     Columns without names are not searched for ids: whoever passes a matrix means all of it.
     """
     check_names(names, roles)
+    if roles.fitted is not None:
+        schema, values = roles.fitted.read(names, load, word_row, keep, column_work)
+        return TableSource(schema, values, None, None, None, frame_of, given=names)
     kinds = _kinds(names, roles)
     _check_lengths(names, load, roles)
     with Turns().taken(column_work, "Reading the target", _NO_WAY_OUT):
@@ -172,7 +187,7 @@ def build(
     notes = (*_notes(target), *_weight_notes(weight))
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
-    source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of)
+    source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of, given=names)
     source.groups, source.group_names, source.time = of_rows
     return source
 

@@ -22,7 +22,7 @@ from tamiz.sources.parsed import ParsedText
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import Room, temporary_room
 from tamiz.sources.table import Roles, build, is_whole
-from tamiz.sources.text_columns import gaps_only, read_column
+from tamiz.sources.text_columns import gaps_only, read_as, read_column
 from tamiz.sources.text_layout import Layout, find_layout
 
 # Room for lines as long as these makes DuckDB slow, so it is asked for only where reading fails without.
@@ -48,7 +48,7 @@ def open_text(path: Path, roles: Roles) -> Source:
     booleans or dates where every present value is; with semicolons, numbers may have a decimal comma. Digits of
     one width with zeros in front stay text. What is parsed lies in a temporary folder that goes with the source.
     """
-    layout = find_layout(path)
+    layout = find_layout(path, () if roles.fitted is None else roles.fitted.schema.names)
     with temporary_room() as room:
         source = _open(layout, roles, room)
         room.keep_for(source)
@@ -58,7 +58,7 @@ def open_text(path: Path, roles: Roles) -> Source:
 def _open(layout: Layout, roles: Roles, room: Room) -> Source:
     table = _parse(layout, room)
     n_rows = table.n_rows
-    if n_rows == 0:
+    if n_rows == 0 and roles.fitted is None:
         raise DataError(f"{layout.path} has a header and no rows.")
     place = {name: j for j, name in enumerate(layout.names)}
     guessed = _guessed(layout.names, roles)
@@ -68,9 +68,14 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
     def word_row(at: int) -> str:
         return f"line {next(islice(layout.rows(), at, None))[0]}"
 
+    comma = layout.delimiter == ";"
+
     def read(name: str) -> RawColumn:
         text = table.column(place[name])
-        return read_column(name, text, word_row, decimal_comma=layout.delimiter == ";", guess=name in guessed)
+        kind = None if roles.fitted is None else roles.fitted.kind_of(name)
+        if kind is not None:
+            return read_as(name, text, kind, decimal_comma=comma)
+        return read_column(name, text, word_row, decimal_comma=comma, guess=name in guessed)
 
     def load(name: str) -> RawColumn:
         return gaps_only(name, table.column(place[name])) if name in left_out else read(name)
@@ -86,6 +91,8 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
 
 def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
     """Return the columns of which the user did not say what they are; a group may be anything."""
+    if roles.fitted is not None:
+        return set()
     if roles.kinds is None:
         guessed = set(names)
     else:

@@ -14,6 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.distinct import distinct
 from tamiz.sources.parsed import TextColumn
 from tamiz.sources.raw import RawColumn
+from tamiz.sources.schema import Kind
 from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, cast, present
 
 _NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
@@ -42,6 +43,31 @@ def read_column(name: str, text: TextColumn, word_row: Judge, *, decimal_comma: 
             return RawColumn(name, typed.take(encoded.indices))
         if guess:
             _check_slips(name, words, encoded.indices, word_row, decimal_comma=decimal_comma)
+    return RawColumn(name, _dictionary(words, encoded.indices))
+
+
+def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool) -> RawColumn:
+    """Read a whole column of a kind that is known: nothing else is made of it, whatever it looks like in these rows.
+
+    What is no number or date stays text, for whoever makes numbers of it to name.
+    """
+    if kind in ("numeric", "date"):
+        numbers = _numbers(text, decimal_comma=False)
+        if numbers is None and decimal_comma:
+            numbers = _numbers(text, decimal_comma=True)
+        if numbers is not None:
+            return RawColumn(name, numbers)
+    encoded = distinct(name, text.pieces())
+    words = present(encoded.dictionary)
+    typed = None
+    if kind == "date":
+        typed = as_dates(words)
+    elif kind == "boolean":
+        typed = as_booleans(words, words.drop_null())
+    if typed is not None:
+        return RawColumn(name, typed.take(encoded.indices))
+    if kind == "numeric" and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
+        words = pc.replace_substring(words, ",", ".")
     return RawColumn(name, _dictionary(words, encoded.indices))
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,8 @@ _SAMPLE_CHARACTERS = 2**20
 # DuckDB would fetch an extension for most others.
 _UTF8 = ("utf-8", "utf-8-sig")
 _SAMPLE_RECORDS = 1000
+# What columns are called that have no name.
+_COUNTED = re.compile(r"x(0|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ def _quote_trouble(line: int, error: str, quote: str) -> str:
     return f"line {line}: a quote is opened and not closed; write a quote within a value twice ({2 * quote})."
 
 
-def find_layout(path: Path) -> Layout:
-    """Find out how a file is laid out."""
+def find_layout(path: Path, known: Collection[str] = ()) -> Layout:
+    """Find out how a file is laid out; columns that it is known to have, by their names, tell more than a few rows do."""
     encoding = find_encoding(path)
     with path.open(encoding=encoding, newline="") as file:
         sample = file.read(_SAMPLE_CHARACTERS)
@@ -112,9 +114,13 @@ def find_layout(path: Path) -> Layout:
         lines.pop()
     quote = _find_quote(sample)
     delimiter = _find_delimiter(lines, quote)
+    if known:
+        delimiter = _delimiter_of(lines, quote, set(known), delimiter)
     records = _records(lines, delimiter, quote)
     first, beneath = records[0], records[1:]
-    has_header = _is_header(first, beneath, decimal_comma=delimiter == ";")
+    has_header = _is_header_of(first, set(known))
+    if has_header is None:
+        has_header = _is_header(first, beneath, decimal_comma=delimiter == ";")
     names = _header_names(first) if has_header else [f"x{j}" for j in range(len(first))]
     if has_header:
         _check_twice(names)
@@ -185,6 +191,22 @@ def _is_header(first: Sequence[str], beneath: Sequence[Sequence[str]], *, decima
         return True
     # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
     return not against and not repeated and any(field.strip() not in MISSING for field in first)
+
+
+def _delimiter_of(lines: Sequence[str], quote: str, known: set[str], guessed: str) -> str:
+    """Return the delimiter that cuts most of the known names from the first row, the guessed one among equals."""
+    found = {
+        delimiter: len(known.intersection(_header_names(_records(lines[:1], delimiter, quote)[0])))
+        for delimiter in (guessed, ",", *_DELIMITERS, " ")
+    }
+    return max(found, key=lambda delimiter: found[delimiter])
+
+
+def _is_header_of(first: Sequence[str], known: set[str]) -> bool | None:
+    """Whether the first row names the columns that are known; None where it tells nothing."""
+    if known.intersection(_header_names(first)):
+        return True
+    return False if known and all(map(_COUNTED.fullmatch, known)) else None
 
 
 def _header_names(fields: Sequence[str]) -> list[str]:

@@ -38,9 +38,14 @@ def rows_of(source: Source, rows: Rows) -> Source:
     return _SomeRows(source, rows)
 
 
-def columns_of(source: Source, columns: Collection[int]) -> Source:
-    """Return the table with only these columns taking part."""
-    return _SomeColumns(source, columns)
+def span_of(source: Source, start: int, stop: int) -> Source:
+    """Return the rows `start : stop` of a table, of whose columns is known what is known of all rows: for rows taken one by one."""
+    return _Span(source, start, stop)
+
+
+def columns_of(source: Source, columns: Collection[int], why_not: str = "it is not chosen") -> Source:
+    """Return the table with only these columns taking part, and why the others do not."""
+    return _SomeColumns(source, columns, why_not)
 
 
 def with_target(source: Source, y: NDArray[Any]) -> Source:
@@ -92,7 +97,7 @@ class _View(Source):
 
     def __init__(self, table: Source) -> None:
         self.table = table
-        self.schema = table.schema
+        self.schema, self.given = table.schema, table.given
         self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -103,20 +108,57 @@ class _View(Source):
         """Return columns of the rows as the user gave them."""
         return self.table.frame(columns, rows)
 
+    def named(self, names: Sequence[str], rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them, by name."""
+        return self.table.named(names, rows)
+
     @property
     def row_numbers(self) -> Rows:
         """The numbers of the rows in the user's table."""
         return self.table.row_numbers
 
 
+class _Span(_View):
+    def __init__(self, table: Source, start: int, stop: int) -> None:
+        super().__init__(table)
+        self._start, self._stop = start, stop
+        here = slice(start, stop)
+        self.groups = None if table.groups is None else table.groups[here]
+        self.time = None if table.time is None else table.time[here]
+        self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=())
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows, of as many blocks as they lie in."""
+        for block in super().blocks(columns):
+            first, end = max(self._start, block.rows.start), min(self._stop, block.rows.stop)
+            if first < end:
+                yield replace(block.part(first, end), rows=range(first - self._start, end - self._start))
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them."""
+        return self.table.frame(columns, self._within(rows))
+
+    def named(self, names: Sequence[str], rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them, by name."""
+        return self.table.named(names, self._within(rows))
+
+    def _within(self, rows: Rows | None) -> Rows:
+        return np.arange(self._start, self._stop) if rows is None else self._start + rows
+
+    @property
+    def row_numbers(self) -> Rows:
+        """The numbers of the rows in the user's table."""
+        return self.table.row_numbers[self._start : self._stop]
+
+
 class _SomeColumns(_View):
-    def __init__(self, table: Source, columns: Collection[int]) -> None:
+    def __init__(self, table: Source, columns: Collection[int], why_not: str) -> None:
         super().__init__(table)
         taken = {int(j) for j in columns}
         self.schema = replace(
             table.schema,
             columns=tuple(
-                column if j in taken or column.left_out is not None else replace(column, left_out="it is not chosen")
+                column if j in taken or column.left_out is not None else replace(column, left_out=why_not)
                 for j, column in enumerate(table.schema.columns)
             ),
         )
@@ -173,6 +215,10 @@ class _SomeRows(_View):
     def frame(self, columns: Sequence[int] | None = None, rows: Rows | None = None) -> Any:
         """Return columns of the rows as the user gave them."""
         return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
+
+    def named(self, names: Sequence[str], rows: Rows | None = None) -> Any:
+        """Return columns of the rows as the user gave them, by name."""
+        return self.table.named(names, self._rows if rows is None else self._rows[rows])
 
     @property
     def row_numbers(self) -> Rows:

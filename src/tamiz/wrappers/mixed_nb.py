@@ -22,8 +22,6 @@ from tamiz.kernels.coded_bayes import coded_counts, joint_sums
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.features import compare, mixed_table_tags, remember
-from tamiz.sources.kinds import encode
-from tamiz.sources.memory import raw_columns
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import columns_of, rows_of, target_of, weight_of
@@ -42,8 +40,6 @@ from tamiz.wrappers.labels import class_labels
 _PIECE_VALUES = 2**20
 # Below these a count or a variance is as good as none, and its logarithm no number to go by.
 _LEAST_ALPHA, _LEAST_SMOOTHING = 1e-10, 1e-30
-# As many levels are named in one sentence.
-_MOST_NAMED = 3
 
 
 class MixedNB(ClassifierMixin, BaseEstimator):
@@ -177,8 +173,6 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         compare(self, X)
         fitted = self.schema_
         source = X if isinstance(X, Source) and _alike(X.schema, fitted) else conform(X, fitted)
-        if source is not X:
-            tell(_unknown(X.frame() if isinstance(X, Source) else X, source.schema))
         # Of a column without a value in the rows met there is nothing to read.
         columns = [j for j in fitted.used.tolist() if source.schema.columns[j].left_out is None]
         size = max(1, _PIECE_VALUES // max(len(columns), 1))
@@ -232,18 +226,6 @@ def _alike(new: Schema, fitted: Schema) -> bool:
     """Whether the columns learned from are there under the same names, their values encoded alike."""
     pairs = [(new.columns[j], fitted.columns[j]) for j in fitted.used.tolist()]
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
-
-
-def _unknown(X: Any, met: Schema) -> Iterator[str]:
-    """Yield a sentence for every column with levels that were not learned."""
-    names, load = raw_columns(X)
-    for j in met.categorical:
-        column = met.columns[j]
-        if column.n_missing:
-            here = encode(load(names[j]), "categorical", str).column.levels
-            if new := [level for level in here if level not in set(column.levels)]:
-                named = ", ".join(map(repr, new[:_MOST_NAMED])) + (", ..." if len(new) > _MOST_NAMED else "")
-                yield f"Column {column.name} holds {named}, not there in fit: counted as missing."
 
 
 def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.graphs.metrics.sparse_points import sparse_points
 from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.reading import AsGiven, Reading, TableReading, row_numbers
+from tamiz.graphs.reading import AsColumns, AsGiven, Reading, TableReading, row_numbers
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
 from tamiz.warn import tell
@@ -55,7 +55,7 @@ def gower(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG001 - a 
     """Return rows of mixed columns with gaps at Gower's distances."""
     source = as_source(X)
     tell(source.schema.left_out)
-    return GowerRows.of(source), AsGiven()
+    return GowerRows.of(source), AsColumns(source.schema)
 
 
 def precomputed(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG001 - no distance may be missing

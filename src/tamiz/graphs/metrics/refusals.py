@@ -88,6 +88,9 @@ def refuse_gaps(source: Source, *, fill: bool, new: bool = False) -> None:
         return
     gaps = np.concatenate([_gaps(block, gappy) for block in source.blocks(gappy)])
     rows = np.flatnonzero(gaps.any(axis=1))
+    if not len(rows):
+        # The gaps of a table of which these are a part lie elsewhere.
+        return
     column = columns[gappy[int(np.argmax(gaps[rows[0]]))]]
     what = "a missing value or an unknown level" if new and not column.is_number else "a missing value"
     where = f"in column {column.name}" if len(rows) == 1 else f"the first in column {column.name}"

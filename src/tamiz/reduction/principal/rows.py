@@ -32,6 +32,10 @@ class Reading(ABC):
     levels: list[tuple[int, int]]
     n_missing: int = 0
 
+    def table(self) -> Schema | None:
+        """Return the columns as they were taken, None where the rows were not of a table."""
+        return None
+
     @abstractmethod
     def opened(self, X: Any) -> Any:
         """Return new rows as `places` takes them."""

@@ -78,6 +78,10 @@ class TableReading(Reading):
         """Missing values among the rows of fit."""
         return self.encoding.n_missing
 
+    def table(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
+
     def opened(self, X: Any) -> Source:
         """Return new rows under the columns of fit; what counts as the mean, missing or never seen in fit, is told."""
         rows = conform(X, self.schema)

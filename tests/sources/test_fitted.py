@@ -1,0 +1,319 @@
+"""New rows read under the columns of a table that was fitted."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import open_source
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.reduction import PCA
+from tamiz.sources import room
+from tamiz.sources.fitted import Fitted
+from tamiz.sources.open import open_fitted
+from tamiz.sources.text_layout import find_layout
+from tamiz.sources.views import span_of
+
+N = 60
+ENDINGS = ["csv", "tsv", "parquet", "arrow"]
+
+
+def frame():
+    """Every kind of column, with the traps that a few rows of it set for a guess."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "number": rng.normal(size=N).round(4),
+            "count": rng.integers(0, 5, N),
+            "colour": rng.choice(["red", "green", "blue"], N),
+            "member": rng.choice(["true", "false"], N),
+            "code": rng.choice(["007", "012", "100"], N),
+            "since": rng.choice(["2020-01-01", "unknown"], N),
+            "when": pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
+            "name": [f"k{i}" for i in range(N)],
+        }
+    )
+
+
+def written(table, path):
+    writers = {
+        "csv": lambda: table.to_csv(path, index=False),
+        "tsv": lambda: table.to_csv(path, index=False, sep="\t"),
+        "parquet": lambda: table.to_parquet(path),
+        "arrow": lambda: table.to_feather(path),
+    }
+    writers[path.suffix[1:]]()
+    return path
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    """The schema of the table as it is read from a file."""
+    return open_source(written(frame(), tmp_path / "fitted.csv")).schema
+
+
+@pytest.fixture
+def read(tmp_path, fitted):
+    """Write rows and open them under the columns of fit; the values of a column, by name."""
+
+    def open_rows(table, ending="csv", **how):
+        source = open_fitted(written(table, tmp_path / f"new.{ending}"), Fitted(fitted, **how))
+        assert [(c.name, c.kind, c.levels, c.left_out) for c in source.schema.columns] == [
+            (c.name, c.kind, c.levels, c.left_out) for c in fitted.columns
+        ]
+        (block,) = source.blocks()
+        return source, {fitted.names[j]: np.asarray(values) for j, values in block.values.items()}
+
+    return open_rows
+
+
+def whole_values(source):
+    (block,) = source.blocks()
+    return {source.schema.names[j]: np.asarray(values) for j, values in block.values.items()}
+
+
+def test_every_kind_is_there_to_be_tested(fitted):
+    assert [c.kind for c in fitted.columns] == [
+        "numeric", "numeric", "categorical", "boolean", "categorical", "categorical", "date", "id",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("row", [0, 7, 31])
+def test_one_row_has_the_values_that_it_had_among_the_others(read, tmp_path, ending, row):
+    _, values = read(frame().iloc[row : row + 1], ending)
+    known = whole_values(open_source(tmp_path / "fitted.csv"))
+    assert {name: column.tolist() for name, column in values.items()} == {
+        name: [column[row]] for name, column in known.items()
+    }
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_columns_are_found_by_name_in_any_order_and_others_not_read(read, ending):
+    table = frame()
+    source, values = read(table[sorted(table.columns, reverse=True)].assign(extra=1), ending)
+    assert source.given[-1] == "extra"
+    assert source.named(["extra", "count"]).column_names == ["extra", "count"]
+    _, expected = read(table, ending)
+    assert {name: v.tolist() for name, v in values.items()} == {name: v.tolist() for name, v in expected.items()}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_table_without_rows_has_the_columns_of_fit(read, ending):
+    source, values = read(frame().iloc[:0], ending)
+    assert source.schema.n_rows == 0
+    assert {len(column) for column in values.values()} == {0}
+
+
+def test_a_level_that_was_not_there_is_missing_and_told_with_its_rows(read):
+    table = frame().assign(colour=["violet", "mauve", "mauve"] + ["red"] * (N - 3))
+    told = r"^Column colour: 2 levels in 3 rows were not there in fit: 'mauve', 'violet'; such a value counts as missing\.$"
+    with pytest.warns(TamizWarning, match=told):
+        source, values = read(table)
+    assert values["colour"].tolist()[:4] == [-1, -1, -1, 2]
+    assert source.schema.columns[2].n_missing == 3
+
+
+def test_of_many_unknown_levels_five_are_named(read):
+    with pytest.warns(TamizWarning, match=r"60 levels in 60 rows .*: 'v0', 'v1', 'v10', 'v11', 'v12' and 55 more;"):
+        read(frame().assign(colour=[f"v{i}" for i in range(N)]))
+
+
+def test_a_missing_value_is_no_unknown_level(read):
+    table = frame().assign(colour=[None, "?", "NA"] + ["red"] * (N - 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, values = read(table)
+    assert values["colour"].tolist()[:3] == [-1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("member", "TRUE", 1),
+        ("member", "False", 0),
+        ("code", "100", 2),
+        ("code", "012", 1),
+        ("since", "2020-01-01", 0),
+        ("count", "3.50", 3.5),
+        ("count", "1e3", 1000.0),
+        ("number", " 2.5 ", 2.5),
+        ("when", "1970-01-02", 86400.0),
+        ("when", "1970-01-01T00:00:07", 7.0),
+    ],
+)
+def test_a_value_means_what_it_did_however_it_is_written(read, column, value, expected):
+    _, values = read(frame().iloc[:1].assign(**{column: value}))
+    assert values[column].tolist() == [expected]
+
+
+def test_numbers_as_levels_are_known_by_their_value(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("grade,x\n" + "".join(f"{1 + i % 3}.0,{i * i}\n" for i in range(12)))
+    schema = open_source(path, kinds={"grade": "categorical"}).schema
+    assert schema.columns[0].levels == ("1", "2", "3")
+    for text in ("2", "2.0", "2.00", "2e0"):
+        path.write_text(f"grade,x\n{text},5\n")
+        assert whole_values(open_source(path, like=schema))["grade"].tolist() == [1]
+
+
+def test_a_column_of_gaps_alone_keeps_its_kind(read):
+    _, values = read(frame().iloc[:2].assign(number=None, colour=None, when=None, member=None))
+    assert np.isnan(values["number"]).all()
+    assert np.isnan(values["when"]).all()
+    assert values["colour"].tolist() == values["member"].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("number", "x1", r"^line 3, column number: 'x1' is not a number\.$"),
+        ("number", "2020-01-01", r"^line 3, column number: '2020-01-01' is not a number\.$"),
+        ("number", "true", r"^line 3, column number: 'true' is not a number\.$"),
+        ("count", "inf", r"^line 3, column count: inf is infinite"),
+        ("count", "1e200", r"^line 3, column count: 1e\+200 is too large to be squared"),
+        ("when", "soon", r"^line 3, column when: 'soon' is not a date"),
+    ],
+)
+def test_a_value_that_its_kind_cannot_take_is_named_with_its_line(read, column, value, sentence):
+    table = frame().iloc[:3].astype(object)
+    table.loc[1, column] = value
+    with pytest.raises(DataError, match=sentence):
+        read(table)
+
+
+def test_a_decimal_comma_is_read_where_semicolons_stand_between_fields(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n" + "".join(f"{i},5;{i * i % 7},25\n" for i in range(12)))
+    schema = open_source(path).schema
+    path.write_text("y;x\n0,25;3,5\n")
+    assert {name: v.tolist() for name, v in whole_values(open_source(path, like=schema)).items()} == {
+        "x": [3.5],
+        "y": [0.25],
+    }
+    path.write_text("y;x\n0,25;3,5\n0,25;drei\n")
+    with pytest.raises(DataError, match=r"^line 3, column x: 'drei' is not a number\.$"):
+        open_source(path, like=schema)
+
+
+def test_a_column_that_is_not_there_is_named_with_the_nearest(read):
+    with pytest.raises(
+        DataError,
+        match=r"^There is no column 'colour' \(did you mean 'color'\?\), which fit had\. Columns are taken by name: rename what",
+    ):
+        read(frame().rename(columns={"colour": "color"}))
+    with pytest.raises(DataError, match=r"^2 columns that fit had are not there: 'number', 'when'\. Columns are taken"):
+        read(frame().drop(columns=["number", "when"]))
+
+
+def test_a_column_that_took_no_part_need_not_be_there(read):
+    source, _ = read(frame().drop(columns=["name"]))
+    assert source.schema.n_rows == N
+
+
+def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
+    with pytest.warns(
+        TamizWarning, match=r"^2 columns are not there and missing in all 60 rows: 'number', 'colour'\.$"
+    ):
+        source, values = read(frame().drop(columns=["number", "colour"]), fill=True)
+    assert np.isnan(values["number"]).all()
+    assert set(values["colour"].tolist()) == {-1}
+    assert [source.schema.columns[j].n_missing for j in (0, 2)] == [N, N]
+
+
+def test_a_table_of_none_of_the_columns_keeps_its_rows_where_all_are_filled(read):
+    with pytest.warns(TamizWarning, match="7 columns are not there"):
+        source, values = read(pd.DataFrame({"other": range(4)}), fill=True)
+    assert source.schema.n_rows == 4
+    assert {len(v) for v in values.values()} == {4}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda rows: __import__("polars").DataFrame(rows.to_dict("list"))])
+def test_frames_are_read_by_name_as_well(fitted, make):
+    rows = make(frame())
+    turned = rows[[*rows.columns][::-1]]
+    straight, other = (whole_values(open_source(one, like=fitted)) for one in (rows, turned))
+    assert {name: v.tolist() for name, v in straight.items()} == {name: v.tolist() for name, v in other.items()}
+
+
+def test_a_matrix_is_read_by_the_numbers_of_its_columns():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    schema = open_source(X).schema
+    np.testing.assert_array_equal(whole_values(open_source(X[:5], like=schema))["x2"], X[:5, 2])
+
+
+def test_what_the_schema_says_is_not_said_again(fitted):
+    with pytest.raises(
+        TypeError, match=r"^like= says what every column is: leave target, kinds, weight, groups and time"
+    ):
+        open_source(frame(), kinds={"count": "numeric"}, like=fitted)
+
+
+@pytest.mark.parametrize("missing", ["mean", "pairwise"])
+def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_path, fitted, missing):
+    path = tmp_path / "fitted.csv"
+    with pytest.warns(TamizWarning, match="1 of 8 columns takes no part"):
+        pca = PCA(3, missing=missing).fit(open_source(path))
+    assert pca.schema_ == fitted
+    turned = written(frame()[list(fitted.names)[::-1]], tmp_path / "turned.csv")
+    np.testing.assert_array_equal(pca.transform(open_source(turned, like=pca.schema_)), pca.embedding_)
+    with pytest.raises(
+        DataError, match=r"in fit it was 'number'; put them in that order, or open the source with like="
+    ):
+        pca.transform(open_source(turned))
+
+
+def test_columns_of_a_file_larger_than_memory_are_kept_on_disk(tmp_path, fitted, monkeypatch):
+    held = whole_values(open_source(tmp_path / "fitted.csv", like=fitted))
+    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    source = open_source(tmp_path / "fitted.csv", like=fitted)
+    (block,) = source.blocks()
+    assert not any(isinstance(values, np.ndarray) for values in block.values.values())
+    for name, values in whole_values(source).items():
+        np.testing.assert_array_equal(values, held[name])
+
+
+def test_a_span_is_the_rows_in_between_with_what_is_known_of_all(tmp_path):
+    table = frame().assign(number=[np.nan, *range(N - 1)])
+    source = open_source(table)
+    span = span_of(source, 20, 25)
+    assert (span.schema.n_rows, span.schema.columns) == (5, source.schema.columns)
+    (block,) = span.blocks()
+    assert block.rows == range(5)
+    np.testing.assert_array_equal(block.values[0], table["number"][20:25])
+    np.testing.assert_array_equal(span.row_numbers, range(20, 25))
+    assert span.frame([2], np.array([0, 4]))["colour"].tolist() == table["colour"].iloc[[20, 24]].tolist()
+    assert span.named(["name"])["name"].tolist() == [f"k{i}" for i in range(20, 25)]
+
+
+# The layout
+
+
+@pytest.fixture
+def layout(tmp_path):
+    def of(text, known):
+        path = tmp_path / "table.csv"
+        path.write_text(text)
+        found = find_layout(path, known)
+        return found.names, found.delimiter, found.has_header
+
+    return of
+
+
+def test_known_names_tell_a_header_that_looks_like_a_row(layout):
+    assert layout("a,b\nred,blue\nred,b\n", ["a", "b"]) == (("a", "b"), ",", True)
+    assert layout("2019,2020\n1,2\n", ["2019", "2020"]) == (("2019", "2020"), ",", True)
+
+
+def test_rows_of_a_table_without_names_stay_rows_however_few(layout):
+    assert layout("red,small\n", ["x0", "x1"]) == (("x0", "x1"), ",", False)
+    assert layout("x0,x1\n1,2\n", ["x0", "x1"])[2] is True
+
+
+def test_known_names_tell_the_delimiter_of_a_header_alone(layout):
+    assert layout("petal length\n", ["petal length"])[0] == ("petal length",)
+    assert layout("petal length;petal width, mm\n", ["petal width, mm"])[:2] == (
+        ("petal length", "petal width, mm"),
+        ";",
+    )
