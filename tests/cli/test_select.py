@@ -306,3 +306,15 @@ def test_a_journal_of_other_data_and_a_damaged_one_are_refused(
     done = tamiz(*command)
     assert done.exit_code == 1
     assert re.search(r"search\.journal, line 4: '17 nonsense' is no line of a journal", done.stderr)
+
+
+def test_days_are_written_as_days_and_moments_no_longer_than_they_are(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path]
+) -> None:
+    days = pd.date_range("2020-01-01", periods=20)
+    rows = "".join(f"{day:%Y-%m-%d},{day:%Y-%m-%d} 03:0{i % 7}:00,{'ab'[i < 9]}\n" for i, day in enumerate(days))
+    done = tamiz(
+        "select", write(f"day,at,y\n{rows}"), "-t", "y", "--fixed", "day", "--fixed", "at", "-o", "s.csv", "-q"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert (folder / "s.csv").read_text().splitlines()[1] == '2020-01-01,2020-01-01 03:00:00,"b"'

@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from tamiz import __version__
+from tamiz.cli.apply import apply
 from tamiz.cli.command import Tamiz
 from tamiz.cli.methods import methods
 from tamiz.cli.rank import rank
+from tamiz.cli.reduce import reduce
 from tamiz.cli.select import select
 from tamiz.cli.study import demo, report, study
 
@@ -28,6 +30,7 @@ def main(context: click.Context) -> None:
     tamiz study data.csv --target class -o report.html
     tamiz rank data.csv --target class --top 10
     tamiz select data.csv --target class -o selected.csv
+    tamiz reduce data.csv --target class -o map.csv
 
     Find the columns of a table that matter, and see its rows in few dimensions. Tables are CSV, TSV, Parquet, Arrow
     or ARFF files. Answers go to standard output, messages to standard error.
@@ -38,5 +41,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (study, rank, select, report, methods, demo):
+for command in (study, rank, select, reduce, apply, report, methods, demo):
     main.add_command(command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,11 +12,21 @@ from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.reduction import registry as reduction
 from tamiz.registry import Entry
 
+if TYPE_CHECKING:
+    from tamiz.steps.mapping import Named
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_methods = Method(reduction, "map")
+methods = Method(reduction, "map")
 # Distances that are given are no columns of a table.
-_dissimilarities = Method(metrics, "metric", "dissimilarity", without=("precomputed",))
+dissimilarities = Method(metrics, "metric", "dissimilarity", without=("precomputed",))
+
+map_rows_option = click.option(
+    "--map-rows",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Rows that MDS is fitted on at most, drawn at random; by default 2,000, and 1,000 for ordinal MDS.",
+)
 
 
 class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
@@ -27,7 +37,7 @@ class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes non
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name as `study` takes it; what stands after the colon is looked at when the command runs."""
         method, colon, variant = (part.strip() for part in str(value).partition(":"))
-        return f"{_methods.convert(method, param, ctx).name}{colon}{variant}"
+        return f"{methods.convert(method, param, ctx).name}{colon}{variant}"
 
 
 def map_options(command: Command) -> Command:
@@ -40,23 +50,18 @@ def map_options(command: Command) -> Command:
                 type=MapName(),
                 metavar="NAME[:VARIANT]",
                 multiple=True,
-                help=f"A map of the rows: mds:ordinal, or one of {_methods.names}; `tamiz methods` lists all. Repeatable; by "
+                help=f"A map of the rows: mds:ordinal, or one of {methods.names}; `tamiz methods` lists all. Repeatable; by "
                 "default PCA, metric and ordinal MDS and Laplacian eigenmaps.",
             ),
             click.option(
                 "--dissimilarity",
-                type=_dissimilarities,
+                type=dissimilarities,
                 metavar="NAME",
                 default="seuclidean",
                 show_default=True,
-                help=f"Distances of rows, for MDS and for the quality of every map: {_dissimilarities.names}.",
+                help=f"Distances of rows, for MDS and for the quality of every map: {dissimilarities.names}.",
             ),
-            click.option(
-                "--map-rows",
-                type=click.IntRange(min=2),
-                metavar="N",
-                help="Rows that MDS is fitted on at most, drawn at random; by default 2,000, and 1,000 for ordinal MDS.",
-            ),
+            map_rows_option,
         ]
     ):
         command = decorate(command)
@@ -65,12 +70,17 @@ def map_options(command: Command) -> Command:
 
 def check_maps(names: tuple[str, ...]) -> list[str] | None:
     """Return the maps that were asked for, None where none was; a method that has no such map is told of."""
+    return [find_named(name, "--reduce").id for name in names] or None
+
+
+def find_named(name: str, option: str) -> Named:
+    """Return the map of a name that an option was given."""
     from tamiz.steps.mapping import find_map
 
     try:
-        return [find_map(name).id for name in names] or None
+        return find_map(name)
     except ValueError as error:
-        raise click.UsageError(f"--reduce: {error}") from error
+        raise click.UsageError(f"{option}: {error}") from error
 
 
 def listed_maps() -> list[tuple[Entry, str, str, str]]:

@@ -114,37 +114,47 @@ def tell_plan(
         voice.say(str(plan))
 
 
+_TABLE = click.argument("table", type=FILE)
+_TARGET = click.option("-t", "--target", metavar="COLUMN", help="The column to learn about.")
+_COLUMNS = (
+    click.option(
+        "--kinds",
+        metavar="COLUMN=KIND",
+        multiple=True,
+        callback=read_kinds,
+        help="What a column is, in place of what is guessed: numeric, categorical, boolean, date, text or id; "
+        "text and id are left out. Repeatable.",
+    ),
+    click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
+)
+_MISSING = click.option(
+    "--missing",
+    type=click.Choice(["distribute", "category"]),
+    default="distribute",
+    show_default=True,
+    help="Share missing values out in proportion to the present ones, or take them as a value of its own.",
+)
+memory_option = click.option(
+    "--memory",
+    type=MemorySize(),
+    metavar="SIZE",
+    help="What the process may take at most, such as 800MB or 1.5GiB; by default what the machine has. Tables larger "
+    "than memory are kept on disk.",
+)
+
+
 def table_options(command: Command) -> Command:
     """Add the table and what is said of its columns."""
-    for decorate in reversed(
-        [
-            click.argument("table", type=FILE),
-            click.option("-t", "--target", metavar="COLUMN", help="The column to learn about."),
-            click.option(
-                "--kinds",
-                metavar="COLUMN=KIND",
-                multiple=True,
-                callback=read_kinds,
-                help="What a column is, in place of what is guessed: numeric, categorical, boolean, date, text or id; "
-                "text and id are left out. Repeatable.",
-            ),
-            click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
-            click.option(
-                "--missing",
-                type=click.Choice(["distribute", "category"]),
-                default="distribute",
-                show_default=True,
-                help="Share missing values out in proportion to the present ones, or take them as a value of its own.",
-            ),
-            click.option(
-                "--memory",
-                type=MemorySize(),
-                metavar="SIZE",
-                help="What the process may take at most, such as 800MB or 1.5GiB; by default what the machine has. Tables larger "
-                "than memory are kept on disk.",
-            ),
-        ]
-    ):
+    return _decorated(command, (_TABLE, _TARGET, *_COLUMNS, _MISSING, memory_option))
+
+
+def rows_options(command: Command) -> Command:
+    """Add what `table_options` does, but for the target and missing values: what these are is the command's own to say."""
+    return _decorated(command, (_TABLE, *_COLUMNS, memory_option))
+
+
+def _decorated(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for decorate in reversed(options):
         command = decorate(command)
     return command
 

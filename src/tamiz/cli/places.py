@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from tamiz.registry import suggestion
 
 if TYPE_CHECKING:
@@ -40,11 +42,15 @@ def _check_place(output: Path) -> None:
         raise PermissionError(f"The folder {folder} cannot be written to; write {output.name} elsewhere.")
 
 
-def check_table_ending(output: Path) -> None:
-    """Refuse a file whose ending says nothing of how to write a table."""
+def check_table_output(output: Path | None, what: str) -> None:
+    """Refuse a file whose ending says nothing of how to write a table, and standard output, where `what` goes already."""
+    if output is None:
+        return
+    if output == STDOUT:
+        raise click.UsageError(f"{what} go to standard output already; give --output the name of a file.")
     ending = _ending(output)
     if ending not in _WRITERS:
-        raise ValueError(
+        raise click.UsageError(
             f"{output.name}: a table is written as {', '.join(_WRITERS)} by the ending of its name"
             f"{suggestion(ending, _WRITERS)}."
         )
@@ -73,12 +79,29 @@ def _write_tsv(table: pa.Table, path: str) -> None:
 
 
 def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
-    import pyarrow as pa
     from pyarrow import csv
 
-    # pyarrow writes no dictionaries as text.
-    fields = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
-    csv.write_csv(table.cast(pa.schema(fields)), path, csv.WriteOptions(delimiter=delimiter))
+    csv.write_csv(as_text(table), path, csv.WriteOptions(delimiter=delimiter))
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """Return a table as it is written in text: without dictionaries, which pyarrow does not write, and days as days."""
+    import pyarrow as pa
+
+    return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type) and column.type.tz is None:
+        for shorter in (pa.date32(), pa.timestamp("s")):
+            short = column.cast(shorter, safe=False)
+            if short.cast(column.type).equals(column):
+                return short
+    return column
 
 
 def _write_parquet(table: pa.Table, path: str) -> None:

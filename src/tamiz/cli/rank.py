@@ -10,7 +10,9 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
+from tamiz.cli.models import model_option
 from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options, tell_plan
+from tamiz.cli.places import check_places
 from tamiz.cli.terminal import Voice, show_table
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry
@@ -42,6 +44,7 @@ _relevances = Method(criteria, "relevance")
     help="Print the best K columns only.",
 )
 @graph_options
+@model_option
 @json_flag
 @jobs_option
 @click.pass_obj
@@ -57,6 +60,7 @@ def rank(
     n_features: int | None,
     asked: Asked | None,
     width: float | None,
+    model: Path | None,
     as_json: bool,
     jobs: int | None,
 ) -> None:
@@ -66,13 +70,17 @@ def rank(
     tamiz rank data.csv --relevance laplacian-score --graph knn:5
     tamiz rank large.csv --target class --memory 1GB
     tamiz rank data.csv --target class --json | jq .columns
+    tamiz rank data.csv --target class --top 10 --model best.tamiz
 
     Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
     """
     need_target((relevance,) if relevance else (), target)
+    if model is not None and n_features is None:
+        raise click.UsageError("--model keeps the best columns: say how many with --top.")
+    check_places([model], table)
     graph = make_builder(asked, width, target)
     entries = _entries(relevance, graph)
-    from tamiz import RankSelector, open_source, parallel
+    from tamiz import RankSelector, open_source, parallel, save
     from tamiz.steps.joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
@@ -90,6 +98,8 @@ def rank(
         if kept[j] and columns[j].left_out is None
     ]
     tell_columns(voice, source.schema)
+    if model is not None:
+        voice.say(f"Written: {save(selector, model)}")
     if as_json:
         shown: dict[str, Any] = {
             "table": table.name,

@@ -11,6 +11,7 @@ import click
 
 from tamiz.cli.assessment import assessment_options, check_assessed
 from tamiz.cli.command import INTERRUPTED, Work
+from tamiz.cli.models import model_option
 from tamiz.cli.options import (
     FILE,
     dry_run_flag,
@@ -20,7 +21,7 @@ from tamiz.cli.options import (
     table_options,
     tell_plan,
 )
-from tamiz.cli.places import STDOUT, check_places, check_table_ending, write_table
+from tamiz.cli.places import check_places, check_table_output, write_table
 from tamiz.cli.rank import tell_columns
 from tamiz.cli.searches import Searching, need_target_of, search_options
 from tamiz.cli.terminal import Voice, show_lines
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write every row with the chosen columns and the target, as CSV, TSV, Parquet or Arrow by the name's ending.",
 )
+@model_option
 @json_flag
 @dry_run_flag
 @seed_option
@@ -62,6 +64,7 @@ def select(
     group: str | None,
     time: str | None,
     output: Path | None,
+    model: Path | None,
     as_json: bool,
     dry_run: bool,
     seed: int,
@@ -69,7 +72,7 @@ def select(
 ) -> None:
     """\b
     tamiz select data.csv --target class
-    tamiz select data.csv --target class -o selected.csv
+    tamiz select data.csv --target class -o selected.csv --model columns.tamiz
     tamiz select data.csv --target class --search beam:20 --n-features 8 --journal search.journal
     tamiz select data.csv --target class --search branch-and-bound --max-seconds 60
     tamiz select data.csv --target class --search genetic --dry-run
@@ -77,11 +80,11 @@ def select(
 
     Choose the columns of TABLE that are best together and print them, one a line. Ctrl-C prints the best found so far.
     """
-    _check_output(output)
+    check_table_output(output, "The chosen columns")
     need_target_of(searching, target)
     check_assessed(assess, target)
-    check_places([output, searching.journal], table)
-    from tamiz import open_source, parallel
+    check_places([output, model, searching.journal], table)
+    from tamiz import open_source, parallel, save
 
     voice: Voice = context.obj
     selector = searching.selector(missing, seed, journal=not dry_run)
@@ -104,6 +107,8 @@ def select(
     if output is not None:
         _write(table, [*chosen, target, weight, group, time], output)
         voice.say(f"Written: {output}")
+    if model is not None:
+        voice.say(f"Written: {save(selector, model)}")
     _show(chosen, selector, report, as_json)
     voice.say(
         f"{selector.merit_name_} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
@@ -118,16 +123,6 @@ def select(
             voice.say(line)
     if interrupted or (assess and report is None):
         context.exit(INTERRUPTED)
-
-
-def _check_output(output: Path | None) -> None:
-    if output == STDOUT:
-        raise click.UsageError("The chosen columns go to standard output already; give --output the name of a file.")
-    if output is not None:
-        try:
-            check_table_ending(output)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
 
 
 def _fit(selector: SubsetSelector, source: Any) -> bool:

@@ -10,15 +10,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from tamiz import progress
 from tamiz.exceptions import TamizWarning
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Cell: TypeAlias = "str | float"
 
+# Rows that are made text at a time.
+_ROWS_AT_ONCE = 10_000
 # What nobody counts to the last digit.
 _HUGE = 10**12
 
@@ -119,6 +124,23 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         click.echo(_aligned(header, rows))
     else:
         click.echo(_separated([header, *rows]), nl=False)
+
+
+def show_rows(table: pa.Table) -> None:
+    """Write the rows of a table as `show_table` does, some at a time; a missing value is empty."""
+    import pyarrow as pa
+
+    if sys.stdout.isatty():
+        show_table(table.column_names, [[_cell(value) for value in row.values()] for row in table.to_pylist()])
+        return
+    click.echo(_separated([table.column_names]), nl=False)
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        columns = [column.cast(pa.string()).fill_null("").to_pylist() for column in batch.columns]
+        click.echo(_separated(list(zip(*columns, strict=True))), nl=False)
+
+
+def _cell(value: Any) -> Cell:
+    return value if isinstance(value, float) else "" if value is None else str(value)
 
 
 def show_lines(lines: Sequence[str]) -> None:

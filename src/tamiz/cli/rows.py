@@ -1,0 +1,80 @@
+"""Rows as a table that a command makes: coordinates, columns that are carried along, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tamiz.cli.options import FILE
+from tamiz.cli.places import as_text, write_table
+from tamiz.cli.terminal import Voice, show_rows
+from tamiz.registry import suggestion
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from tamiz.sources.base import Source
+
+keep_option = click.option(
+    "--keep",
+    "kept",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column of the table to write beside the others as it is, such as an id or the target. Repeatable.",
+)
+rows_option = click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write the rows as CSV, TSV, Parquet or Arrow by the name's ending, and not to standard output.",
+)
+
+
+def check_kept(source: Source, kept: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse columns to keep that the table does not have, or that are called as those that are written anyway."""
+    from tamiz.exceptions import DataError
+
+    for name in kept:
+        if name not in source.given:
+            raise DataError(f"There is no column {name!r} to keep{suggestion(name, source.given)}.")
+        if name in others:
+            raise DataError(f"The column {name!r} to keep is called as one of the coordinates; rename it in the table.")
+
+
+def columns_as_given(source: Source, names: Sequence[str]) -> pa.Table:
+    """Return columns of the user's table, by name, each once."""
+    import pyarrow as pa
+
+    from tamiz.validation import check_memory
+
+    once = list(dict.fromkeys(names))
+    if not once:
+        return pa.table({})
+    n = source.schema.n_rows
+    # A value, and what it is written from.
+    check_memory(16.0 * n * len(once), f"{n:,} rows of {len(once):,} columns", "Apply the model to parts of the table.")
+    table: pa.Table = source.named(once)
+    return table
+
+
+def with_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
+    """Return columns of the user's table and the coordinates of its rows beside them."""
+    import numpy as np
+    import pyarrow as pa
+
+    coordinates = [pa.array(np.ascontiguousarray(axis)) for axis in embedding.T]
+    return pa.table([*columns.columns, *coordinates], names=[*columns.column_names, *names])
+
+
+def deliver(voice: Voice, table: pa.Table, output: Path | None, *, shown: bool) -> None:
+    """Write a table to a file, or where there is none to standard output if it is to be shown there."""
+    if output is not None:
+        write_table(table, output)
+        voice.say(f"Written: {output}")
+    elif shown:
+        show_rows(as_text(table))
