@@ -44,4 +44,5 @@ for label, column in zip(ax.get_yticklabels(), order, strict=True):
 bar = figure.colorbar(image, label="Symmetric uncertainty of two columns", shrink=0.6)
 
 # %%
-# Radius, perimeter and area are one block: the size of a cell, told six times.
+# Radius, perimeter and area are one block: the size of a cell, told six times. A study finds such groups by itself:
+# :doc:`/redundancy`.
