@@ -56,7 +56,7 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
 
 def test_columns_that_share_nothing_are_said_to() -> None:
     told = collected(found(["ash", "hue"], [0.0]))
-    assert told["lead"] == "No two of the 2 columns share anything."
+    assert told["lead"] == "No two of the 2 columns share anything to speak of."
     assert told["title"] == "No column shares anything with another"
 
 

@@ -78,7 +78,7 @@ def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]
     if not groups:
         (share, names) = pairs[0]
         if share == 0:
-            return f"No two of the {n} share anything."
+            return f"No two of the {n} share anything to speak of."
         return f"No two of the {n} say the same; {listed(names)} come nearest and share {share:.2f}."
     words = f"{listed(groups[0]['columns'], limit=4)} say the same"
     grouped = sum(len(group["columns"]) for group in groups)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.criteria.base import Known
-from tamiz.criteria.discretization import Coder
+from tamiz.criteria.discretization import Coder, EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.kernels.tables import count_weighted, table_uncertainty
 from tamiz.random import generator
@@ -37,17 +37,19 @@ def beyond_chance(
         Of the pairs (0, 1), (0, 2), .. of columns.
     threshold : float
     """
-    coder = Coder(association.discretization, table.schema, with_target=False, owner="study")  # type: ignore[arg-type]
-    known = Known()
-    while wanted := coder.requires(known):
-        known.add(table.reduce(*wanted))
-    coding = coder.coding(known)
-    sizes = np.array([coding.sizes[j] for j in columns.tolist()])
+    rule, levels = association.discretization, table.schema.level_sizes
+    assert isinstance(rule, EqualFrequency)
+    sizes = np.array([levels.get(j, rule.n_bins) for j in columns.tolist()])
     first, second = np.triu_indices(len(columns), 1)
     crowded = sizes[first] * sizes[second] > table.schema.n_rows / _ROWS_A_CELL
     doubtful = np.flatnonzero(crowded & (values >= threshold))
     if not len(doubtful):
         return values
+    coder = Coder(rule, table.schema, with_target=False, owner="study")
+    known = Known()
+    while wanted := coder.requires(known):
+        known.add(table.reduce(*wanted))
+    coding = coder.coding(known)
     involved = np.union1d(first[doubtful], second[doubtful]).tolist()
     codes: dict[int, Codes] = {}
     for k in involved:
@@ -59,7 +61,7 @@ def beyond_chance(
 
     def chance(pair: int) -> float:
         a, b = int(first[pair]), int(second[pair])
-        counts = np.zeros((sizes[a] + 1, sizes[b] + 1))
+        counts = np.zeros([coding.sizes[int(columns[k])] + 1 for k in (a, b)])
         count_weighted(codes[a], codes[b][shuffled], weight, counts)
         return float(table_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
 

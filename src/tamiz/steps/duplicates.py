@@ -25,7 +25,8 @@ def describe_duplicates(source: Source, marks: tuple[Marks, Marks]) -> dict[str,
     marks : tuple of two ndarrays
         Of `take_fingerprints`.
     """
-    shared = _sharing(marks[0])
+    # Rows of which nothing is known are not equal rows.
+    shared = _sharing(marks[0]) if len(source.schema.used) else np.empty(0, dtype=np.intp)
     first, second = marks[0][shared], marks[1][shared]
     y = target_of(source)[shared] if source.schema.target is not None else np.zeros(len(shared))
     # Equal rows side by side, those of one target together, each in the order of the table.
