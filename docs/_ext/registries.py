@@ -97,7 +97,8 @@ def pages() -> dict[str, list[Page]]:
                 path = f"{FOLDER}/{package or 'tamiz'}/{entry.name}"
                 found[package].append(Page(thing, entry.attribute, _module(package), entry.label, entry.kind, path))
     _add_records(found, seen)
-    return found
+    # What is called comes before what is given back.
+    return {package: sorted(listed, key=lambda page: page.kind == "record") for package, listed in found.items()}
 
 
 def _add_records(found: dict[str, list[Page]], seen: set[int]) -> None:
