@@ -14,6 +14,7 @@ from typing import Any
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.weights import Binary
+from tamiz.memory import read_size
 from tamiz.registry import Registry
 from tamiz.search import registry as searches
 from tamiz.search.stopping import AnyOf
@@ -26,6 +27,7 @@ _RULES = {
     "Evaluations": "max-evaluations", "Seconds": "max-seconds", "Stale": "stale", "MinGain": "min-gain", "Target": "target-merit",
 }  # fmt: skip
 _SETS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
+_UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
@@ -225,12 +227,21 @@ def _stop(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
         first, second = _stop(name, value.first, asked), _stop(name, value.second, asked)
         if first.keys() & second.keys():
             raise NoCommandError(f"The command line takes one of a rule: it has no way to say {spelled(value)}.")
-        return {**first, **second}
+        together = {**first, **second}
+        return {option: together[option] for option in _RULES.values() if option in together}
     option = _RULES.get(type(value).__name__)
     if option is None:
         raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
     (limit,) = value.get_params(deep=False).values()
-    return {option: limit}
+    return {option: int(limit) if float(limit).is_integer() else float(limit)}
+
+
+def _memory(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+    """Return the size in the largest unit that it is a whole number of."""
+    del asked
+    n_bytes = read_size(name, value)
+    unit = next((unit for unit, size in _UNITS.items() if n_bytes % size == 0), "B")
+    return {name: f"{n_bytes // _UNITS.get(unit, 1)}{unit}"}
 
 
 def _journal(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
@@ -305,6 +316,7 @@ _SPELLED: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "n_features": _size,
     "stop": _stop,
     "journal": _journal,
+    "memory": _memory,
     "points": _points,
     "random_state": _seed,
     "n_jobs": _nothing,
