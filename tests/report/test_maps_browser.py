@@ -82,11 +82,11 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     lasso(reader, "map-1-points")
     n = rows_told(reader)
     assert 0 < n < 178
-    reader.page.wait_for_function(f"({PICKED})('map-2-points') === {n}")
+    reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === {n}")
     assert reader.page.evaluate(PICKED, "map-1-points") == n
     reader.page.locator("#picked-clear").click()
     assert reader.page.locator("#picked").is_hidden()
-    reader.page.wait_for_function(f"({PICKED})('map-2-points') === 178")
+    reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === 178")
     assert reader.page.evaluate("document.getElementById('map-1-points').layout.selections.length") == 0
 
 
@@ -98,11 +98,11 @@ def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(rea
     reader.page.locator("#picked").wait_for()
     assert rows_told(reader) == 5
     reader.page.locator("#colours select").select_option(label="alcohol")
-    reader.page.wait_for_function("document.getElementById('map-1-points').data[0].name === 'alcohol'")
+    reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
     assert reader.page.evaluate(PICKED, "map-1-points") == 5
     reader.page.locator("#table").scroll_into_view_if_needed()
     reader.page.evaluate("scrollTo(0, 0)")
-    reader.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
     reader.show("map-1-points")
     assert reader.page.evaluate(PICKED, "map-1-points") == 5
 
@@ -167,7 +167,7 @@ def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(cro
         "(() => { const i = document.querySelector('#pick input'); i.value = '1-900'; i.dispatchEvent(new Event('change')); })()",
     ):
         crowd.page.evaluate(change)
-        crowd.page.wait_for_function(f"({list(seen)!r}).every((source) => source !== {source})")
+        crowd.page.wait_for_function(f"() => ({list(seen)!r}).every((source) => source !== {source})")
         seen.add(crowd.page.evaluate(source))
     assert len(seen) == 4
     assert crowd.page.locator("#map-1-points .colorbar").count() == 1
@@ -175,7 +175,7 @@ def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(cro
 
 def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("scrollTo(0, 0)")
-    crowd.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    crowd.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
     crowd.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert crowd.page.locator("#maps .plot[data-painter] image").count() == 2
     crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -187,6 +187,6 @@ def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int)
     reader.show("map-1-points")
     tall = reader.page.evaluate("document.documentElement.scrollHeight")
     reader.page.evaluate("scrollTo(0, 0)")
-    reader.page.wait_for_function("!document.querySelector('#map-1-points .main-svg')")
+    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
     assert reader.page.evaluate("document.documentElement.scrollHeight") == tall
     reader.show("map-1-points")

@@ -74,9 +74,11 @@ if (typeof DecompressionStream === "undefined") {
     });
   });
   dark.addEventListener("change", () => [...drawn].forEach(draw));
-  addEventListener("beforeprint", () => { printing = true; if (window.Plotly) plots.forEach(draw); });
+  // Charts take the width that they will have on paper before the page is laid out there.
+  const toPaper = (is) => { printing = is; document.documentElement.classList.toggle("printing", is); };
+  addEventListener("beforeprint", () => { toPaper(true); if (window.Plotly) plots.forEach(draw); });
   addEventListener("afterprint", () => {
-    printing = false;
+    toPaper(false);
     // plotly keeps the width it last had unless it is asked to look again.
     if (window.Plotly) drawn.forEach((plot) => draw(plot).then(() => Plotly.Plots.resize(plot)));
   });

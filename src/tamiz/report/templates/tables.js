@@ -9,7 +9,8 @@ function key(row, column) {
 
 function sort(table, header) {
   const column = header.cellIndex;
-  const first = header.classList.contains("num") ? "descending" : "ascending";
+  // Numbers begin with the largest, unless the heading says that the smallest is best.
+  const first = header.dataset.first ?? (header.classList.contains("num") ? "descending" : "ascending");
   const other = first === "descending" ? "ascending" : "descending";
   const order = header.getAttribute("aria-sort") === first ? other : first;
   const sign = order === "ascending" ? 1 : -1;
@@ -24,6 +25,9 @@ function sort(table, header) {
   table.dispatchEvent(new Event("refold"));
 }
 
+// Rows that a browser lays out without a reader waiting for it.
+const AT_ONCE = 300;
+
 function foldable(table) {
   const limit = Number(table.dataset.fold);
   const tools = document.querySelector(`.tools[data-table="${table.id}"]`);
@@ -31,29 +35,34 @@ function foldable(table) {
   const search = tools?.querySelector("input");
   const button = more?.querySelector("button");
   const closed = button?.textContent;
-  let open = false;
+  let shown = limit;
   const show = () => {
     const wanted = (search?.value ?? "").trim().toLowerCase();
     let found = 0;
     for (const row of table.tBodies[0].rows) {
       const name = row.querySelector("th");
-      const hit = !wanted || name.title.toLowerCase().includes(wanted) || name.textContent.toLowerCase().includes(wanted);
-      row.hidden = !hit || (!open && found >= limit);
+      const named = !wanted || name.title.toLowerCase().includes(wanted) || name.textContent.toLowerCase().includes(wanted);
+      // A section may take rows out by itself.
+      const hit = named && !("out" in row.dataset);
+      row.hidden = !hit || found >= shown;
       if (hit) found += 1;
     }
     if (tools) {
-      const shown = open ? found : Math.min(found, limit);
-      tools.querySelector(".status").textContent = wanted || shown < found
-        ? `${shown.toLocaleString("en")} of ${(wanted ? found : table.tBodies[0].rows.length).toLocaleString("en")} ${wanted ? "found" : ""} shown`.replace("  ", " ") : "";
+      const n = Math.min(found, shown);
+      tools.querySelector(".status").textContent = wanted || n < found
+        ? `${n.toLocaleString("en")} of ${(wanted ? found : table.tBodies[0].rows.length).toLocaleString("en")} ${wanted ? "found" : ""} shown`.replace("  ", " ") : "";
     }
-    if (more) more.hidden = found <= limit;
+    if (!more) return;
+    more.hidden = found <= limit;
+    const left = found - shown, isOpen = left <= 0;
+    button.setAttribute("aria-expanded", isOpen);
+    button.textContent = isOpen ? `Show the first ${limit} only` : left > AT_ONCE ? `Show ${AT_ONCE} more columns` : wanted ? "Show all that were found" : closed;
   };
   button?.addEventListener("click", () => {
-    open = !open;
-    button.setAttribute("aria-expanded", open);
-    button.textContent = open ? `Show the first ${limit} only` : closed;
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    shown = isOpen ? limit : shown + AT_ONCE;
     show();
-    if (!open) table.scrollIntoView({ block: "start" });
+    if (isOpen) table.scrollIntoView({ block: "start" });
   });
   search?.addEventListener("input", show);
   table.addEventListener("refold", show);
