@@ -80,9 +80,13 @@ class Relevance(Criterion):
     ----------
     by_default : bool
         Whether a study ranks by it where nobody says by what.
+    resampled : bool
+        Whether scores of rows drawn with replacement mean what those of the rows mean: not where rows are joined to rows, or
+        tested beside those learned from, for a row drawn twice is then its own neighbour.
     """
 
     by_default: ClassVar[bool] = True
+    resampled: ClassVar[bool] = True
 
     def suited(self, schema: Schema) -> Relevance | None:
         """Return the relevance as a study of the table uses it, None where it has no meaning there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class LaplacianScore(Relevance):
     >>> RankSelector(LaplacianScore(graph=KNearest(50))).fit(iris.data).ranking_
     array([2, 3, 0, 1])
     """
+
+    resampled: ClassVar[bool] = False
 
     def __init__(self, *, graph: GraphBuilder | Graph | None = None) -> None:
         self.graph = graph

@@ -70,6 +70,7 @@ class PermutationImportance(Relevance):
     """
 
     by_default: ClassVar[bool] = False
+    resampled: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,6 +105,8 @@ class TreeImportance(Relevance):
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: trees are grown from its rows."""
+        from sklearn.tree import DecisionTreeRegressor
+
         depth = check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         rng = generator(self.random_state)
@@ -113,9 +116,11 @@ class TreeImportance(Relevance):
             return Scored(scores)
         points: NDArray[np.float32] = np.asfortranarray(rows.points, dtype=np.float32)
         columns, same = _distinct(points, rows.owner)
+        outputs, least = _outputs(rows)
+        plain = DecisionTreeRegressor(max_depth=depth, min_impurity_decrease=least)
         told = np.zeros(len(columns))
         jobs = [(one, int(rng.integers(2**31))) for _ in range(n_rounds) for one in _split(len(columns), rng)]
-        grown = parallel.map_blocks(lambda job: _told(rows, points, columns, *job, depth), jobs)
+        grown = parallel.map_blocks(lambda job: _told(plain, points, outputs, rows.weight, columns, *job), jobs)
         for (taken, _), by_column in zip(jobs, grown, strict=True):
             told[taken] += by_column
         for j, k in same.items():
@@ -152,24 +157,23 @@ def _split(n: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
 
 
 def _told(
-    rows: ModelRows,
+    plain: Any,
     points: NDArray[np.float32],
+    outputs: Floats,
+    weight: Floats | None,
     columns: list[NDArray[np.intp]],
     taken: NDArray[np.intp],
     seed: int,
-    depth: int,
 ) -> Floats:
     """Return what a tree on some columns tells of the target, shared out to these by their use."""
     from sklearn import config_context
-    from sklearn.tree import DecisionTreeRegressor
 
     at = np.concatenate([columns[k] for k in taken.tolist()])
     owner = np.repeat(np.arange(len(taken)), [len(columns[k]) for k in taken.tolist()])
-    outputs, least = _outputs(rows)
-    model = DecisionTreeRegressor(max_depth=depth, min_impurity_decrease=least, random_state=seed)
+    model = copy.copy(plain).set_params(random_state=seed)
     # What is checked here for every tree takes longer than to grow it.
     with config_context(skip_parameter_validation=True):
-        model.fit(np.ascontiguousarray(points[:, at]), outputs, sample_weight=rows.weight, check_input=False)
+        model.fit(np.ascontiguousarray(points[:, at]), outputs, sample_weight=weight, check_input=False)
     tree: Any = model.tree_
     asks = tree.children_left >= 0
     share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from tamiz.criteria.base import Relevance, complete
 from tamiz.criteria.discretization import MDL, Coder
 from tamiz.sources.base import Source
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A relevance of a ranking.
-
-    Attributes
-    ----------
-    name, label : str
-    relevance : Relevance
-    source : Source
-        The rows it reads, where it compares rows with rows.
-    """
-
-    name: str
-    label: str
-    relevance: Relevance
-    source: Source
+from tamiz.steps.scoring import Ranked, score_columns
 
 
 def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
     """Return the scores of every column by every criterion, and the cut points behind them."""
     schema = source.schema
-    for one in ranked:
-        one.relevance.check(schema)
-    ready = {one.name: one.relevance.ready(one.source) for one in ranked}
-    known = complete(list(ready.values()), source.reduce, schema)
+    found, known = score_columns(ranked, source)
     used = set(schema.used.tolist())
-    scores = {name: relevance.scores(known, schema).tolist() for name, relevance in ready.items()}
+    scores = {name: values.tolist() for name, values in found.items()}
     cuts: dict[str, list[float]] = {}
     if schema.has_classes and schema.numeric:
         coder = Coder(MDL(), schema, with_target=True, owner="study")
@@ -51,6 +29,7 @@ def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
         "columns": schema.names,
         "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
         "cuts": cuts,
+        "combined": None,
     }
 
 

@@ -1,0 +1,23 @@
+"""The combined rank and its interval, one table after the other: every criterion by its selector, ranks by pandas."""
+
+import numpy as np
+import pandas as pd
+
+from tamiz import RankSelector, open_source
+
+
+def mean_ranks(scores):
+    """The mean rank of every column over criteria."""
+    # What models find by steps is equal up to the ninth digit.
+    ranks = [(pd.Series(one) / max(np.abs(one).max(), 1e-300)).round(9).rank(ascending=False) for one in scores]
+    return np.mean(ranks, axis=0)
+
+
+def intervals(frame, target, relevances, n_resamples, seed, kinds=None):
+    """The middle 95 % of the mean ranks in tables of rows drawn with replacement."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(n_resamples):
+        rows = np.sort(rng.integers(0, len(frame), len(frame)))
+        source = open_source(frame.iloc[rows].reset_index(drop=True), target, kinds=kinds)
+        found.append(mean_ranks([RankSelector(relevance).fit(source).scores_ for relevance in relevances]))
+    return np.quantile(found, [0.025, 0.975], axis=0).T
