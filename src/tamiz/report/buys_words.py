@@ -136,7 +136,7 @@ def cost(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
         found[direction(line["intervals"][-1])].append((line["changes"][-1], model))
     for each in found.values():
         each.sort(key=lambda pair: -abs(pair[0]))
-    parts = []
+    parts: list[str] = []
     for key, verb, again in (("down", "cost", "they cost"), ("up", "give", "they give")):
         amounts = [f"{model_name(model)} {difference(abs(change), told).lstrip('+')}" for change, model in found[key]]
         if amounts:
