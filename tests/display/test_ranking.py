@@ -53,6 +53,14 @@ def test_a_panel_can_be_given_and_scores_below_zero_are_in_sight():
     assert (display.ax_.get_ylabel(), texts(display.ax_.get_yticklabels())) == ("Column", ["0", "2", "1"])
 
 
+def test_a_figure_grows_with_the_columns_that_are_asked_for():
+    few, many = (RankingDisplay(np.arange(200.0), n_columns=n).plot().figure_ for n in (20, 200))
+    assert few.get_figheight() == pytest.approx(4.4)
+    assert many.get_figheight() == pytest.approx(40)
+    _, panel = pyplot.subplots(figsize=(3, 3))
+    assert RankingDisplay(np.arange(200.0), n_columns=200).plot(panel).figure_.get_figheight() == 3
+
+
 def test_equal_scores_are_in_column_order_and_a_ranking_that_is_given_is_kept():
     np.testing.assert_array_equal(RankingDisplay([1.0, 2.0, 2.0]).plot().columns_, [1, 2, 0])
     np.testing.assert_array_equal(RankingDisplay([1.0, 2.0, 2.0], ranking=[2, 1, 0]).plot().columns_, [2, 1, 0])

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 LEAST_MATPLOTLIB = "3.8"
 
+# Of a panel, in inches.
+HEIGHT = 4.4
+
 # More marks than these on a line would make it a thick one.
 MOST_MARKED = 40
 
@@ -35,12 +38,12 @@ def panels(n_rows: int, n_columns: int, *, width: float, height: float) -> tuple
     return figure, axes
 
 
-def one_panel(ax: Axes | None) -> Axes:
-    """Return the panel that was given, or the one of a new figure."""
+def one_panel(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
+    """Return the panel that was given, or the one of a new figure, of a height in inches."""
     matplotlib("matplotlib")
     if ax is not None:
         return ax
-    _, axes = panels(1, 1, width=5.6, height=4.4)
+    _, axes = panels(1, 1, width=5.6, height=height)
     return axes[0, 0]
 
 

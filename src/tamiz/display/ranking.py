@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# Names below each other are then read without touching.
+_INCHES_A_NAME = 0.2
+
+
 class RankingDisplay:
     """The columns with the largest scores, the best one on top; what is kept is dark, what is left out is pale.
 
@@ -127,7 +131,7 @@ class RankingDisplay:
                 raise DataError(f"There are {len(given)} {what} for {len(scores)} scores; give one for each.")
         self.columns_ = ranking[:most]
         drawn, heights, dark = scores[self.columns_], np.arange(len(self.columns_)), kept[self.columns_]
-        panel = figures.one_panel(ax)
+        panel = figures.one_panel(ax, height=max(figures.HEIGHT, _INCHES_A_NAME * len(drawn)))
         panel.hlines(heights, 0.0, drawn, color=palette.RULE, linewidth=1.0)
         looks = [(dark, palette.STRONG, "kept"), (~dark, palette.FAINT, "left out")]
         self.points_ = [
