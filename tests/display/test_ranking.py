@@ -67,8 +67,8 @@ def test_equal_scores_are_in_column_order_and_a_ranking_that_is_given_is_kept():
 
 
 def test_names_are_drawn_as_they_are():
-    display = RankingDisplay([2.0, 1.0, 0.5], names=["$x$", "_hidden", "n" * 100]).plot()
-    assert texts(display.ax_.get_yticklabels()) == [r"\$x\$", " _hidden", "n" * 39 + "…"]
+    display = RankingDisplay([2.0, 1.0, 0.5, 0.1], names=["$x$", "_hidden", "n" * 100, "two\nlines\tand"]).plot()
+    assert texts(display.ax_.get_yticklabels()) == [r"\$x\$", " _hidden", "n" * 39 + "…", "two lines and"]
     display.figure_.canvas.draw()
 
 
