@@ -65,7 +65,8 @@ def test_a_left_out_column_keeps_its_reason(wine: dict[str, Any]) -> None:
     assert [row["note"] for row in told["columns"][-3:]] == ["", "left out", "left out"]
 
 
-def test_the_ranking_is_sorted_by_the_first_criterion_with_the_unscored_last(wine: dict[str, Any]) -> None:
+def test_without_a_combined_rank_the_ranking_is_sorted_by_the_first_criterion(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"] = None
     told = collected(collect_ranking, wine)
     first = [row["scores"][0]["value"] for row in told["rows"]]
     assert first[:-2] == sorted((v for v in first if v is not None), reverse=True)
@@ -76,6 +77,7 @@ def test_the_ranking_is_sorted_by_the_first_criterion_with_the_unscored_last(win
 
 
 def test_ties_keep_the_order_of_the_table(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"] = None
     wine["ranking"]["scores"]["information_gain"] = [0.5] * 16
     assert [row["name"] for row in collected(collect_ranking, wine)["rows"]] == wine["ranking"]["columns"]
 
@@ -99,6 +101,7 @@ def test_no_cut_is_told_apart_from_a_column_that_is_not_cut(wine: dict[str, Any]
 
 def test_a_score_named_after_a_person_keeps_its_capital(wine: dict[str, Any]) -> None:
     wine["ranking"]["criteria"][0] |= {"label": "Laplacian score", "unit": ""}
+    wine["ranking"]["combined"] = None
     assert collected(collect_ranking, wine)["lead"].startswith(
         "flavanoids says most about class: Laplacian score 0.8718"
     )

@@ -1,0 +1,133 @@
+"""What the ranking's section says, by the combined rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamiz.report.html import render
+from tamiz.report.ranking import collect_ranking
+
+from . import sample
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    told = collect_ranking(result)
+    assert told is not None
+    return told
+
+
+def test_columns_stand_by_their_combined_rank_with_the_unranked_last(wine: dict[str, Any]) -> None:
+    rows = collected(wine)["rows"]
+    ranks = [row["combined"]["value"] for row in rows]
+    assert ranks[:14] == sorted(ranks[:14])
+    assert ranks[14:] == [None, None]
+    assert [row["name"] for row in rows[-2:]] == ["country", "bottle"]
+    assert [row["ranked"] for row in rows] == [True] * 14 + [False] * 2
+
+
+def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the_table(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"]["ranks"][:14] = [2.0] * 14
+    names = [row["name"] for row in collected(wine)["rows"]]
+    assert names[:2] == ["flavanoids", "proline"]
+    wine["ranking"]["scores"]["information_gain"][:14] = [0.25] * 14
+    assert [row["name"] for row in collected(wine)["rows"]] == wine["ranking"]["columns"]
+
+
+def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dict[str, Any]) -> None:
+    assert collected(wine)["lead"] == (
+        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95 % interval 1.0 to 3.0); 1 column says nothing at "
+        "all."
+    )
+    wine["ranking"]["combined"]["intervals"] = [None] * 16
+    assert "mean rank 1.0 by 3 criteria; 1 column says" in collected(wine)["lead"]
+    wine["table"]["target"] = None
+    assert collected(wine)["lead"] == (
+        "flavanoids comes first: mean rank 1.0 by 3 criteria; without a target no score tells more."
+    )
+
+
+def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
+    told = collected(wine)
+    assert "flavanoids says most about class: Fisher score 0.7278" in told["lead"]
+    # What is counted stands first.
+    assert [(one["id"], one["counts"]) for one in told["criteria"]] == [
+        ("fisher_score", True),
+        ("information_gain", False),
+        ("symmetric_uncertainty", False),
+    ]
+
+
+def test_nothing_told_by_any_column_is_said(wine: dict[str, Any]) -> None:
+    wine["ranking"]["scores"]["information_gain"][:14] = [0.0] * 14
+    told = collected(wine)
+    assert told["lead"] == "No column says anything about class by itself: every information gain is 0."
+    assert told["n_silent"] == 16
+
+
+def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"]["ranks"][:3] = [1.0, 14.0, 7.5]
+    wine["ranking"]["combined"]["intervals"][:3] = [[1.0, 1.0], [7.5, 14.0], None]
+    shown = {row["name"]: row["combined"] for row in collected(wine)["rows"]}
+    assert shown["alcohol"] == {
+        "value": 1.0, "text": "1.0", "interval": "1.0 to 1.0", "at": "0.0", "start": "0.0", "width": "0.0",
+    }  # fmt: skip
+    assert (shown["malic_acid"]["start"], shown["malic_acid"]["width"], shown["malic_acid"]["at"]) == (
+        "50.0",
+        "50.0",
+        "100.0",
+    )
+    assert (shown["ash"]["interval"], shown["ash"]["start"], shown["ash"]["width"]) == ("", "50.0", "0.0")
+
+
+def test_the_only_column_stands_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
+    ranking = bare["ranking"]
+    ranking["columns"], ranking["scores"] = ["alcohol"], {"variance": [0.5]}
+    ranking["combined"] = {
+        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]], "n_resamples": 60, "how": "H.",
+    }  # fmt: skip
+    assert collected(bare)["rows"][0]["combined"]["at"] == "0.0"
+
+
+def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, Any]) -> None:
+    assert collected(wine)["apart"] == ""
+    wine["ranking"]["scores"]["fisher_score"][0] = 0.001
+    assert collected(wine)["apart"] == (
+        "The criteria disagree most about alcohol: rank 6 by information gain, 13 by Fisher score."
+    )
+    wine["ranking"]["combined"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
+    assert collected(wine)["apart"] == ""
+
+
+def test_two_thousand_columns_are_collected_at_once() -> None:
+    result = sample.wine()
+    n = 2000
+    names = [f"x{j}" for j in range(n)]
+    result["ranking"] |= {
+        "columns": names,
+        "cuts": {},
+        "scores": {one["id"]: [1 / (1 + (j * 7919 + k) % n) for j in range(n)] for k, one in
+                   enumerate(result["ranking"]["criteria"])},
+        "combined": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
+                     "intervals": [None] * n, "n_resamples": 0, "how": "H."},
+    }  # fmt: skip
+    told = collected(result)
+    assert len(told["rows"]) == n
+    assert told["apart"]
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile", "bare", "digits"])
+def test_the_section_is_drawn_of_every_sample(name: str) -> None:
+    page = render(getattr(sample, name)())
+    assert 'id="scores"' in page
+    assert ("Combined rank" in page) == (name != "bare")
+    assert ("The bar spans where it would lie" in page) == (name != "bare")
+
+
+def test_how_the_rank_is_made_is_told_among_the_words(wine: dict[str, Any]) -> None:
+    wine["ranking"]["combined"] |= {"how": "<b>How</b> it was made.", "criteria": ["fisher_score", "information_gain"]}
+    page = render(wine)
+    assert "&lt;b&gt;How&lt;/b&gt; it was made." in page
+    assert page.count("Not counted in the combined rank.") == 1
