@@ -146,7 +146,7 @@ def _look(ax: Axes, n_points: int) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Return text that is drawn as it is, on one line: a dollar begins no formula, an underscore hides no name, a long one is cut."""
+    """Return text drawn as it is, on one line: a dollar begins no formula, an underscore hides no name, and a long one is cut."""
     line = "".join(sign if sign.isprintable() else " " for sign in text)
     short = line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
