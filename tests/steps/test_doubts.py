@@ -57,4 +57,6 @@ def test_lines_to_copy_quote_whatever_a_column_is_called():
     assert told == (
         "--kinds 'a b=numeric' --kinds '$(rm x)=categorical' --kinds 'it'\"'\"'s=date' --kinds=--quiet=text --kinds x=y=id"
     )
+    # A line break, and what turns the text that follows, are spelled out (bash, zsh).
+    assert on_the_command_line({"\u202eit's\n": "id"}) == "--kinds $'\\U0000202eit\\'s\\U0000000a=id'"
     assert eval(in_python(kinds).removeprefix("kinds=")) == kinds

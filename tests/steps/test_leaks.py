@@ -9,9 +9,15 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_blobs
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
-from tamiz import open_source
+from tamiz import open_source, study
+from tamiz.criteria import SymmetricUncertainty
+from tamiz.exceptions import TamizWarning
+from tamiz.sources import room
+from tamiz.steps import fingerprints
 from tamiz.steps.leaks import find_leaks, told_leaks
+from tamiz.steps.redundancy import describe_redundancy
 from tamiz.steps.single_columns import ClassTask, NumberTask, drawn_folds
+from tamiz.steps.table import describe_table
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
@@ -168,7 +174,7 @@ def test_the_sentence_names_the_column_and_the_way_out():
     (sentence,) = told_leaks(find_leaks(source), source.schema)
     assert re.fullmatch(
         r"Column 'leak' alone tells 'bought' almost without fault \(balanced accuracy 1\), and so does 1 more: a leak, "
-        r"unless it is known before the target is. kinds=\{'leak': 'id'\} leaves it out.",
+        r"unless it is known before the target is. kinds=\{'leak': 'id'\} \(--kinds leak=id\) leaves it out.",
         sentence,
     )
 
@@ -224,3 +230,33 @@ def test_many_rows_are_judged_by_a_sample_that_is_always_the_same():
     first, second = (find_leaks(open_source(frame, y)) for _ in range(2))
     assert first == second
     assert [leak["name"] for leak in first] == ["leak"]
+
+
+def test_a_study_warns_of_a_leak_and_keeps_the_warning():
+    frame, y, _ = honest()
+    frame["leak"] = np.where(y, "paid", "open")
+    told = "^Column 'leak' alone tells 'target' almost without fault"
+    with pytest.warns(TamizWarning, match=told):
+        result = study(frame, y, maps=[], assess=False, relevances=[SymmetricUncertainty()]).to_dict()
+    assert sum(bool(re.match(told, warning)) for warning in result["warnings"]) == 1
+    assert [leak["name"] for leak in result["table"]["leaks"]] == ["leak"]
+
+
+def test_a_table_on_disk_is_told_as_one_in_memory(tmp_path, monkeypatch):
+    frame, y, rng = honest(n=3000)
+    frame = frame.round(2).assign(leak=y + rng.normal(0, 0.05, 3000), again=frame["good"].round(2), y=y)
+    frame.loc[::7, "fair"] = np.nan
+    frame = pd.concat([frame, frame.iloc[:40]])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    monkeypatch.setattr(fingerprints, "PIECE_ROWS", 512)
+    found = []
+    for share in (0.25, 0.0):
+        monkeypatch.setattr(room, "MEMORY_SHARE", share)
+        source = open_source(tmp_path / "table.csv", "y")
+        with pytest.warns(TamizWarning):
+            found.append((describe_table(source), describe_redundancy(source, None, "distribute")))
+    assert found[0] == found[1]
+    table, redundancy = found[0]
+    assert table["duplicate_rows"]["n"] == 40
+    assert table["columns"][5]["same_as"] == "good"
+    assert [group["columns"] for group in redundancy["groups"]] == [["good", "again"]]

@@ -55,7 +55,7 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
                     "orientation": "h",
                     "x": 0,
                     "xanchor": "left",
-                    "y": 1,
+                    "y": 1.02,
                     "yanchor": "bottom",
                     "len": 0.5,
                     "thickness": 10,

@@ -33,4 +33,12 @@ def in_python(kinds: Mapping[str, str]) -> str:
 
 def _option(pair: str) -> str:
     # What begins with a dash would be read as another option.
-    return shlex.quote(f"--kinds={pair}") if pair.startswith("-") else f"--kinds {shlex.quote(pair)}"
+    return _quoted(f"--kinds={pair}") if pair.startswith("-") else f"--kinds {_quoted(pair)}"
+
+
+def _quoted(word: str) -> str:
+    """Return a word as a shell takes it; what cannot be seen, or turns the direction of the text, is spelled out."""
+    if word.isprintable():
+        return shlex.quote(word)
+    spelled = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in word.replace("\\", "\\\\").replace("'", "\\'"))
+    return f"$'{''.join(spelled)}'"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _CLASSES_SHOWN = 12
 # Columns in one line to copy.
 _MOST_DOUBTS = 12
+# Leaks in a list.
+_MOST_LEAKS = 8
 
 
 def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -65,9 +67,10 @@ def _lead_on_leaks(table: Mapping[str, Any]) -> str:
     if not leaking:
         return ""
     target = shortened(table["target"], 40)
+    named = listed(leaking, limit=3)
     if len(leaking) == 1:
-        return f" {listed(leaking)} alone nearly decides {target}: a leak, unless it is known beforehand."
-    return f" {listed(leaking)} each alone nearly decide {target}: leaks, unless they are known beforehand."
+        return f" {named} alone nearly decides {target}: a leak, unless it is known beforehand."
+    return f" {named} each alone nearly decide {target}: leaks, unless they are known beforehand."
 
 
 def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -76,7 +79,13 @@ def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:
     if not taking:
         return None
     kinds = {leak["name"]: "id" for leak in taking}
-    return {"taking": taking, "command": on_the_command_line(kinds), "python": in_python(kinds)}
+    more = len(taking) - _MOST_LEAKS
+    return {
+        "taking": taking[:_MOST_LEAKS],
+        "more": more,
+        "command": on_the_command_line(kinds),
+        "python": in_python(kinds),
+    }
 
 
 def _told_leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tamiz import parallel
 from tamiz.random import generator
+from tamiz.report.schema_lines import in_python, on_the_command_line
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import to_numbers
 from tamiz.sources.memory import raw_columns
@@ -99,7 +100,7 @@ def told_leaks(leaks: list[dict[str, Any]], schema: Schema) -> list[str]:
     more = f", and so {'does' if rest == 1 else 'do'} {rest:,} more" if rest else ""
     return [
         f"{what} alone {verb} {schema.target.name!r} almost without fault ({first['score_name']} {score:.3g}){more}: a leak, "
-        f"unless it is known before the target is. kinds={{{name!r}: 'id'}} leaves it out."
+        f"unless it is known before the target is. {in_python({name: 'id'})} ({on_the_command_line({name: 'id'})}) leaves it out."
     ]
 
 
