@@ -9,10 +9,7 @@ all("[data-copy]").forEach((button) => {
     selection.removeAllRanges();
     selection.addRange(range);
   };
-  const say = (words) => {
-    button.textContent = words;
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
-  };
+  const say = (words) => { button.textContent = words; };
   const byHand = () => {
     select();
     // Deprecated, and the only way there is without a secure origin.
@@ -22,6 +19,7 @@ all("[data-copy]").forEach((button) => {
   };
   button.hidden = false;
   button.setAttribute("aria-live", "polite");
+  button.addEventListener("blur", () => say("Copy"));
   button.addEventListener("click", () => {
     if (!navigator.clipboard?.writeText) byHand();
     else navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), byHand);

@@ -1,0 +1,122 @@
+"""The table of reasons and the lattice in Chromium."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tamiz.report import Result
+
+from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def few(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open a report with a lattice of some columns."""
+    readers: list[Reader] = []
+
+    def opened(n: int, *, width: int = 1400, scheme: str = "light") -> Reader:
+        result = sample.wine()
+        names = [column["name"] for column in result["table"]["columns"]][:n]
+        course = [{"evaluation": k + 1, "merit": 0.1 * k, "columns": names[:k]} for k in range(3)]
+        result["subset"] |= {"lattice": sample.lattice(names), "columns": names[:2], "course": course}
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        readers.append(Reader(page, Result(result).to_html(tmp_path / f"{n}-{width}.html")))
+        return readers[-1]
+
+    yield opened
+    for reader in readers:
+        reader.page.close()
+        assert reader.complaints == []
+
+
+def test_reasons_are_sorted_searched_and_folded(read: Any) -> None:
+    reader = read("wide")
+    assert len(reader.names("reasons")) == 15
+    reader.page.locator("#reasons th button", has_text=re.compile("^Change$")).click()
+    changes = [
+        float(value) for value in reader.page.locator("#reasons tbody tr").evaluate_all(
+            "(rows) => rows.map((row) => row.cells[3].dataset.value)"
+        )
+    ]  # fmt: skip
+    assert changes == sorted(changes, reverse=True)
+    reader.page.locator('.tools[data-table="reasons"] input').fill("0119")
+    assert [name.replace("\u200b", "") for name in reader.names("reasons")] == ["probe_0119_channel_0"]
+
+
+def test_a_point_of_the_lattice_tells_its_columns_and_its_merit(few: Any) -> None:
+    reader = few(4)
+    reader.show("lattice")
+    reader.page.locator("#lattice .scatterlayer .trace").nth(3).locator("path.point").nth(5).hover(force=True)
+    told = reader.page.locator("#lattice .hoverlayer .hovertext")
+    told.first.wait_for()
+    names = [column["name"] for column in sample.wine()["table"]["columns"]]
+    assert told.first.text_content() == f"{names[0]}, {names[1]}2 columns, merit 0.9"
+
+
+def test_arrow_keys_go_from_subset_to_subset_and_tell_each(few: Any) -> None:
+    reader = few(4)
+    reader.show("lattice")
+    names = [column["name"] for column in sample.wine()["table"]["columns"]][:4]
+    reader.page.locator("#lattice").focus()
+    told = reader.page.locator("#lattice-told")
+    assert told.inner_text() == f"{names[0]}, {names[1]}: 2 columns, merit 0.9"
+    reader.page.keyboard.press("ArrowUp")
+    assert "3 columns" in told.inner_text()
+    reader.page.keyboard.press("ArrowUp")
+    assert told.inner_text().startswith(f"{', '.join(names[:3])}, {names[3]}: 4 columns")
+    reader.page.keyboard.press("ArrowUp")
+    assert "4 columns" in told.inner_text()
+    for _ in range(4):
+        reader.page.keyboard.press("ArrowDown")
+    assert told.inner_text() == "no column: 0 columns, merit 0"
+    reader.page.keyboard.press("ArrowLeft")
+    assert told.inner_text() == "no column: 0 columns, merit 0"
+    reader.page.keyboard.press("ArrowRight")
+    assert told.inner_text() == f"{names[0]}: 1 column, merit 0.1"
+
+
+@pytest.mark.parametrize("n", [2, 4, 5, 6])
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_names_stand_apart_and_the_lattice_scrolls_in_its_own_box(few: Any, n: int, width: int, scheme: str) -> None:
+    reader = few(n, width=width, scheme=scheme)
+    reader.show("lattice")
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = reader.page.locator("#lattice .annotation-text").evaluate_all(
+        "(texts) => texts.map((text) => { const { left, right, top, bottom } = text.getBoundingClientRect();"
+        " return [left, right, top, bottom]; })"
+    )
+    assert len(boxes) == 2**n
+    apart = [
+        one[1] <= other[0] + 1 or other[1] <= one[0] + 1 or one[3] <= other[2] + 1 or other[3] <= one[2] + 1
+        for i, one in enumerate(boxes) for other in boxes[:i]
+    ]  # fmt: skip
+    assert all(apart)
+
+
+def test_all_subsets_are_in_a_table_that_opens_and_sorts(few: Any) -> None:
+    reader = few(5)
+    reader.page.locator("summary", has_text="All 32 subsets as a table").click()
+    rows = reader.page.locator("#sets tbody tr:visible")
+    assert rows.count() == 32
+    reader.page.locator("#sets th", has_text="Columns").locator("button").click()
+    assert "5" in rows.first.inner_text()
+
+
+def test_hostile_names_stand_in_the_lattice_as_they_are(read: Any) -> None:
+    reader = read("hostile", width=390)
+    reader.show("lattice")
+    reader.page.locator("#lattice").focus()
+    told = reader.page.locator("#lattice-told").inner_text()
+    assert "<" in told
+    assert "merit" in told
+    assert reader.page.locator("#subset :is(img, b)").count() == 0
