@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tamiz import open_source
@@ -11,7 +12,9 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA
 from tamiz.sources import room
 from tamiz.sources.fitted import Fitted
+from tamiz.sources.kinds import known_codes
 from tamiz.sources.open import open_fitted
+from tamiz.sources.raw import RawColumn
 from tamiz.sources.text_layout import find_layout
 from tamiz.sources.views import span_of
 
@@ -156,6 +159,28 @@ def test_numbers_as_levels_are_known_by_their_value(tmp_path):
     for text in ("2", "2.0", "2.00", "2e0"):
         path.write_text(f"grade,x\n{text},5\n")
         assert whole_values(open_source(path, like=schema))["grade"].tolist() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:Column (code|grade)")
+@pytest.mark.parametrize(
+    ("levels", "word", "code"),
+    [
+        (("007", "012", "100"), "0100", -1),
+        (("007", "012", "100"), "7", -1),
+        (("1", "2", "unknown"), "2.0", 1),
+        (("1.50", "2"), "2.0", -1),
+        (("nan", "inf", "2"), "nan", 0),
+        (("nan", "inf", "2"), "2.", 2),
+        (("1", "2"), "infinity", -1),
+        (("1", "2"), "1_0", -1),
+        (("a", "b"), "A", -1),
+        (("False", "True"), "tRuE", 1),
+        (("0.5", "1"), "0,5", 0),
+    ],
+)
+def test_digits_with_zeros_in_front_are_codes_and_other_numbers_their_values(levels, word, code):
+    raw = RawColumn("code", pa.array([word]))
+    assert known_codes(raw, levels).codes.tolist() == [code]
 
 
 def test_a_column_of_gaps_alone_keeps_its_kind(read):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -316,13 +317,16 @@ def known_codes(raw: RawColumn, levels: tuple[str, ...]) -> KnownCodes:
     """Return codes into given levels, and the values that are not among them.
 
     A level is a value's text; where that is not among the levels, a value that reads as a number, as true or false or as a day is
-    the level of that: which of them a column was written as may change from file to file.
+    the level of that: which of them a column was written as may change from file to file. Where a level is digits with zeros in
+    front, numbers are codes, and are what they are written as.
     """
     codes, present = _observed(raw)
     known = set(levels)
     if known.issuperset(present):
         return KnownCodes(_recode(codes, present, levels))
-    meant = [next((text for text in _readings(word) if text in known), word) for word in present]
+    are_codes = any(_reads_as_number(level) and _number_text(float(level)) != level for level in levels)
+    readings = partial(_readings, numbers=not are_codes)
+    meant = [next((text for text in readings(word) if text in known), word) for word in present]
     unknown = tuple(sort_levels({word for word in meant if word not in known}))
     if not unknown:
         return KnownCodes(_recode(codes, meant, levels))
@@ -335,11 +339,11 @@ def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
     return np.full(n_rows, -1, dtype=_code_width(levels))
 
 
-def _readings(word: str) -> Iterator[str]:
+def _readings(word: str, *, numbers: bool) -> Iterator[str]:
     """Yield the texts that a value may have as a level."""
     yield word
     number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
-    if _reads_as_number(number) and np.isfinite(float(number)):
+    if numbers and _reads_as_number(number) and np.isfinite(float(number)):
         yield _number_text(float(number))
     if word.lower() in ("true", "false"):
         yield word.capitalize()
