@@ -96,7 +96,7 @@ def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeyp
     found = study(X, y)
     assert found["argument"] is None
     assert found["buys"]["notes"][-1].startswith(
-        "No columns were added to show what they cost: beside 3 columns, 50 more"
+        "No columns were added to show what they cost: beside the 3 numbers that models see"
     )
     assert study(X, y, assess=True)["argument"] is not None
 

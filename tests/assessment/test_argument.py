@@ -125,7 +125,9 @@ def test_mixed_columns_are_added_to_and_copied():
 
 def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
-    with pytest.warns(TamizWarning, match=r"^No column is of any worth by itself, so none was copied\.$"):
+    with pytest.warns(
+        TamizWarning, match=r"^No column of at most 20 levels is of any worth by itself, so none was copied\.$"
+    ):
         found = added_columns(X, y, numbers=[0, 5])
     assert found.copied is None
     assert [panel["added"] for panel in found.to_dict()["panels"]] == ["random"]
@@ -209,3 +211,12 @@ def test_bad_input_is_one_sentence(y, options, sentence):
 def test_fewer_than_20_rows_are_refused():
     with pytest.raises(DataError, match=r"^added_columns needs at least 20 rows, got 12\.$"):
         added_columns(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
+
+
+def test_a_column_of_very_many_levels_is_not_copied():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    table = pd.DataFrame({"place": [f"{'uv'[k % 2]}{k % 30}" for k in range(120)], "size": rng.normal(size=120) + y})
+    assert added_columns(table, y, numbers=[1]).copied == "size"
+    with pytest.warns(TamizWarning, match="of at most 20 levels is of any worth"):
+        assert added_columns(table[["place"]], y, numbers=[1]).copied is None

@@ -33,6 +33,8 @@ from tamiz.warn import held, tell
 
 NUMBERS = (0, 5, 10, 20, 30, 40, 50)
 _FEWEST_ROWS = 20
+# To most models a column is as many as it has levels, and its copies are fifty times that.
+_MOST_LEVELS = 20
 
 # Scores by predictor: of shape (n_draws, n_numbers, n_folds).
 _Scores: TypeAlias = dict[str, Floats]
@@ -54,7 +56,7 @@ class AddedColumns:
     n_draws : int
         How often random columns were drawn.
     copied : str or None
-        The column that was copied: the best by itself. None where none is of any worth.
+        The column that was copied: of those of at most 20 levels the best by itself. None where none is of any worth.
     random, copies : dict of ndarray of shape (n_draws, n_numbers, n_folds)
         Scores on all columns by model; copies are drawn once.
     selector : str
@@ -182,7 +184,7 @@ def added_columns(
         As in `selection_report`.
     merit : Merit, default=None
         What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
-        finds best by itself is copied. One that refits models is refused.
+        finds best by itself, of at most 20 levels, is copied. One that refits models is refused.
     numbers : list of int, default=(0, 5, 10, 20, 30, 40, 50)
         Columns added; 0 is always among them.
     chosen_numbers : list of int, default=None
@@ -261,7 +263,7 @@ def added_columns(
     if table.schema.weight is not None:
         told.append("Nearest neighbours take no weights, and are left out.")
     if best is None:
-        told.append("No column is of any worth by itself, so none was copied.")
+        told.append(f"No column of at most {_MOST_LEVELS} levels is of any worth by itself, so none was copied.")
     tell(told)
     return AddedColumns(
         numbers=sizes,
@@ -327,11 +329,12 @@ def _asked(numbers: tuple[int, ...], given: Sequence[int] | None) -> tuple[int, 
 
 
 def _best_column(merit: Merit, table: Source) -> int | None:
-    """Return the column that is worth most by itself, the first of equals; None where none is worth anything."""
-    used = table.schema.used
-    alone = np.zeros((len(used), table.schema.n_columns), dtype=bool)
+    """Return the column of few levels that is worth most by itself, the first of equals; None where none is worth anything."""
+    schema = table.schema
+    used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MOST_LEVELS], dtype=np.intp)
+    alone = np.zeros((len(used), schema.n_columns), dtype=bool)
     alone[np.arange(len(used)), used] = True
     with held():
-        ready = merit.ready(table).prepare(table.reduce, table.schema, np.random.default_rng(0))
+        ready = merit.ready(table).prepare(table.reduce, schema, np.random.default_rng(0))
         worth = ready.evaluate(Candidates.of(alone))
     return int(used[np.argmax(worth)]) if len(worth) and worth.max() > 0 else None

@@ -39,13 +39,15 @@ def describe_buys(
     assess : bool or None
         Whether it was asked for; None leaves it to the size of the work.
     """
-    n_rows, n_used = source.schema.n_rows, len(source.schema.used)
+    n_rows, n_seen = source.schema.n_rows, _n_seen(source)
     if assess is False or source.schema.target is None:
         return None
-    most_rows = min(_MOST_ROWS, max(_MOST_VALUES // max(n_used, 1), _FEWEST_ROWS))
-    n_values = min(n_rows, most_rows) * n_used
+    most_rows = min(_MOST_ROWS, max(_MOST_VALUES // max(n_seen, 1), _FEWEST_ROWS))
+    n_values = min(n_rows, most_rows) * n_seen
     known = report is not None and n_rows <= most_rows
-    if assess is None and (n_values > 2 * _MOST_VALUES or (not known and is_much_work(selector, n_values, N_SPLITS))):
+    # Ten searches are few: each may be longer than where a hundred are made.
+    much = n_values > 4 * _MOST_VALUES or (not known and is_much_work(selector, n_values, N_SPLITS, patience=4.0))
+    if assess is None and much:
         tell([f"What the subset buys was not computed: {N_SPLITS} searches and models take long here. {WAY}"])
         return None
     # What it needs takes a moment to be imported.
@@ -67,10 +69,10 @@ def describe_buys(
         tell([f"What the subset buys cannot be told: {error}"])
         return None
     described = found.to_dict()
-    if assess is None and n_used > _ADDED_MOST_COLUMNS:
+    if assess is None and n_seen > _ADDED_MOST_COLUMNS:
         described["notes"].append(
-            f"No columns were added to show what they cost: beside {n_used:,} columns, {_N_ADDED} more change nothing that could be "
-            f"seen. {WAY}"
+            f"No columns were added to show what they cost: beside the {n_seen:,} numbers that models see of a row, {_N_ADDED} "
+            f"more change little. {WAY}"
         )
     return described
 
@@ -87,14 +89,12 @@ def describe_argument(source: Source, merit: Merit, seed: int, *, assess: bool |
     assess : bool or None
         As in `describe_buys`.
     """
-    n_used = len(source.schema.used)
-    if assess is False or source.schema.target is None:
-        return None
-    if assess is None and n_used > _ADDED_MOST_COLUMNS:
+    n_seen = _n_seen(source)
+    if assess is False or source.schema.target is None or (assess is None and n_seen > _ADDED_MOST_COLUMNS):
         return None
     from tamiz.assessment import added_columns
 
-    most_rows = min(_ADDED_MOST_ROWS, max(_ADDED_VALUES // (n_used + _N_ADDED), _FEWEST_ROWS // 2))
+    most_rows = min(_ADDED_MOST_ROWS, max(_ADDED_VALUES // (n_seen + _N_ADDED), _FEWEST_ROWS // 2))
     try:
         with held():
             found = added_columns(source, merit=merit, max_rows=most_rows, n_splits=N_SPLITS, random_state=seed)
@@ -102,3 +102,9 @@ def describe_argument(source: Source, merit: Merit, seed: int, *, assess: bool |
         tell([f"What added columns cost cannot be told: {error}"])
         return None
     return found.to_dict()
+
+
+def _n_seen(source: Source) -> int:
+    """Return how many numbers most models see of a row: a column of levels is one for each."""
+    schema = source.schema
+    return len(schema.numeric) + sum(schema.level_sizes.values())

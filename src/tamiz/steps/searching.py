@@ -16,8 +16,11 @@ _EFFORT_OF_ONE = 20.0
 _PASSED_IN_ONE = 1_000
 
 
-def is_much_work(selector: SubsetSelector, n_values: int, n_searches: int) -> bool:
-    """Return whether so many searches like that of a fitted selector, on tables of so many values, take more than a few seconds."""
+def is_much_work(selector: SubsetSelector, n_values: int, n_searches: int, *, patience: float = 1.0) -> bool:
+    """Return whether so many searches like that of a fitted selector, on tables of so many values, take more than a few seconds.
+
+    `patience` is how many times as long they may take.
+    """
     n_sets = len(selector.archive_) + selector.archive_.n_passed / _PASSED_IN_ONE
     work = n_searches * n_sets * max(selector.merit_effort_ / _EFFORT_OF_ONE, 1.0)
-    return n_searches * n_values > _MOST_VALUES or work > _MOST_SETS
+    return n_searches * n_values > patience * _MOST_VALUES or work > patience * _MOST_SETS
