@@ -38,6 +38,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group["columns"]}
     columns = [column["name"] for column in result["table"]["columns"] if not column["left_out"]]
+    others = [name for name in columns if name not in grouped]
     return {
         "lead": _lead(found, pairs),
         "title": _title(pairs),
@@ -51,9 +52,9 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "how": _how(found, result["table"]["n_rows_used"]),
         "choice": {
             "groups": [{"columns": g["columns"], "keep": g["columns"].index(g["keep"])} for g in groups],
-            "others": [name for name in columns if name not in grouped],
+            "others": others,
         },
-        "n_kept": len(columns) - len(grouped) + len(groups),
+        "n_kept": len(others) + len(groups),
         "n_columns": len(columns),
         "has_target": result["table"]["target"] is not None,
     }  # fmt: skip

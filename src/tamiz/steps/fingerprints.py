@@ -31,7 +31,8 @@ class Fingerprints:
     Attributes
     ----------
     rows : tuple of two ndarrays of shape (n_rows,), or None
-        Two numbers of every row, the same for rows equal in every column that takes part; None where there are too many rows.
+        Two numbers of every row, the same for rows equal in every column that takes part; None where there are too many rows for
+        that, or too little memory.
     columns : dict of int to tuple
         Of every column that takes part: equal for columns of equal numbers, and of levels that are the same but for their names.
     distinct : dict of int to ndarray or None
