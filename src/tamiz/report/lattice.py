@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LETTERS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
 _WIDTH = {2: 150, 3: 130, 4: 110, 5: 92, 6: 46}
 _LINE, _GAP = 14, 44
+_MOST_PRINTED = 4
 _MOST_APART = 1.7
 
 
@@ -39,6 +40,8 @@ def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "title": _title(subset, kept),
         "chart": _chart(lattice, kept, [_number_of(step["columns"], names) for step in subset["course"]]),
+        # On paper there is no scrolling, and the table is what can be read.
+        "crowded": len(names) > _MOST_PRINTED,
         "key": [] if _LETTERS[len(names)] else names,
         "width": 130 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names))),
         "described": f"All {len(merits)} subsets of {len(names)} columns by their size, shaded by merit.",

@@ -33,5 +33,8 @@ if (byId("lattice")) {
     at = moves[event.key]();
     show();
   });
+  // What is folded away is not printed, and many subsets do not fit a page as points.
+  const sets = plot.closest(".crowded")?.querySelector("details");
+  if (sets) addEventListener("beforeprint", () => { sets.open = true; });
   plot.addEventListener("blur", () => { if (window.Plotly && plot.data) Plotly.Fx.unhover(plot); });
 }
