@@ -345,7 +345,9 @@ class SubsetSelector(_Selector):
         unused = np.setdiff1d(np.arange(n_columns), self.schema_.used)
         if (taken := np.flatnonzero(given[:, unused].any(axis=0))).size:
             column = self.schema_.columns[int(unused[taken[0]])]
-            raise ValueError(f"Column {column.name!r} takes no part in this table ({column.left_out}): no set holds it.")
+            raise ValueError(
+                f"Column {column.name!r} takes no part in this table ({column.left_out}): no set holds it."
+            )
         return given
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Plan:

@@ -200,7 +200,10 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
 def test_a_source_is_named_as_one():
     repeat = study(open_source(TABLE, "class"), **QUICK).to_dict()["repeat"]
     assert "\ndata = ...  # tamiz TableSource\n" in repeat["python"]
-    assert "\nsource = data\nselector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n" in repeat["python"]
+    assert (
+        "\nsource = data\nselector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
+        in repeat["python"]
+    )
 
 
 @pytest.mark.parametrize(
