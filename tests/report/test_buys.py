@@ -227,8 +227,11 @@ def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[s
 
 
 def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
-    wine["buys"]["notes"] = wine["argument"]["notes"] = [wine["warnings"][0], "100 of 900 rows, drawn at random."]
-    assert collected(wine)["notes"] == ["100 of 900 rows, drawn at random."]
+    wine["buys"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
+    wine["argument"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
+    shown = collected(wine)
+    assert shown["notes"] == ["5 folds in place of 10."]
+    assert shown["argument_notes"] == ["100 of 900 rows, drawn at random."]
 
 
 def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:

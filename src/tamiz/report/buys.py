@@ -53,13 +53,18 @@ def collect_buys(result: Mapping[str, Any]) -> dict[str, Any] | None:
     compared, argument = result["buys"], result["argument"]
     if compared is None and argument is None:
         return None
-    notes = [note for part in (compared, argument) if part is not None for note in part["notes"]]
     return {
         "lead": bought(compared) if compared is not None else f"{cost(argument['panels'][0], argument)}.",
         "compared": None if compared is None else _compared(compared, _selector(result)),
         "argument": None if argument is None else _argument(argument),
-        "notes": [note for note in dict.fromkeys(notes) if note not in result["warnings"]],
+        "notes": _notes(compared, [*result["warnings"]]),
+        "argument_notes": _notes(argument, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
     }
+
+
+def _notes(part: Mapping[str, Any] | None, told: Sequence[str]) -> list[str]:
+    """Return the notes of one half that were not told before."""
+    return [] if part is None else [note for note in part["notes"] if note not in told]
 
 
 def _selector(result: Mapping[str, Any]) -> str:
