@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_source, study
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Backward, BestFirst, Evaluations, Exhaustive, Forward, Genetic
@@ -139,3 +139,22 @@ def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
         [[max((v for _, v in told[name]["repeats"]), default=0.0) for name in X] for told in (whole, some)]
     )
     assert np.abs(shared[0] - shared[1]).mean() < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_table_of_which_no_column_takes_part_has_no_reasons():
+    empty = pd.DataFrame({"gaps": [None] * 20, "y": ["p", "q"] * 10})
+    subset = study(empty, "y", maps=[], relevances=[], assess=False).to_dict()["subset"]
+    assert (subset["columns"], subset["reasons"], subset["lattice"]) == ([], [], None)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_what_was_found_stays_when_the_reasons_are_interrupted(monkeypatch):
+    def interrupt(selector, source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz._study.explain_subset", interrupt)
+    found = study(TABLE, "wine", maps=[], relevances=[], assess=False).to_dict()
+    assert found["subset"]["columns"]
+    assert (found["subset"]["reasons"], found["subset"]["lattice"]) == ([], None)
+    assert "'reasons'" in found["interrupted"]

@@ -38,6 +38,8 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
         largest symmetric uncertainties with it: one for a column that is in, two for one that is out.
     """
     schema, support = source.schema, selector.support_
+    if not len(schema.used):
+        return []
     problem = selector.search.problem(schema.names, schema.used, selector.n_features)
     units = _units(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
