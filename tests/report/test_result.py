@@ -113,7 +113,9 @@ def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) ->
     assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
-    assert lines[6].startswith("  Buys: With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is 93.1%")
+    assert lines[6].startswith(
+        "  Buys: With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is 93.1%"
+    )
     assert lines[7].startswith("  Trust: The search promises 92% accuracy; repeated inside each fold it holds 84%")
     assert lines[8] == "  Graph: 1,802 edges join 178 rows, all in one piece"
     assert lines[9] == "  Maps: PCA and Laplacian eigenmaps"
