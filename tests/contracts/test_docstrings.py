@@ -89,8 +89,7 @@ def test_the_first_paragraph_says_what_it_is_in_a_sentence(entry):
 @by_name([*SCORING, *MAPS, *cluster.registry])
 def test_every_score_and_map_tells_its_formula(entry):
     text = inspect.getdoc(entry.load())
-    # An importance by permutation is a procedure, and its sentence says it whole.
-    assert ".. math::" in text or ":math:" in text or entry.name in ("permutation_importance", "tree_importance")
+    assert ".. math::" in text or ":math:" in text
 
 
 @by_name([*SCORING, *MAPS, *SEARCHES, *cluster.registry])

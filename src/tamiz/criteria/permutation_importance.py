@@ -19,6 +19,10 @@ from tamiz.warn import tell
 class PermutationImportance(Relevance):
     """What the score of a model on rows that it has not seen loses when they exchange their values in a column.
 
+    .. math:: I_j = \\frac{1}{k R} \\sum_{f=1}^k \\sum_{r=1}^R (s_f - s_{fjr})
+
+    with the score s of fold f as it is, and with column j in order r.
+
     One model a fold learns from all columns; the rows tested are predicted as they are and with the values of one column in
     another order. The importance is the mean loss, over orders and folds: 0 for a column that the model does not read, and a
     little below where chance had it.

@@ -183,6 +183,8 @@ class Binary(Weight):
 class ClassShare(Weight):
     """Weight 1 / n for an edge between two rows of a class of n rows.
 
+    .. math:: w_{ij} = 1 / n_c
+
     With every pair of a class joined, and every row with itself, each row has the degree 1.
 
     References
