@@ -11,7 +11,12 @@ from tamiz.sources.views import rows_of
 from ..statistics.mixed import make_mixed
 from .test_laws import DEGENERATE
 
-RELEVANCES = [TreeImportance(), LinearCoefficient(), TreeImportance(max_depth=2, n_rounds=3), LinearCoefficient(0.1)]
+RELEVANCES = [
+    TreeImportance(),
+    LinearCoefficient(),
+    TreeImportance(max_depth=2, n_rounds=3, missing="category"),
+    LinearCoefficient(0.1, missing="category"),
+]
 SEEDS = range(12)
 
 pytestmark = [
@@ -77,9 +82,11 @@ def test_a_constant_column_and_one_of_one_value_and_gaps_score_0_and_change_noth
             gappy=np.where(gaps, np.nan, 0.1),
             level_gappy=np.where(gaps, None, "same"),
         )
+        if relevance.missing == "category":
+            frame = frame.drop(columns=["gappy", "level_gappy"])
         scores = scores_of(relevance, open_source(frame, table.target()))
-        assert scores[-5:].tolist() == [0] * 5
-        np.testing.assert_allclose(scores[:-5], scores_of(relevance, table.source()), rtol=1e-9)
+        assert scores[len(table.columns()) :].tolist() == [0] * (len(frame.columns) - len(table.columns()))
+        np.testing.assert_allclose(scores[: len(table.columns())], scores_of(relevance, table.source()), rtol=1e-9)
 
 
 def test_equal_columns_score_equally(relevance):
@@ -116,3 +123,20 @@ def test_huge_and_tiny_numbers_to_predict_are_scored_as_any_other(relevance):
     for scale in (1e-120, 1e120):
         ours = scores_of(relevance, open_source(table.frame(), scale * numbers(table)))
         np.testing.assert_allclose(ours, usual, rtol=1e-6, atol=1e-9)
+
+
+def test_a_gap_that_tells_the_class_is_seen_where_missing_is_a_category(relevance):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame(
+        {
+            "number": np.where(y == 1, np.nan, rng.normal(size=200)),
+            "level": np.where(y == 1, None, "t"),
+            "noise": rng.normal(size=200),
+        }
+    )
+    scores = scores_of(relevance, open_source(frame, y))
+    if relevance.missing == "category":
+        assert scores[:2].min() > 5 * scores[2]
+    else:
+        assert scores[1] == 0

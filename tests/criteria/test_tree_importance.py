@@ -111,6 +111,17 @@ def test_the_levels_of_a_category_count_for_it():
     assert (noise, category) == (0, pytest.approx(1))
 
 
+def test_an_indicator_of_gaps_is_that_of_a_level():
+    rng = np.random.default_rng(1)
+    level = np.array([*"abc"])[rng.integers(0, 3, 150)]
+    y = (level == "c") ^ (rng.random(150) < 0.2)
+    frame = pd.DataFrame({"x": rng.normal(size=150), "level": level})
+    gappy = frame.assign(level=np.where(level == "c", None, level))
+    ours, theirs = scores_of(gappy, y, max_depth=1, missing="category"), scores_of(frame, y, max_depth=1)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert ours[1] > 0.2
+
+
 def test_columns_that_are_equal_have_one_score_and_change_nothing_for_the_others():
     X, y = load_iris(return_X_y=True)
     alone = scores_of(X, y)
@@ -171,6 +182,7 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     [
         ({"max_depth": 0}, ValueError, "max_depth must be at least 1, got 0"),
         ({"n_rounds": 2.5}, TypeError, "n_rounds must be a whole number, got 2.5"),
+        ({"missing": "mean"}, ValueError, "missing must be one of 'distribute', 'category', got 'mean'"),
         ({"max_rows": 1}, ValueError, "max_rows must be at least 2, got 1"),
         ({"random_state": -1}, ValueError, "random_state must be a whole number"),
     ],

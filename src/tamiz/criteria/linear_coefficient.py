@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.entropy_family import Missing
 from tamiz.criteria.model_rows import ModelRows, affordable_rows, model_rows
 from tamiz.random import Seed
 from tamiz.sources.base import Source
@@ -42,6 +43,8 @@ class LinearCoefficient(Relevance):
         LogisticRegression.
     max_iter : int, default=1000
         Steps of logistic regression.
+    missing : {"distribute", "category"}, default="distribute"
+        Take a missing value as the mean of its column, or as every level in its share; or make missing a level of its own besides.
     max_rows : int, default=None
         Rows that the model is fitted to at most; of more so many are drawn. None takes all, and in a study as many as make up
         4 million values, divided by the number of classes.
@@ -59,8 +62,7 @@ class LinearCoefficient(Relevance):
     -----
     A coefficient is what a column adds to what all others say already: columns that repeat each other share it, and one that tells
     little alone can have a large one. A model that has not converged is told. Cost O(n p^2) a step for a few columns, O(n p) for
-    many. A missing value counts as the mean of its column, or as every level in its share. A constant column scores 0. Weights of
-    rows count as repeated rows.
+    many. A constant column scores 0. Weights of rows count as repeated rows.
 
     References
     ----------
@@ -79,10 +81,17 @@ class LinearCoefficient(Relevance):
     """
 
     def __init__(
-        self, alpha: float = 1.0, *, max_iter: int = 1000, max_rows: int | None = None, random_state: Seed = 0
+        self,
+        alpha: float = 1.0,
+        *,
+        max_iter: int = 1000,
+        missing: Missing = "distribute",
+        max_rows: int | None = None,
+        random_state: Seed = 0,
     ) -> None:
         self.alpha = alpha
         self.max_iter = max_iter
+        self.missing = missing
         self.max_rows = max_rows
         self.random_state = random_state
 
@@ -101,7 +110,7 @@ class LinearCoefficient(Relevance):
             raise ValueError(f"alpha must be a number above 0, got {alpha:g}; without a penalty there may be no model.")
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
-        rows = model_rows(source, self.max_rows, self.random_state, "LinearCoefficient")
+        rows = model_rows(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
         if rows is None:
             return Scored(scores)
         squares = _squares_of_classes(rows, alpha, max_iter) if rows.n_classes else _squares_of_number(rows, alpha)

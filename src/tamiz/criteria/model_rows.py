@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.criteria.entropy_family import MISSING, Missing
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import rows_of, target_of, weight_of
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer
+from tamiz.validation import check_choice, check_integer
 from tamiz.warn import tell
 
 # A model of fewer rows tells too little, however many columns there are.
@@ -29,7 +30,7 @@ class ModelRows:
     points : ndarray of shape (n_rows, n_coordinates)
         Numbers standardised, an indicator for every level divided by the square root of its share; those that vary.
     owner : ndarray of shape (n_coordinates,)
-        The column of the table that each coordinate belongs to, ascending within a column's own.
+        The column of the table that each coordinate belongs to.
     target : ndarray of shape (n_rows,)
         Codes of the classes that occur, from 0 on, or numbers of mean 0 and standard deviation 1.
     n_classes : int
@@ -44,14 +45,18 @@ class ModelRows:
     weight: Floats | None
 
 
-def model_rows(source: Source, max_rows: int | None, random_state: Seed, who: str) -> ModelRows | None:
+def model_rows(
+    source: Source, max_rows: int | None, random_state: Seed, missing: Missing, who: str
+) -> ModelRows | None:
     """Return the rows that a model is fitted to, None where there is nothing to learn: no column varies, or the target does not.
 
-    Rows of weight 0 are not there. Of more than `max_rows` so many are drawn.
+    Rows of weight 0 are not there. Of more than `max_rows` so many are drawn. Where missing is a category, a column with gaps has
+    an indicator of them besides, as of a level.
     """
     from tamiz.wrappers.encoded import Encoded
     from tamiz.wrappers.folds import Fold
 
+    check_choice("missing", missing, MISSING)
     source = _taken(source, max_rows, random_state, who)
     schema, weight = source.schema, weight_of(source)
     rows = np.arange(schema.n_rows)
@@ -60,14 +65,17 @@ def model_rows(source: Source, max_rows: int | None, random_state: Seed, who: st
         return None
     encoded = Encoded(source, [fold := Fold(rows, rows)])
     points = encoded.train(fold)
+    owner = np.empty(points.shape[1], dtype=np.intp)
+    for j, own in enumerate(encoded.coordinates):
+        owner[own] = j
+    gappy = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
+    if gappy and missing == "category":
+        points = np.hstack([points, _gaps(source, gappy, weight)])
+        owner = np.concatenate([owner, np.array(gappy, dtype=np.intp)])
+    elif gappy:
+        _tell_gaps(sum(schema.columns[j].n_missing for j in gappy))
     varies = (points != points[:1]).any(axis=0)
-    owner = np.concatenate([np.repeat(j, len(own)) for j, own in enumerate(encoded.coordinates)])
-    place = np.concatenate([own for own in encoded.coordinates if len(own)])
-    owner, place = owner[varies[place]], place[varies[place]]
-    if not len(place):
-        return None
-    _tell_gaps(schema)
-    return ModelRows(points[:, place], owner, y, n_classes, weight)
+    return ModelRows(points[:, varies], owner[varies], y, n_classes, weight) if varies.any() else None
 
 
 def affordable_rows(schema: Schema, most_values: int) -> int | None:
@@ -103,13 +111,19 @@ def _target(source: Source, weight: Floats | None) -> tuple[NDArray[Any] | None,
     return (y / spread, 0) if spread > 0 else (None, 0)
 
 
-def _tell_gaps(schema: Schema) -> None:
-    n = sum(schema.columns[j].n_missing for j in schema.used.tolist())
-    if n:
-        values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
-        # The same words whoever asks: in a study they are told once.
-        tell(
-            [
-                f"{values} as the mean of the column, or as every level in its share, where columns are ranked by a model."
-            ]
-        )
+def _gaps(source: Source, gappy: list[int], weight: Floats | None) -> Floats:
+    """Return the indicators of the gaps of some columns, as of a level."""
+    held = np.zeros((source.schema.n_rows, len(gappy)))
+    for block in source.blocks(gappy):
+        for k, j in enumerate(gappy):
+            values = np.asarray(block.column(j))
+            absent = np.isnan(values) if values.dtype.kind == "f" else values < 0
+            held[block.rows.start : block.rows.stop, k] = absent
+    share = np.average(held, axis=0, weights=weight)
+    return (held - share) / np.sqrt(share)
+
+
+def _tell_gaps(n: int) -> None:
+    values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
+    # The same words whoever asks: in a study they are told once.
+    tell([f"{values} as the mean of the column, or as every level in its share, where columns are ranked by a model."])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.entropy_family import Missing
 from tamiz.criteria.model_rows import ModelRows, affordable_rows, model_rows
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
@@ -42,6 +43,8 @@ class TreeImportance(Relevance):
         Levels of questions.
     n_rounds : int, default=10
         R, the trees that every column is in.
+    missing : {"distribute", "category"}, default="distribute"
+        Take a missing value as the mean of its column, or as every level in its share; or make missing a level of its own besides.
     max_rows : int, default=None
         Rows that trees are grown from at most; of more so many are drawn. None takes all, and in a study as many as make up a
         million values.
@@ -61,9 +64,9 @@ class TreeImportance(Relevance):
     question is asked only where it tells apart at least 2 ln(n) / n of the variance, which is what BIC asks of two parameters, a
     cut and a difference: the best cut of a column of noise seldom does. Cost O(R p n log n). Numbers are asked whether they exceed
     a value, which depends neither on their unit nor on any increasing function of them; categories whether a row has a level, for
-    which the category counts. A missing value counts as the mean of its column, or as every level in its share. Columns that are
-    equal in every row are one to the trees, and have its score; others that tell the same share theirs. A constant column scores
-    0. Weights of rows count as repeated rows. In another order of the columns other sets are drawn.
+    which the category counts. Columns that are equal in every row are one to the trees, and have its score; others that tell the
+    same share theirs. A constant column scores 0. Weights of rows count as repeated rows. In another order of the columns other
+    sets are drawn.
 
     The sum of a column's decreases of impurity, which trees are usually asked for, favours columns of many values: far down, where
     few rows are left, they find a cut by chance, and it is measured on the rows that the tree has learned by heart. Here only the
@@ -89,10 +92,17 @@ class TreeImportance(Relevance):
     """
 
     def __init__(
-        self, *, max_depth: int = 3, n_rounds: int = 10, max_rows: int | None = None, random_state: Seed = 0
+        self,
+        *,
+        max_depth: int = 3,
+        n_rounds: int = 10,
+        missing: Missing = "distribute",
+        max_rows: int | None = None,
+        random_state: Seed = 0,
     ) -> None:
         self.max_depth = max_depth
         self.n_rounds = n_rounds
+        self.missing = missing
         self.max_rows = max_rows
         self.random_state = random_state
 
@@ -111,7 +121,7 @@ class TreeImportance(Relevance):
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         rng = generator(self.random_state)
         scores = np.zeros(source.schema.n_columns)
-        rows = model_rows(source, self.max_rows, rng, "TreeImportance")
+        rows = model_rows(source, self.max_rows, rng, self.missing, "TreeImportance")
         if rows is None:
             return Scored(scores)
         points: NDArray[np.float32] = np.asfortranarray(rows.points, dtype=np.float32)
