@@ -51,7 +51,8 @@ def _answer(run: Callable[[], Any]) -> str:
 
 def of_criterion(entry: Entry) -> dict[str, str]:
     """Return what a relevance or a merit takes."""
-    made = entry.load()("mixed_nb") if entry.kind == "wrapper" else entry.load()()
+    # Of the models, nearest neighbours serve for classes and for numbers.
+    made = entry.load()("knn") if entry.kind == "wrapper" else entry.load()()
     selector = RankSelector(made) if entry.kind == "relevance" else SubsetSelector(made, Forward())
     targets = [y for y in (CLASSES, NUMBER, None) if _takes(lambda y=y: selector.fit(NUMBERS, y))]
     y = targets[0]
@@ -102,7 +103,9 @@ def cost(entry: Entry) -> str:
     told = next(iter([*(clause for clause in clauses if clause.startswith("Cost ")), *counting]), "")
     raised = str.maketrans({"2": "²", "3": "³", "p": "ᵖ"})
     plain = re.sub(r"\^([23p])", lambda power: power[1].translate(raised), told.replace("`", ""))
-    return plain.removeprefix("Cost ").rstrip(".;:,")
+    clause = plain.removeprefix("Cost ").rstrip(".;:,")
+    clause = f"that {clause}" if clause.startswith("of ") else clause
+    return clause if clause.startswith("O(") else clause[:1].lower() + clause[1:]
 
 
 class Abilities(SphinxDirective):
