@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy import sparse
 from sphinx.util.docutils import SphinxDirective
 
 from tamiz import RankSelector, SubsetSelector, criteria, reduction, search
+from tamiz.graphs import KNearest
 from tamiz.registry import Entry
 from tamiz.search import Forward
 
@@ -50,19 +52,22 @@ def _answer(run: Callable[[], Any]) -> str:
 
 
 def of_criterion(entry: Entry) -> dict[str, str]:
-    """Return what a relevance or a merit takes."""
-    # Of the models, nearest neighbours serve for classes and for numbers.
-    made = entry.load()("knn") if entry.kind == "wrapper" else entry.load()()
-    selector = RankSelector(made) if entry.kind == "relevance" else SubsetSelector(made, Forward())
-    targets = [y for y in (CLASSES, NUMBER, None) if _takes(lambda y=y: selector.fit(NUMBERS, y))]
-    y = targets[0]
+    """Return what a relevance or a merit takes; a wrapper takes what a model of either kind takes."""
+    made = [entry.load()(model) for model in ("mixed_nb", "ridge")] if entry.kind == "wrapper" else [entry.load()()]
+    one_by_one = entry.kind == "relevance"
+    selectors = [RankSelector(part) if one_by_one else SubsetSelector(part, Forward()) for part in made]
+
+    def answer(X: Any, *targets: Any, **more: Any) -> str:
+        tried = ((selector, y) for selector in selectors for y in targets)
+        return YES if any(_takes(lambda s=s, y=y: s.fit(X, y, **more)) for s, y in tried) else NO
+
     return {
-        "classes": _answer(lambda: selector.fit(NUMBERS, CLASSES)),
-        "a number": _answer(lambda: selector.fit(NUMBERS, NUMBER)),
-        "no target": _answer(lambda: selector.fit(NUMBERS)),
-        "categories": _answer(lambda: selector.fit(MIXED, y)),
-        "gaps": _answer(lambda: selector.fit(GAPS, y)),
-        "weights": _answer(lambda: selector.fit(NUMBERS, y, sample_weight=WEIGHTS)),
+        "classes": answer(NUMBERS, CLASSES),
+        "a number": answer(NUMBERS, NUMBER),
+        "no target": answer(NUMBERS, None),
+        "categories": answer(MIXED, CLASSES, NUMBER),
+        "gaps": answer(GAPS, CLASSES, NUMBER),
+        "weights": answer(NUMBERS, CLASSES, NUMBER, sample_weight=WEIGHTS),
     }
 
 
@@ -81,9 +86,15 @@ def of_map(entry: Entry) -> dict[str, str]:
         "gaps": answer(GAPS),
         "sparse rows": answer(sparse.csr_array(NUMBERS.to_numpy())),
         "weights": _answer(lambda: cls().fit(NUMBERS, sample_weight=WEIGHTS)),
-        "distances alone": _answer(lambda: cls(dissimilarity="precomputed").fit(distances)),
+        "distances alone": _answer(lambda: cls(**_of_distances(cls)).fit(distances)),
         "new rows": YES if callable(getattr(cls, "transform", None)) else NO,
     }
+
+
+def _of_distances(cls: Any) -> dict[str, Any]:
+    """Return the parameters by which a map takes distances: its own, or those of its graph."""
+    on_graph = "graph" in signature(cls).parameters
+    return {"graph": KNearest(metric="precomputed")} if on_graph else {"dissimilarity": "precomputed"}
 
 
 KINDS: dict[str, tuple[Any, Callable[[Entry], dict[str, str]]]] = {
