@@ -76,6 +76,21 @@ def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
     assert len(reader.names("scores")) == 25
 
 
+def test_very_many_columns_are_shown_some_at_a_time(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    reader = Reader(page, Result(sample.wide(500, 50)).to_html(tmp_path / "a.html"))
+    button = page.locator('.more[data-table="scores"] button')
+    assert button.inner_text() == "Show 300 more columns"
+    button.click()
+    assert (len(reader.names("scores")), button.inner_text()) == (325, "Show all 500 columns")
+    button.click()
+    assert (len(reader.names("scores")), button.inner_text()) == (500, "Show the first 25 only")
+    button.click()
+    assert len(reader.names("scores")) == 25
+    assert reader.complaints == []
+    page.close()
+
+
 def test_a_search_reaches_folded_columns(read: Any) -> None:
     reader = read("wide")
     assert "probe_0119_channel_0" not in reader.names("columns")

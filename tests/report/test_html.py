@@ -114,7 +114,7 @@ def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:
 
 
 def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> None:
-    bare |= {"ranking": None, "maps": [], "quality": None}
+    bare |= {"ranking": None, "redundancy": None, "maps": [], "quality": None}
     assert bare["subset"] is None
     assert bare["assessment"] is None
     assert bare["graph"] is None
@@ -122,6 +122,14 @@ def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> N
     assert re.findall(r'<section id="(\w+)"', page) == ["table", "repeat"]
     assert 'href="#ranking"' not in page
     assert 'href="#maps"' not in page
+
+
+def test_rows_beyond_the_fold_are_not_laid_out_but_for_a_reader_without_scripts() -> None:
+    page = render(sample.wide(120, 200))
+    for name in ("table", "ranking"):
+        rows = re.findall(r"<tr[^>]*>", section(page, name).split('data-fold="25"')[1])
+        assert [" hidden" in row for row in rows[1 : 1 + 120]] == [False] * 25 + [True] * 95
+    assert "<noscript><style>tr[hidden] { display: table-row !important; }</style></noscript>" in page
 
 
 def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
