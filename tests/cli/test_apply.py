@@ -424,6 +424,7 @@ def test_a_table_that_cannot_be_read_is_refused(
 
 def test_places_are_looked_at_before_the_work(tamiz: Callable[..., Result], mapped: Path, table: Path) -> None:
     assert "is the table itself" in tamiz("apply", mapped, table, "-o", table).stderr
+    assert "is the model itself" in tamiz("apply", "m.csv", table, "-o", "m.csv").stderr
     done = tamiz("apply", mapped, table, "-o", "-")
     assert done.exit_code == 2
     assert "The rows go to standard output already" in done.stderr

@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from click.testing import Result
 from tamiz import load, open_source
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
-from tamiz.steps import placing
+from tamiz.steps import joining, placing
 from tamiz.steps.sampling import rows_with
 from tamiz.warn import held
 
@@ -167,6 +169,30 @@ def test_a_column_without_a_value_in_the_sample_is_no_trouble(
     assert "rare (no value is present)" in done.stderr
     without = write(table.drop(columns="rare").to_csv(index=False), "without.csv")
     np.testing.assert_array_equal(numbers(done), numbers(tamiz("reduce", without, "--method", "mds", "--map-rows", 30)))
+
+
+def test_a_graph_of_a_sample_places_the_other_rows(
+    tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "_MOST_JOINED", 60)
+    done = tamiz("reduce", iris, "-t", "species", "--method", "laplacian", "--model", "m.tamiz")
+    assert "The graph joins 60 of the 150 rows, drawn at random" in done.stderr
+    assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 were placed one by one." in done.stderr
+    reducer = load(folder / "m.tamiz")
+    assert reducer.graph_.n_samples == 60
+    rows = pd.read_csv(iris)
+    # Of equal rows the graph's neighbours differ, and a new row is placed where the first of them is.
+    first = ~rows.duplicated().to_numpy()
+    np.testing.assert_array_equal(numbers(done)[first], reducer.transform(rows)[first])
+
+
+def test_a_method_that_is_named_imports_no_other(iris: Path) -> None:
+    script = (
+        f"import sys\nfrom tamiz.cli import main\ntry:\n    main(['reduce', '{iris}', '-q'])\nfinally:\n"
+        "    print([m for m in sys.modules if m.startswith('tamiz.reduction.m')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 def test_classes_join_the_rows_that_have_one(tamiz: Callable[..., Result], mixed: Path) -> None:

@@ -71,7 +71,7 @@ def apply(
     that is equal to one of the model's table gets the place of that.
     """
     check_table_output(output, "The rows")
-    check_places([output], table)
+    check_places([output], table, model=model)
     from tamiz import parallel
     from tamiz.exceptions import DataError
     from tamiz.sources.fitted import Fitted

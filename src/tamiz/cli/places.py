@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 STDOUT = Path("-")
 
 
-def check_places(outputs: Sequence[Path | None], table: Path | None = None) -> None:
-    """Refuse files that could not be written after the work, or that would overwrite the table or each other."""
-    taken = {} if table is None else {table.resolve(): "the table itself"}
+def check_places(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
+    """Refuse files that could not be written after the work, or that would overwrite what is read or each other."""
+    read = {"the table itself": table, "the model itself": model}
+    taken = {path.resolve(): what for what, path in read.items() if path is not None}
     for output in outputs:
         if output is None or output == STDOUT:
             continue

@@ -91,10 +91,12 @@ def find_map(name: str) -> Named:
         When there is none; the sentence says which is closest.
     """
     method, colon, variant = name.lower().replace("-", "_").partition(":")
-    maps = named_maps()
-    found = [one for one in maps if one.entry.name == method and (not colon or one.variant.name == variant)]
+    # Methods that were not named are not imported.
+    entries = [entry for entry in registry.of_kind("map") if entry.name == method]
+    maps = [Named(entry, one) for entry in entries for one in entry.load().variants]
+    found = [one for one in maps if not colon or one.variant.name == variant]
     if not found:
-        known = [one.name for one in maps]
+        known = [one.name for one in named_maps()]
         raise ValueError(f"{name!r} is no map{suggestion(name, known)}; there are: {', '.join(known)}.")
     return found[0]
 
