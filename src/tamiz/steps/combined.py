@@ -26,6 +26,8 @@ _MOST_RESAMPLES = 60
 _LEAST_RESAMPLES = 25
 _WORK = 1.5e7
 _MOST_WORK = 3e7
+# A number is sorted and cut before it is counted; so many columns of levels are counted in that time.
+_LEVELS_FOR_A_NUMBER = 4
 # Of very long tables fewer rows are drawn, though not fewer than these.
 _LEAST_ROWS = 500
 _LEVEL = 0.95
@@ -95,7 +97,9 @@ def _intervals(
     moving = [one for one in counted if one.relevance.resampled]
     rows = _weighing(source)
     n = rows.schema.n_rows
-    n_resamples, size = planned(n, len(source.schema.used), len(moving))
+    schema = source.schema
+    n_columns = len(schema.numeric) + -(-len(schema.categorical) // _LEVELS_FOR_A_NUMBER)
+    n_resamples, size = planned(n, n_columns, len(moving))
     if not moving:
         return None, 0, [f"There is no interval: {_told(kept)} of rows drawn twice would not mean the same."]
     if not n_resamples:
