@@ -119,6 +119,26 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     assert "Laplacian score of rows drawn twice would not mean the same: its ranks stay as they are." in found["how"]
 
 
+def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame(
+        {
+            name: np.where(rng.random(200) < 0.3 + share * y, "t", None)
+            for name, share in zip("abc", (0, 0.2, 0.5), strict=True)
+        }
+    )
+    source = open_source(frame, y)
+    # Of one value and gaps the Fisher score sees the value only.
+    found = combined_of(source, [InformationGain(missing="category"), FisherScore()])
+    assert found["criteria"] == ["r0"]
+    assert "FisherScore scores all columns alike here and is not counted." in found["how"]
+    assert found["ranks"] == [3, 2, 1]
+    # Where all do so, there is one rank for all columns.
+    found = combined_of(source, [FisherScore()])
+    assert (found["criteria"], found["ranks"]) == (["r0"], [2, 2, 2])
+
+
 def test_criteria_of_joined_or_tested_rows_alone_have_no_interval():
     source = open_source(IRIS.data, IRIS.target)
     found = combined_of(source, [PermutationImportance(cv=3)])

@@ -61,6 +61,10 @@ def describe_combined(
         return None
     scores = {one.name: np.array(ranking["scores"][one.name], dtype=np.float64)[schema.used] for one in counted}
     ranks = {name: ranks_of(values) for name, values in scores.items()}
+    told_apart = [one for one in counted if ranks[one.name].min() < ranks[one.name].max()]
+    alike = [one.label for one in counted if one not in told_apart] if told_apart else []
+    counted = told_apart or counted
+    ranks = {one.name: ranks[one.name] for one in counted}
     found, n_resamples, how = _intervals(source, counted, ranks, seed)
     combined = _spread(np.mean(list(ranks.values()), axis=0).tolist(), schema)
     return {
@@ -68,7 +72,7 @@ def describe_combined(
         "ranks": combined,
         "intervals": [None] * schema.n_columns if found is None else _spread(found.tolist(), schema),
         "n_resamples": n_resamples,
-        "how": " ".join([_sentence(ranked, counted, schema), *how]),
+        "how": " ".join([*_sentences(ranked, counted, alike, schema), *how]),
     }
 
 
@@ -193,18 +197,23 @@ def _spread(values: Sequence[Any], schema: Schema) -> list[Any]:
     return whole
 
 
-def _sentence(ranked: Sequence[Ranked], counted: Sequence[Ranked], schema: Schema) -> str:
+def _sentences(ranked: Sequence[Ranked], counted: Sequence[Ranked], alike: Sequence[str], schema: Schema) -> list[str]:
     n = len(counted)
     over = "by one criterion" if n == 1 else f"by {n} criteria"
-    sentence = f"The mean of a column's ranks {over}; columns with equal scores share the mean of their ranks."
-    silent = [one.label for one in ranked if one not in counted]
+    sentences = [f"The mean of a column's ranks {over}; columns with equal scores share the mean of their ranks."]
+    silent = [one.label for one in ranked if one not in counted and one.label not in alike]
     if silent:
         assert schema.target is not None
-        sentence += (
-            f" {_told(silent)} {'does' if len(silent) == 1 else 'do'} not read {schema.target.name} and "
-            f"{'is' if len(silent) == 1 else 'are'} not counted."
+        one = len(silent) == 1
+        sentences.append(
+            f"{_told(silent)} {'does' if one else 'do'} not read {schema.target.name} and {'is' if one else 'are'} not counted."
         )
-    return sentence
+    if alike:
+        one = len(alike) == 1
+        sentences.append(
+            f"{_told(alike)} {'scores' if one else 'score'} all columns alike here and {'is' if one else 'are'} not counted."
+        )
+    return sentences
 
 
 def _told(labels: Sequence[str]) -> str:
