@@ -25,7 +25,9 @@ def _tamiz(*arguments: object, **settings: object) -> subprocess.CompletedProces
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["study", "--help"], ["select", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([name, "--help"] for name in ("study", "select", "reduce", "apply"))], ids=" ".join
+)
 def test_help_imports_none_of_the_heavy_packages(arguments: list[str]) -> None:
     script = (
         "import sys\nfrom tamiz.cli import main\n"
