@@ -287,12 +287,6 @@ def _seed(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
     return {"seed": value}
 
 
-def _nothing(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    """Return no option: the result does not depend on it."""
-    del name, value, asked
-    return {}
-
-
 def _entry(registry: Registry, part: Any) -> Any:
     return next(
         (entry for entry in registry if entry.attribute == type(part).__name__ and entry.load() is type(part)), None
@@ -319,5 +313,4 @@ _SPELLED: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "memory": _memory,
     "points": _points,
     "random_state": _seed,
-    "n_jobs": _nothing,
 }

@@ -22,6 +22,8 @@ _OF_TABLE = ("target", "kinds", "weight", "groups", "time", "memory")
 # Kinds that a data frame can be given its columns as, or rid of.
 _OF_FRAMES = ("categorical", "boolean", "text", "id")
 _LEFT_OUT = ("text", "id")
+# The result does not depend on it, and so says nothing of it.
+_NO_MATTER = ("n_jobs",)
 _LONGEST_REPR = 120
 
 
@@ -66,6 +68,8 @@ def _that_differ(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     parts = {"merit": spelled(CFS(missing=missing)), "search": spelled(BestFirst())}
     asked = {}
     for name, value in arguments.items():
+        if name in _NO_MATTER:
+            continue
         if value is usual[name] or (isinstance(value, str | int | float) and value == usual[name]):
             # True is 1, and as a number of points it is none.
             if type(value) is type(usual[name]):
