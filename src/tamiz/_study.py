@@ -192,7 +192,7 @@ def study(
         assessed = None if subset is None else run.step("assessment", repeated)
         buying = partial(describe_buys, selector, source, lots, assessed, assess=assess)
         bought = None if subset is None else run.step("buys", buying)
-        arguing = partial(describe_argument, source, CFS(missing=missing), lots, assess=assess)
+        arguing = partial(describe_argument, source, CFS(missing=missing), lots, bought, assess=assess)
         argument = run.step("argument", arguing)
         colors = run.step("colours", lambda: _colors(source, rows, scored, seed)) if points and drawn else None
     return Result(

@@ -77,7 +77,9 @@ def describe_buys(
     return described
 
 
-def describe_argument(source: Source, merit: Merit, seed: int, *, assess: bool | None) -> dict[str, Any] | None:
+def describe_argument(
+    source: Source, merit: Merit, seed: int, bought: dict[str, Any] | None, *, assess: bool | None
+) -> dict[str, Any] | None:
     """Return the scores of models as columns are added that tell nothing new; None where that is left out, and why is told.
 
     Parameters
@@ -86,6 +88,8 @@ def describe_argument(source: Source, merit: Merit, seed: int, *, assess: bool |
     merit : Merit
         What chooses among the columns and those added.
     seed : int
+    bought : dict or None
+        What `describe_buys` gave, whose notes are told beside it; where it could not be made, that and why was told.
     assess : bool or None
         As in `describe_buys`.
     """
@@ -99,7 +103,8 @@ def describe_argument(source: Source, merit: Merit, seed: int, *, assess: bool |
         with held():
             found = added_columns(source, merit=merit, max_rows=most_rows, n_splits=N_SPLITS, random_state=seed)
     except (DataError, MemoryError) as error:
-        tell([f"What added columns cost cannot be told: {error}"])
+        if bought is not None:
+            bought["notes"].append(f"What added columns cost cannot be told: {error}")
         return None
     return found.to_dict()
 
