@@ -332,10 +332,16 @@ def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
         "table",
         "graph",
         "ranking",
+        "combined rank",
+        "redundancy",
         "subset",
+        "reasons",
         "maps",
         "quality",
         "assessment",
+        "buys",
+        "argument",
+        "clusters",
     ]
 
 

@@ -115,7 +115,7 @@ def study(
         (`added_columns`); None is where that is quick, by the numbers of rows, columns and sets, and told where not.
     points : bool or int, default=True
         Whether the result holds the rows drawn in the maps, at most 2,000 or as many as are asked for; without them it holds no
-        row of the table.
+        row of the table. Of more than 2,000, coordinates are kept in steps of 1/65536 of a map, and numbers with six digits.
     random_state : int, default=0
         Draws the rows that are drawn in the maps, and the lots of a search that draws any.
     n_jobs : int, default=None
@@ -194,7 +194,8 @@ def study(
         bought = None if subset is None else run.step("buys", buying)
         arguing = partial(describe_argument, source, CFS(missing=missing), lots, bought, assess=assess)
         argument = run.step("argument", arguing)
-        colors = run.step("colours", lambda: _colors(source, rows, scored, seed)) if points and drawn else None
+        colors = describe_colors(source, rows, scored) if points and drawn else []
+        clusters = run.step("clusters", lambda: describe_clusters(source, rows, seed)) if points and drawn else None
     return Result(
         {
             "format": FORMAT,
@@ -215,7 +216,7 @@ def study(
             "assessment": None if assessed is None else assessed.to_dict(),
             "maps": [described for _, described in drawn],
             "quality": judged,
-            "colors": colors or [],
+            "colors": [*colors, *([] if clusters is None else [clusters])],
             "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
         }
     )
@@ -336,12 +337,6 @@ def _draw(
             if one.asked:
                 raise
             tell([f"{one.label} is left out: {error}"])
-
-
-def _colors(source: Source, rows: Rows, ranking: dict[str, Any] | None, seed: int) -> list[dict[str, Any]]:
-    """Return what maps are coloured by: the target, the best columns, the clusters."""
-    clusters = describe_clusters(source, rows, seed)
-    return [*describe_colors(source, rows, ranking), *([] if clusters is None else [clusters])]
 
 
 def _judge(

@@ -105,12 +105,15 @@ def test_as_many_rows_are_drawn_as_are_asked_for_and_no_more_than_2000_are_judge
         study(table, points=0)
 
 
-def test_points_are_in_steps_finer_than_a_screen():
-    table = frame(np.random.default_rng(1).normal(size=(300, 3)))
+def test_points_are_exact_and_very_many_in_steps_finer_than_a_screen():
     from tamiz.reduction import PCA
 
-    (pca,) = study(table, maps=["pca"]).to_dict()["maps"]
-    exact = PCA(2, standardize=True).fit_transform(table)
-    span = np.ptp(exact, axis=0).max()
-    assert np.abs(np.array(pca["points"]) - exact).max() <= span / 2**17
-    assert max(len(repr(x)) for place in pca["points"] for x in place) <= 8
+    for n in (2000, 2100):
+        table = frame(np.random.default_rng(1).normal(size=(n, 3)))
+        result = study(table, maps=["pca"], points=3000).to_dict()
+        points, first = np.array(result["maps"][0]["points"]), np.array(result["colors"][0]["values"])
+        exact = PCA(2, standardize=True).fit_transform(table)
+        span = np.ptp(exact, axis=0).max()
+        assert np.abs(points - exact).max() <= (1e-12 if n == 2000 else span / 2**17)
+        assert (len(repr(float(points[0, 0]))) > 12) == (n == 2000)
+        assert np.array_equal(first, table[result["colors"][0]["name"]]) == (n == 2000)

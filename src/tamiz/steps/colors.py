@@ -7,6 +7,7 @@ from typing import Any
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.sources.views import Rows
+from tamiz.steps.sampling import MOST_EXACT
 
 # Columns that travel with the points beside the target: what a reader can still take in.
 _MOST_COLOURS = 12
@@ -33,12 +34,13 @@ def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) 
 def _color(column: Column, role: str, values: list[Any]) -> dict[str, Any]:
     named = {"name": column.name, "role": role}
     if column.is_number:
-        shown = [None if value != value else _told(value) for value in values]
+        shown = _numbers(values)
         return {**named, "kind": "numeric", "values": shown, "levels": [], "silhouette": None}
     shown = [None if value < 0 else value for value in values]
     return {**named, "kind": "categorical", "values": shown, "levels": list(column.levels), "silhouette": None}
 
 
-def _told(value: float) -> float:
-    """Return a value with six significant digits: what is told where a reader points at it, in a third of the file."""
-    return float(f"{value:.6g}")
+def _numbers(values: list[float]) -> list[float | None]:
+    """Return numbers, None for gaps; very many have the six digits that are told where a reader points at one."""
+    exact = len(values) <= MOST_EXACT
+    return [None if value != value else value if exact else float(f"{value:.6g}") for value in values]

@@ -13,6 +13,7 @@ from tamiz.reduction.base import Gallery
 from tamiz.sources.views import Rows
 from tamiz.statistics.base import Floats
 from tamiz.steps.mapping import Mapped
+from tamiz.steps.sampling import MOST_EXACT
 
 # Images of a kind, pixels along a side of one: what a reader can still take in.
 _MOST_IMAGES = 24
@@ -112,9 +113,9 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
 
 
 def _drawn(places: Floats) -> list[list[float]]:
-    """Return points in steps of less than 1/65536 of the longer axis: finer than a screen, and a third of the file."""
+    """Return points, very many of them in steps of less than 1/65536 of the longer axis: finer than a screen."""
     span = float(np.ptp(places, axis=0).max(initial=0.0))
-    if span == 0:
+    if span == 0 or len(places) <= MOST_EXACT:
         return places.tolist()
     decimals = math.ceil(math.log10(2**16 / span))
     return [[round(x, decimals) for x in place] for place in places.tolist()]

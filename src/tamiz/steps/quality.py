@@ -100,7 +100,7 @@ def _at(at: Rows, n_drawn: int, card: Quality | None) -> list[float | None] | No
         return None
     stress: list[float | None] = [None] * n_drawn
     for row, value in zip(at.tolist(), card.points.stress.tolist(), strict=True):
-        stress[row] = float(f"{value:.6g}")
+        stress[row] = value
     return stress
 
 

@@ -9,6 +9,8 @@ from tamiz.sources.views import Rows
 # Points of a map that a reader can still take in, and rows whose distances are compared with each other: the work is their square.
 _MOST_POINTS = 2000
 _MOST_JUDGED = 2000
+# Of so many rows every digit is written down; of more, what a screen can show, for a file that can be sent.
+MOST_EXACT = 2000
 
 
 def drawn_rows(n_rows: int, most: int | None, rng: np.random.Generator) -> Rows:
