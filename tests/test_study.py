@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import warnings
 from dataclasses import replace
 from importlib.resources import files
 
@@ -803,3 +804,18 @@ def test_a_weighted_table_is_scored_by_its_weights(penguins):
 def test_a_directed_graph_is_refused_with_the_way_out(source):
     with pytest.raises(ValueError, match="build it with symmetry='or' or 'mutual'"):
         study(source, graph=KNearest(5, symmetry="directed", metric="seuclidean"))
+
+
+def test_a_table_without_any_value_is_studied_all_the_same():
+    table = pd.DataFrame({"a": [np.nan] * 30, "b": [np.nan] * 30, "t": list("ab") * 15})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = study(table, "t", assess=True).to_dict()
+    assert result["subset"]["columns"] == []
+    assert result["assessment"]["stability"]["estimate"] == 1.0
+
+
+def test_a_category_of_equal_shares_has_a_map():
+    table = pd.DataFrame({"zip": np.arange(60) % 7, "x": np.random.default_rng(0).normal(size=60)})
+    (pca,) = study(table, kinds={"zip": "categorical"}, maps=["pca"]).to_dict()["maps"]
+    assert len(pca["spectrum"]["reference"]) == len(pca["spectrum"]["values"])

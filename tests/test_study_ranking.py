@@ -210,9 +210,12 @@ def test_fewer_rows_are_drawn_of_a_long_table_and_none_where_it_would_take_minut
     assert 500 <= size < 100_000
     assert planned(1_000_000, 2_000, 6) == (0, 0)
     assert planned(10, 0, 0) == (60, 10)
+    # Models of many classes take longer.
+    assert planned(800, 6, 6, 40)[0] < planned(800, 6, 6, 2)[0] == 60
 
 
 def test_a_smaller_table_is_told(monkeypatch):
+    monkeypatch.setattr(combined, "_CLASS", 0)
     monkeypatch.setattr(combined, "_WORK", 25 * 100 * 4)
     monkeypatch.setattr(combined, "_LEAST_ROWS", 50)
     found = combined_of(open_source(IRIS.data, IRIS.target), [FisherScore()])

@@ -154,7 +154,7 @@ def repeat(title: str) -> dict[str, Any]:
         "no_command": None,
         "given": [],
         "python": f"from tamiz import study\n\nresult = study({title!r}, 'class')\n",
-        "config": f"table = {json.dumps(title)}\ntarget = \"class\"\n",
+        "config": f'table = {json.dumps(title)}\ntarget = "class"\n',
     }
 
 
@@ -672,7 +672,10 @@ def hostile() -> dict[str, Any]:
     result["redundancy"] |= {
         "how": HOSTILE[0],
         "measure": {"id": HOSTILE[1], "label": HOSTILE[2]},
-        "groups": [{"columns": HOSTILE[:4], "keep": HOSTILE[1], "least": 0.7}, {"columns": HOSTILE[4:], "keep": "", "least": 0.9}],
+        "groups": [
+            {"columns": HOSTILE[:4], "keep": HOSTILE[1], "least": 0.7},
+            {"columns": HOSTILE[4:], "keep": "", "least": 0.9},
+        ],
     }
     result["warnings"] = [*HOSTILE]
     result["interrupted"] = HOSTILE[0]

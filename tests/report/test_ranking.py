@@ -37,7 +37,7 @@ def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the
 
 def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dict[str, Any]) -> None:
     assert collected(wine)["lead"] == (
-        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95 % interval 1.0 to 3.0); 1 column says nothing at "
+        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95% interval 1.0 to 3.0); 1 column says nothing at "
         "all."
     )
     wine["ranking"]["combined"]["intervals"] = [None] * 16

@@ -41,7 +41,9 @@ def test_the_ranking_is_saved_with_every_score(read: Any, tmp_path: Path) -> Non
     assert [head[0], *head[-len(labels) :]] == ["column", *labels]
     assert sorted(row[0] for row in rows) == sorted(ranking["columns"])
     for row in rows:
-        scores = [ranking["scores"][criterion["id"]][ranking["columns"].index(row[0])] for criterion in ranking["criteria"]]
+        scores = [
+            ranking["scores"][criterion["id"]][ranking["columns"].index(row[0])] for criterion in ranking["criteria"]
+        ]
         assert [float(value) if value else None for value in row[-len(labels) :]] == scores
 
 

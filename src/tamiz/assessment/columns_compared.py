@@ -118,7 +118,7 @@ class ColumnComparison:
         )
         width = max(map(len, self.predictors.values()))
         names = max(map(len, self.scorings))
-        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95 % interval"]
+        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95% interval"]
         for scoring in self.scorings:
             for name, label in self.predictors.items():
                 pair = (self.all_columns[name, scoring], self.chosen[name, scoring])

@@ -101,8 +101,9 @@ class SelectionReport:
 
     @property
     def stability(self) -> Stability:
-        """How much the sets of the folds are alike, among the columns that could be chosen."""
-        return stability(self.sets[:, self.taking_part | self.sets.any(axis=0)])
+        """How much the sets of the folds are alike, among the columns that could be chosen; where none could, all are empty."""
+        could = self.taking_part | self.sets.any(axis=0)
+        return stability(self.sets[:, could] if could.any() else self.sets)
 
     @property
     def helps(self) -> bool:

@@ -252,9 +252,7 @@ _SHAPE: dict[str, Any] = {
         },
     ),
     # The target, the best columns and the k-means clusters, at the rows drawn; a silhouette where they are clusters.
-    "colors": [
-        {"name": str, "role": str, "kind": str, "values": [(float,)], "levels": [str], "silhouette": (float,)}
-    ],
+    "colors": [{"name": str, "role": str, "kind": str, "values": [(float,)], "levels": [str], "silhouette": (float,)}],
 }
 _WORDS = {float: "a number", str: "text", bool: "true or false", list: "a list", dict: "a set of names and values"}
 

@@ -26,6 +26,8 @@ _MOST_RESAMPLES = 60
 _LEAST_RESAMPLES = 25
 _WORK = 1.5e7
 _MOST_WORK = 3e7
+# A class beyond the second is as much work, for the models, as so many criteria.
+_CLASS = 2.5
 # A number is sorted and cut before it is counted; so many columns of levels are counted in that time.
 _LEVELS_FOR_A_NUMBER = 4
 # Of very long tables fewer rows are drawn, though not fewer than these.
@@ -103,7 +105,8 @@ def _intervals(
     n = rows.schema.n_rows
     schema = source.schema
     n_columns = len(schema.numeric) + -(-len(schema.categorical) // _LEVELS_FOR_A_NUMBER)
-    n_resamples, size = planned(n, n_columns, len(moving))
+    n_classes = source.schema.n_classes if source.schema.has_classes else 0
+    n_resamples, size = planned(n, n_columns, len(moving), n_classes)
     if not moving:
         return None, 0, [f"There is no interval: {_told(kept)} of rows drawn twice would not mean the same."]
     if not n_resamples:
@@ -128,14 +131,14 @@ def _intervals(
     return np.quantile(means, [tail, 1 - tail], axis=0).T, n_resamples, how
 
 
-def planned(n_rows: int, n_columns: int, n_criteria: int) -> tuple[int, int]:
+def planned(n_rows: int, n_columns: int, n_criteria: int, n_classes: int = 2) -> tuple[int, int]:
     """Return how many tables are drawn again, 0 where that would take very long, and of how many rows.
 
     Parameters
     ----------
-    n_rows, n_columns, n_criteria : int
+    n_rows, n_columns, n_criteria, n_classes : int
     """
-    a_row = max(n_columns * n_criteria, 1)
+    a_row = max(n_columns * (n_criteria + int(_CLASS * max(n_classes - 2, 0))), 1)
     size = min(n_rows, max(_LEAST_ROWS, int(_WORK / (_LEAST_RESAMPLES * a_row))))
     if _LEAST_RESAMPLES * size * a_row > _MOST_WORK:
         return 0, 0
