@@ -94,7 +94,7 @@ class Independent:
         if root.shape[1] < q:
             values = linalg.eigvalsh(root.T @ root)
             return np.pad(values[::-1], (0, max(0, k - len(values))))[:k]
-        # All of them: LAPACK's search for some gives up on the equal values that a column's indicators have, and saves next to nothing.
+        # All of them: LAPACK's search for some gives up on the equal values that a column's indicators have, and saves little.
         return np.asarray(linalg.eigvalsh(root @ root.T)[q - k :][::-1])
 
     def _within(self, start: int, stop: int) -> Floats:
