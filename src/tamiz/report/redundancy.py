@@ -46,6 +46,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MOST_PAIRS]],
         "n_pairs": found["n_columns"] * (found["n_columns"] - 1) // 2,
         "chart": redundancy_charts.matrix(names, shares, [group["columns"] for group in groups]),
+        "width": redundancy_charts.width(len(names)),
         "threshold": f"{found['threshold']:g}",
         "groups": [_group(group, found["threshold"]) for group in groups],
         "n_shown": _MOST_GROUPS,

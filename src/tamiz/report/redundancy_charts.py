@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Names beside more rows than this would stand in each other's way.
 _MOST_LABELS = 40
 _ROW, _LEAST_HEIGHT, _MOST_HEIGHT = 18, 240, 760
+_NAMES, _LEAST_WIDTH = 180, 420
 # From the page itself, light or dark, to one colour: what is not shared is not seen.
 _SCALE = [[0, "rgba(52,132,176,0)"], [1, "rgba(52,132,176,1)"]]
 _FRAME = {"color": "#d9692b", "width": 2}
@@ -81,6 +82,11 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
         },
         shapes=_frames(names, groups),
     )  # fmt: skip
+
+
+def width(n: int) -> int:
+    """Return how wide the matrix of so many columns may be: its cells are little wider than they are high."""
+    return max(_LEAST_WIDTH, _NAMES + 2 * _ROW * n)
 
 
 def _labels(names: Sequence[str]) -> list[str]:
