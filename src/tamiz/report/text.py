@@ -29,8 +29,8 @@ def number(value: float | None, *, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(0.123456), number(42.0), number(3750.4), number(1.5e-7), number(None)
-    ('0.1235', '42', '3,750', '1.5 × 10⁻⁷', '–')
+    >>> number(0.123456), number(42.0), number(3750.4), number(1.5e-7), number(138.2, digits=2), number(None)
+    ('0.1235', '42', '3,750', '1.5 × 10⁻⁷', '138', '–')
     """
     if value is None:
         return "–"
@@ -42,7 +42,7 @@ def number(value: float | None, *, digits: int = 4) -> str:
         return f"{_trimmed(mantissa)} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}".replace("-", "−")
     if size >= 1000:
         return f"{value:,.0f}".replace("-", "−")
-    return _trimmed(f"{value:.{digits - 1 - math.floor(math.log10(size))}f}").replace("-", "−")
+    return _trimmed(f"{value:.{max(digits - 1 - math.floor(math.log10(size)), 0)}f}").replace("-", "−")
 
 
 def _trimmed(digits: str) -> str:
