@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tamiz import open_source, parallel
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs.metrics.cosine import CosineRows
 from tamiz.graphs.metrics.gower import GowerRows
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
@@ -322,7 +322,8 @@ def test_a_column_that_does_not_vary_counts_nowhere():
 def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
     train = pd.DataFrame({"x": [0.0, 1.0, 4.0], "c": ["a", "b", "b"]})
     points = GowerRows.of(open_source(train))
-    new = points.like(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
+    with pytest.warns(TamizWarning, match="Column c: 1 level in 1 row was not there in fit: 'unheard'"):
+        new = points.like(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
     expected = [[1, 1 / 2, 1 / 2], [1 / 2, 1 / 4, 1 / 2], [0, 1, 1]]
     np.testing.assert_allclose(points.block(new, 0, 3), expected, rtol=1e-15)
 
