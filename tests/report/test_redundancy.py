@@ -10,6 +10,7 @@ import pytest
 from tamiz.report.html import render
 from tamiz.report.redundancy import collect_redundancy
 from tamiz.report.redundancy_charts import matrix
+from tamiz.report.text import label
 
 from . import sample
 
@@ -46,12 +47,27 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
         ([["ash", "hue", "proline"]], "ash, hue and proline say the same; the other column says something else."),
         ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue say the same: 2 groups like that hold 4 of the 4 columns."),
         ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol say the same."),
-        ([], "No two of the 4 columns say the same; ash and hue come nearest and share 0.80."),
+        ([], "No two of the 4 columns say the same; ash and hue come nearest and share 0.60."),
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
-    result = found(["ash", "hue", "proline", "alcohol"], [0.8, 0.1, 0, 0.2, 0, 0], *groups)
+    result = found(["ash", "hue", "proline", "alcohol"], [0.8 if groups else 0.6, 0.1, 0, 0.2, 0, 0], *groups)
     assert collected(result)["lead"] == lead
+
+
+def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() -> None:
+    lead = collected(found(["ash", "hue"], [1.0]))["lead"]
+    assert lead == "ash and hue share 1.00, but there are too few rows to tell whether they say the same."
+
+
+def test_a_constant_column_is_neither_kept_nor_counted() -> None:
+    result = found(["ash", "hue", "proline"], [0.8, 0.1, 0.1], ["ash", "hue"])
+    for column in result["table"]["columns"]:
+        column["left_out"] = None
+        column["constant"] = column["name"] not in ("ash", "hue", "proline")
+    told = collected(result)
+    assert told["choice"]["others"] == ["proline"]
+    assert (told["n_kept"], told["n_columns"]) == (2, result["redundancy"]["n_columns"])
 
 
 def test_columns_that_share_nothing_are_said_to() -> None:
@@ -101,11 +117,17 @@ def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_tha
     assert [(shape["x0"], shape["x1"]) for shape in chart["layout"]["shapes"]] == [(-0.5, 1.5)]
 
 
-def test_names_that_are_one_when_shortened_are_two_rows() -> None:
-    names = [f"{'x' * 40}{k}{'y' * 40}" for k in range(3)]
-    labels = matrix(names, [0.1, 0.2, 0.3], [])["data"][0]["x"]
-    assert len(set(labels)) == 3
-    assert len({text.replace("\u200b", "") for text in labels}) == 1
+@pytest.mark.parametrize(
+    "names",
+    [[f"{'x' * 40}{k}{'y' * 40}" for k in range(3)], ["1", "10", "2"], ["2020-01-01", "2021", "2022-05"],
+     ["constructor", "toString", "__proto__"]],
+)  # fmt: skip
+def test_whatever_its_name_a_column_is_a_row_of_its_own(names: list[str]) -> None:
+    chart = matrix(names, [0.1, 0.2, 0.3], [])
+    assert chart["data"][0]["x"] == chart["data"][0]["y"] == [0, 1, 2]
+    for axis in (chart["layout"]["xaxis"], chart["layout"]["yaxis"]):
+        assert (axis["type"], axis["tickvals"]) == ("linear", [0, 1, 2])
+        assert axis["ticktext"] == [label(name) for name in names]
 
 
 def test_many_columns_have_no_names_at_the_side() -> None:

@@ -37,7 +37,10 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     shares = _shares(found["values"])
     pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group["columns"]}
-    columns = [column["name"] for column in result["table"]["columns"] if not column["left_out"]]
+    # A constant column is not compared: it says nothing, so there is nothing to keep.
+    columns = [
+        column["name"] for column in result["table"]["columns"] if not (column["left_out"] or column["constant"])
+    ]
     others = [name for name in columns if name not in grouped]
     return {
         "lead": _lead(found, pairs),
@@ -81,6 +84,8 @@ def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]
         (share, names) = pairs[0]
         if share == 0:
             return f"No two of the {n} share anything to speak of."
+        if share >= found["threshold"]:
+            return f"{listed(names)} share {share:.2f}, but there are too few rows to tell whether they say the same."
         return f"No two of the {n} say the same; {listed(names)} come nearest and share {share:.2f}."
     words = f"{listed(groups[0]['columns'], limit=4)} say the same"
     grouped = sum(len(group["columns"]) for group in groups)

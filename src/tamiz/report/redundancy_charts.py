@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -39,12 +38,14 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
     for i in range(n):
         for j in range(i + 1, n):
             cells[i][j] = cells[j][i] = round(next(values), 2)
-    labels = _labels(names)
+    # Names as coordinates would be taken for numbers, for dates, or for what every object of the page has ("constructor").
+    places = list(range(n))
+    named = {"type": "linear", "tickmode": "array", "tickvals": places, "ticktext": [label(name) for name in names]}
     return make_chart(
         [
             go.Heatmap(
-                x=labels,
-                y=labels,
+                x=places,
+                y=places,
                 z=cells,
                 zmin=0,
                 zmax=1,
@@ -70,14 +71,13 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
         ],
         height=min(_MOST_HEIGHT, max(_LEAST_HEIGHT, 60 + _ROW * n)),
         # Across the names are those at the side.
-        xaxis={"showticklabels": False, "showgrid": False, "zeroline": False},
+        xaxis={**named, "showticklabels": False, "showgrid": False, "zeroline": False},
         yaxis={
+            **named,
             "autorange": "reversed",
             "showgrid": False,
             "zeroline": False,
             "showticklabels": n <= _MOST_LABELS,
-            "tickmode": "array",
-            "tickvals": list(range(n)) if n <= _MOST_LABELS else [],
             "tickfont": {"size": 12},
         },
         shapes=_frames(names, groups),
@@ -87,17 +87,6 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
 def width(n: int) -> int:
     """Return how wide the matrix of so many columns may be: its cells are little wider than they are high."""
     return max(_LEAST_WIDTH, _NAMES + 2 * _ROW * n)
-
-
-def _labels(names: Sequence[str]) -> list[str]:
-    """Return names for the axes; two that are equal when shortened are told apart by what cannot be seen."""
-    seen: Counter[str] = Counter()
-    labels = []
-    for name in names:
-        text = label(name)
-        labels.append(text + "\u200b" * seen[text])
-        seen[text] += 1
-    return labels
 
 
 def _frames(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
