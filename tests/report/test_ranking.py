@@ -64,7 +64,27 @@ def test_nothing_told_by_any_column_is_said(wine: dict[str, Any]) -> None:
     wine["ranking"]["scores"]["information_gain"][:14] = [0.0] * 14
     told = collected(wine)
     assert told["lead"] == "No column says anything about class by itself: every information gain is 0."
-    assert told["n_silent"] == 16
+    assert told["n_silent"] == 14
+
+
+def test_what_is_left_out_is_no_column_that_says_nothing(wine: dict[str, Any]) -> None:
+    told = collected(wine)
+    assert "; 1 column says nothing at all." in told["lead"]
+    assert [row["name"] for row in told["rows"] if row["silent"]] == ["cellar"]
+    assert told["n_silent"] == 1
+
+
+def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) -> None:
+    combined = wine["ranking"]["combined"]
+    ranks = combined["ranks"]
+    first, second = sorted(range(14), key=lambda j: ranks[j])[:2]
+    ranks[first] = ranks[second] = 1.5
+    names = f"{wine['ranking']['columns'][first]} and {wine['ranking']['columns'][second]}"
+    assert collected(wine)["lead"].startswith(f"{names} say most about class: mean rank 1.5 by 3 criteria; ")
+    wine["table"]["target"] = None
+    assert collected(wine)["lead"].startswith(f"{names} come first: mean rank 1.5 by 3 criteria; ")
+    wine["ranking"]["combined"] = None
+    assert collected(wine)["lead"].startswith("flavanoids comes first: information gain 0.8718 bits; ")
 
 
 def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) -> None:

@@ -54,17 +54,21 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "kind": kinds.get(names[j], ""),
             "kept": names[j] in kept,
             "ranked": telling[j] is not None,
-            "silent": not telling[j],
+            # What is left out has no score, and is no column that says nothing.
+            "silent": telling[j] == 0,
             "combined": None if combined is None else _combined(ranks[j], combined["intervals"][j], n_ranked),
             "scores": [_score(column[j], top) for column, top in zip(scores, tops, strict=True)],
             "cuts": _cuts(ranking["cuts"].get(names[j])),
         }
         for j in order
     ]
-    first = _first(ranking, order) if combined is not None and n_ranked else None
+    # Equal ranks share the first place.
+    places = telling if combined is None else ranks
+    tied = [j for j in order[:n_ranked] if places[j] == places[order[0]]]
+    by = _first(ranking, tied) if combined is not None and n_ranked else ""
     target = result["table"]["target"]
     return {
-        "lead": _lead(target, criteria[0], [(names[j], telling[j]) for j in order], first),
+        "lead": _lead(target, criteria[0], [telling[j] for j in order], [names[j] for j in tied], by),
         "criteria": [{**one, "counts": one in counted} for one in criteria],
         "combined": combined,
         "has_intervals": combined is not None and any(combined["intervals"]),
@@ -78,13 +82,13 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _first(ranking: Mapping[str, Any], order: Sequence[int]) -> str:
-    """Return the combined rank of the first column in words."""
+def _first(ranking: Mapping[str, Any], tied: Sequence[int]) -> str:
+    """Return the combined rank of the first column, or of those that share the first place, in words."""
     combined = ranking["combined"]
-    best, n = order[0], len(combined["criteria"])
+    best, n = tied[0], len(combined["criteria"])
     words = f"mean rank {combined['ranks'][best]:.1f} by {n} criteria" if n > 1 else ""
     interval = combined["intervals"][best]
-    if words and interval is not None:
+    if words and interval is not None and len(tied) == 1:
         words += f" (95% interval {interval[0]:.1f} to {interval[1]:.1f})"
     return words
 
@@ -92,23 +96,25 @@ def _first(ranking: Mapping[str, Any], order: Sequence[int]) -> str:
 def _lead(
     target: str | None,
     criterion: Mapping[str, Any],
-    ranked: Sequence[tuple[str, float | None]],
-    first: str | None,
+    scores: Sequence[float | None],
+    first: Sequence[str],
+    rank: str,
 ) -> str:
-    told = [(name, score) for name, score in ranked if score is not None]
+    """Return the columns that come first, by their rank or their score, and how many say nothing."""
+    told = [score for score in scores if score is not None]
     label = midway(criterion["label"])
     if not told:
         return f"No column could be scored by {label}."
-    name, score = told[0]
     unit = f" {criterion['unit']}" if criterion["unit"] else ""
-    by = first or f"{label} {number(score)}{unit}"
+    by = rank or f"{label} {number(told[0])}{unit}"
+    named, several = listed(first), len(first) > 1
     if target is None:
-        return f"{shortened(name, 40)} comes first: {by}; without a target no score tells more."
+        return f"{named} {'come' if several else 'comes'} first: {by}; without a target no score tells more."
     about = f"about {shortened(target, 40)}"
-    silent = sum(score == 0 for _, score in told)
-    if silent == len(told) and not any(score for _, score in told):
+    silent = sum(score == 0 for score in told)
+    if silent == len(told):
         return f"No column says anything {about} by itself: every {label} is 0."
-    words = f"{shortened(name, 40)} says most {about}: {by}"
+    words = f"{named} {'say' if several else 'says'} most {about}: {by}"
     if silent:
         words += f"; {'1 column says' if silent == 1 else f'{silent:,} columns say'} nothing at all"
     return f"{words}."
