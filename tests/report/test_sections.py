@@ -198,7 +198,12 @@ def test_two_sizes_are_no_picture(wine: dict[str, Any]) -> None:
 
 def test_an_empty_subset_is_told(wine: dict[str, Any]) -> None:
     wine["subset"] |= {"columns": [], "value": 0.0, "course": wine["subset"]["course"][:1]}
-    assert collected(collect_subset, wine)["lead"].startswith("CFS keeps none of the 16 columns")
+    assert collected(collect_subset, wine)["lead"].startswith("CFS keeps none of the 14 columns")
+
+
+def test_a_subset_is_counted_among_the_columns_that_take_part(wine: dict[str, Any]) -> None:
+    assert len(wine["table"]["columns"]) == 16
+    assert f" keeps {len(wine['subset']['columns'])} of 14 columns: " in collected(collect_subset, wine)["lead"]
 
 
 def test_a_score_is_what_columns_are_kept_by_and_how_it_was_found_is_told(wine: dict[str, Any]) -> None:
@@ -623,7 +628,30 @@ def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
 def test_the_lead_names_the_maps_that_keep_most(
     wine: dict[str, Any], stress: list[float | None], kept: list[float | None], lead: str
 ) -> None:
-    set_values(wine, kruskal_stress=stress, rank_agreement=kept)
+    neighbors = dict.fromkeys(("trustworthiness", "continuity", "neighborhood_recall", "rank_agreement"), kept)
+    set_values(wine, kruskal_stress=stress, rank_correlation=[0.5, 0.5], **neighbors)
+    assert collected(collect_quality, wine)["lead"] == lead
+
+
+@pytest.mark.parametrize(
+    ("order", "recall", "area", "lead"),
+    [
+        ([0.9, 0.8], [0.4, 0.5], [0.5, 0.3],
+         "Distances are kept best by PCA, neighbours by Laplacian eigenmaps (by 3 of 4 measures)."),
+        ([0.8, 0.9], [0.4, 0.5], [0.3, 0.5],
+         "Distances are kept best by PCA (their order by Laplacian eigenmaps), neighbours by Laplacian eigenmaps."),
+        ([0.9, 0.8], [0.5, 0.4], [0.5, 0.3],
+         "Distances are kept best by PCA, neighbours by PCA and Laplacian eigenmaps (each by 2 of 4 measures)."),
+        ([0.9, 0.8], [0.4, 0.5], [0.3, 0.3], "Distances are kept best by PCA, neighbours by Laplacian eigenmaps."),
+    ],
+)  # fmt: skip
+def test_where_measures_disagree_the_map_that_is_best_by_most_is_named(
+    wine: dict[str, Any], order: list[float], recall: list[float], area: list[float], lead: str
+) -> None:
+    set_values(
+        wine, kruskal_stress=[0.1, 0.2], rank_correlation=order, trustworthiness=[0.9, 0.95], continuity=[0.9, 0.95],
+        neighborhood_recall=recall, rank_agreement=area,
+    )  # fmt: skip
     assert collected(collect_quality, wine)["lead"] == lead
 
 

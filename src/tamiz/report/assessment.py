@@ -48,7 +48,8 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     told = told_scores(assessed)
     n_folds = len(assessed["scores"]["nested"]["folds"])
     found = assessed["frequencies"]
-    rest = int(assessed["n_columns"]) - len(found)
+    # As in the other sections: of the columns that take part.
+    rest = sum(not column["left_out"] for column in result["table"]["columns"]) - len(found)
     return {
         "lead": verdict(assessed),
         "facts": _facts(assessed["scores"], told),
@@ -65,7 +66,7 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
         ],
         "folded": _FOLDED,
         "never": ""
-        if not rest
+        if rest <= 0
         else "The other column was never chosen."
         if rest == 1
         else f"The other {rest:,} columns never were.",

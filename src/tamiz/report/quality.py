@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import quality_charts
@@ -42,7 +43,8 @@ _TOLD = {
         "Share of rows whose {k} nearest on the map vote for their own {target}{guess}.",
     ),
 }
-_DISTANCES, _NEIGHBORS = "kruskal_stress", "rank_agreement"
+_DISTANCES, _ORDER, _NEIGHBORS = "kruskal_stress", "rank_correlation", "rank_agreement"
+_OF_NEIGHBORS = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBORS)
 _DECIMALS = 3
 
 
@@ -124,17 +126,30 @@ def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]
 
 
 def _lead(measures: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
-    """Return which map keeps distances best, and which neighbours."""
+    """Return which map keeps distances best, and which neighbours: the best by most measures, and by how many of them."""
     if len(names) == 1:
         stress, kept = (_values(measures[name])[0] for name in (_DISTANCES, _NEIGHBORS))
         return f"{_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
-    best = {what: _best(measures[name]) for name, what in ((_DISTANCES, "distances"), (_NEIGHBORS, "neighbours"))}
-    found = [what for what, maps in best.items() if maps]
-    if best["distances"] == best["neighbours"] and best["distances"]:
-        return f"Distances and neighbours are kept best by {_named(best['distances'], names)}."
-    told = [f"{what} {'by' if k else 'are kept best by'} {_named(best[what], names)}" for k, what in enumerate(found)]
+    distances, order = (_best(measures[name]) for name in (_DISTANCES, _ORDER))
+    neighbors, agreeing, n = _most_often([_best(measures[name]) for name in _OF_NEIGHBORS])
+    told = []
+    if distances:
+        also = f" (their order by {_named(order, names)})" if order and order != distances else ""
+        told.append(f"distances are kept best by {_named(distances, names)}{also}")
+    if neighbors:
+        among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
+        if neighbors == distances and not also and not among:
+            return f"Distances and neighbours are kept best by {_named(distances, names)}."
+        told.append(f"neighbours {'by' if told else 'are kept best by'} {_named(neighbors, names)}{among}")
     sentence = ", ".join(told) or "all maps keep distances and neighbours equally well"
     return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _most_often(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
+    """Return the maps that are the best by most measures, by how many they are, and how many tell the maps apart."""
+    votes = Counter(k for maps in best for k in maps)
+    most = max(votes.values(), default=0)
+    return sorted(k for k, n in votes.items() if n == most), most, sum(map(bool, best))
 
 
 def _named(maps: Sequence[int], names: Sequence[str]) -> str:

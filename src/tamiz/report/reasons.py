@@ -14,6 +14,8 @@ _SAME = 1e-12
 _MOST_TOGETHER = 3
 # A smaller symmetric uncertainty is not worth its number.
 _HARDLY = 0.01
+# Kinds of columns that are numbers.
+_CUT = ("numeric", "date")
 
 
 def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -34,6 +36,21 @@ def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
             0.0 if row["change"] is None else row["change"] if row["chosen"] else -row["change"],
         ),
     )
+
+
+def how_cut(result: Mapping[str, Any]) -> str:
+    """Return how numbers were cut for what columns have in common, in a sentence; nothing where none were."""
+    table = result["table"]
+    if table["target"] is None:
+        return ""
+    if table["classes"]:
+        if not any(column["kind"] in _CUT and not column["left_out"] for column in table["columns"]):
+            return ""
+        words = "Numbers are cut by MDL, which looks at the target"
+        return (
+            f"{words}; redundancy cuts them without it, so its numbers differ." if result["redundancy"] else f"{words}."
+        )
+    return "Numbers, the target too, are cut into 10 intervals of equal frequency."
 
 
 def _row(reason: Mapping[str, Any], subset: Mapping[str, Any]) -> dict[str, Any]:

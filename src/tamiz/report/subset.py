@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import subset_charts
 from tamiz.report.lattice import collect_lattice
-from tamiz.report.reasons import reason_rows
+from tamiz.report.reasons import how_cut, reason_rows
 from tamiz.report.text import count, counted, listed, number, percent
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
     merit, search = subset["merit"]["label"], subset["search"]["label"]
     kept = {"size": len(subset["columns"]), "merit": subset["value"], "columns": subset["columns"]}
     return {
-        "lead": _lead(merit, subset["columns"], len(result["table"]["columns"])),
+        "lead": _lead(merit, subset["columns"], sum(not column["left_out"] for column in result["table"]["columns"])),
         "columns": subset["columns"],
         "facts": [
             ("Merit", f"{number(subset['value'])} ({merit})"),
@@ -49,6 +49,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
         ],
         "steps": _steps(subset["course"]),
         "reasons": reason_rows(subset),
+        "cut": how_cut(result),
         "lattice": collect_lattice(subset),
         "title": _title(subset["frontier"], kept),
         "drawn": _drawn(subset),
