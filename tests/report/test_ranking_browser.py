@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tamiz.report import Result
+
 from . import sample
+from .browsing import Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -93,3 +99,24 @@ def test_without_scripts_there_are_no_boxes_that_do_nothing(read: Any) -> None:
     assert reader.page.locator("#scores .keep").first.is_hidden()
     assert reader.page.locator("#scores-shows").is_hidden()
     assert reader.page.locator("#scores td.combined").first.is_visible()
+
+
+def test_on_paper_every_criterion_is_there_and_nothing_is_wider_than_the_paper(browser: Any, tmp_path: Path) -> None:
+    result = sample.wine()
+    ranking = result["ranking"]
+    labels = ["Gain ratio", "Tree importance", "Linear coefficient", "Laplacian score", "Entropy", "Variance"]
+    for label in labels:
+        key = label.lower().replace(" ", "_")
+        ranking["criteria"].append({"id": key, "label": label, "unit": "bits", "summary": "S."})
+        ranking["scores"][key] = ranking["scores"]["information_gain"]
+    reader = Reader(
+        browser.new_page(viewport={"width": 673, "height": 1000}), Result(result).to_html(tmp_path / "paper.html")
+    )
+    reader.page.emulate_media(media="print")
+    table = reader.page.locator("#scores")
+    assert table.locator("th.criterion:visible").count() == 9
+    assert table.locator("th.cut, td.cuts").first.is_hidden()
+    # A4 less its margins.
+    box = table.bounding_box()
+    assert box["x"] + box["width"] <= 673
+    reader.page.close()
