@@ -196,6 +196,7 @@ def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
     assert reader.page.locator("h1").inner_text() == sample.HOSTILE[0]
     assert sample.HOSTILE[2] in reader.page.locator("#maps select option").all_text_contents()[0]
     assert reader.page.locator(".plot a, main img, main b:text-is('bold')").count() == 0
+    reader.show("map-1-points")
     assert reader.page.locator("#map-1-points .xtitle").text_content() == f"{sample.HOSTILE[0]} (34%)"
     assert "</script><scrip…" in "".join(reader.page.locator("#map-1-points .annotation").all_text_contents())
     bars = reader.page.locator("#balance .ytick").all_text_contents()
@@ -293,7 +294,7 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
         reader.page.wait_for_timeout(100)
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     plots = reader.page.locator(".plot")
-    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() == 12
+    assert plots.count() == reader.page.locator(".plot:has(.main-svg)").count() > 12
     assert reader.page.evaluate("document.getElementById('map-1-points')._fullLayout.width") <= 640
     reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
     reader.page.wait_for_timeout(500)

@@ -190,3 +190,88 @@ def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int)
     reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
     assert reader.page.evaluate("document.documentElement.scrollHeight") == tall
     reader.show("map-1-points")
+
+
+def view(reader: Reader) -> list[float]:
+    script = """() => { const { xaxis, yaxis } = document.getElementById("map-1-points")._fullLayout;
+        return [...xaxis.range, ...yaxis.range]; }"""
+    shown: list[float] = reader.page.evaluate(script)
+    return shown
+
+
+def come_back(reader: Reader) -> None:
+    reader.page.evaluate("scrollTo(0, 0)")
+    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
+    reader.show("map-1-points")
+    reader.page.wait_for_timeout(500)
+
+
+def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_reset(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    reader.page.wait_for_timeout(500)
+    whole = view(reader)
+    reader.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [-1, 1], 'yaxis.range': [-1, 1] })")
+    zoomed = view(reader)
+    reader.page.locator("#colours select").select_option(label="alcohol")
+    reader.page.wait_for_timeout(500)
+    # One unit stays as long on both axes, whatever room the legend leaves.
+    assert view(reader) == pytest.approx(zoomed, abs=0.2)
+    for _ in range(2):
+        come_back(reader)
+        assert view(reader) == pytest.approx(zoomed, abs=0.2)
+    reader.page.locator("#map-1-points").hover()
+    reader.page.locator('#map-1-points [data-title="Reset axes"]').click()
+    assert view(reader) == pytest.approx(whole, rel=1e-3)
+    come_back(reader)
+    assert view(reader) == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
+    whole = view(crowd)
+    crowd.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })")
+    zoomed = view(crowd)
+    assert zoomed != pytest.approx(whole)
+    come_back(crowd)
+    assert view(crowd) == pytest.approx(zoomed, abs=0.1)
+
+
+def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
+    field, said = crowd.page.locator("#pick input"), crowd.page.locator("#pick-said")
+    for text, n, told in (
+        ("abc", 0, "No row that is drawn has such a number."),
+        ("2", 0, "No row that is drawn has such a number."),
+        ("1-7", 3, "Not all of these rows are drawn."),
+        ("1, 4", 2, ""),
+        ("", 0, ""),
+    ):
+        field.fill(text)
+        field.press("Enter")
+        crowd.page.wait_for_timeout(200)
+        assert (said.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
+        assert n == 0 or rows_told(crowd) == n
+
+
+def test_dates_are_told_as_days(browser: Any, tmp_path: Path) -> None:
+    result = sample.wine()
+    result["colors"][1] |= {"kind": "date", "values": [1577836800.0 + 86400 * row for row in range(178)]}
+    page = browser.new_page(accept_downloads=True)
+    reader = Reader(page, Result(result).to_html(tmp_path / "a.html"))
+    reader.show("map-1-points")
+    reader.page.locator("#colours select").select_option(label="alcohol")
+    reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
+    assert page.evaluate("() => document.getElementById('map-1-points').data[0].text[1]").startswith(
+        "Row 2<br><b>alcohol: 2020-01-02</b>"
+    )
+    assert page.locator("#map-1-points .colorbar text").all_text_contents()[:3] == [
+        "2020-01-01",
+        "2020-03-29",
+        "2020-06-26",
+    ]
+    with page.expect_download() as download:
+        page.locator("#save-coordinates").click()
+    download.value.save_as(tmp_path / "a.csv")
+    head, first, *_ = csv.reader((tmp_path / "a.csv").open(encoding="utf-8", newline=""))
+    assert first[head.index("alcohol")] == "2020-01-01"
+    assert reader.complaints == []
+    page.close()

@@ -51,7 +51,7 @@ def test_the_coordinates_are_saved_with_the_colours(read: Any, tmp_path: Path) -
     head, *rows = saved(read("wine"), "save-coordinates", tmp_path / "a.csv")
     wine = sample.wine()
     assert head == [
-        "row", "PCA: PC 1", "PCA: PC 2", "Laplacian eigenmaps: Coordinate 1", "Laplacian eigenmaps: Coordinate 2",
+        "row", "PCA: PC 1", "PCA: PC 2", "Laplacian eigenmaps: Eigenvector 1", "Laplacian eigenmaps: Eigenvector 2",
         *(color["name"] for color in wine["colors"]),
     ]  # fmt: skip
     assert len(rows) == 178

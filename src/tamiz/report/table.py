@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CLASSES_SHOWN = 12
+_EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
 # Columns in one line to copy.
 _MOST_DOUBTS = 12
 # Leaks in a list.
@@ -227,7 +229,7 @@ def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
         "n_distinct": column["n_distinct"],
         "counted": _values(column),
         "holds": _holds(column["levels"], column["n_levels"]),
-        "numbers": [(column[key], number(column[key])) for key in ("min", "mean", "max", "sd")],
+        "numbers": [(column[key], _told(column, key)) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),
         "is_left_out": bool(column["left_out"]),
     }
@@ -246,6 +248,19 @@ def _values(column: Mapping[str, Any]) -> str:
     if column["n_distinct"] is not None:
         return f"{column['n_distinct']:,}"
     return "" if column["left_out"] else "many"
+
+
+def _told(column: Mapping[str, Any], key: str) -> str:
+    """Return a number of a column; of dates, which are seconds since 1970, a day or how many."""
+    value = column[key]
+    if column["kind"] != "date" or value is None:
+        return number(value)
+    if key == "sd":
+        return counted(float(f"{value / _DAY:.4g}"), "day")
+    try:
+        return (_EPOCH + timedelta(seconds=value)).date().isoformat()
+    except OverflowError:
+        return number(value)
 
 
 def _holds(levels: Sequence[str] | None, n_levels: int | None) -> str:

@@ -10,6 +10,7 @@ import html
 import json
 import math
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PEOPLE = ("Fisher", "Laplacian")
 _SIZES_NAMED = 5
+_RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI"}
 # `</script>` and `<!--` end or bend a script element; U+2028 and U+2029 end a line in older JavaScript.
 _IN_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
@@ -81,10 +83,15 @@ def named(name: Any) -> str:
 def shortened(name: Any, limit: int) -> str:
     """Return a name of at most `limit` characters, its middle left out where it is longer."""
     text = named(name)
-    if len(text) <= limit:
-        return text
-    head = (limit - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
+    if len(text) > limit:
+        head = (limit - 1) * 2 // 3
+        text = f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
+    # A name that runs from right to left would turn the rest of its sentence round.
+    return f"\u2068{text}\u2069" if any(map(_turns, text)) else text
+
+
+def _turns(character: str) -> bool:
+    return unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
 
 
 def breakable(name: Any, limit: int = 48) -> Markup:

@@ -19,7 +19,8 @@ def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) 
     columns = schema.used.tolist()
     if ranking is not None and ranking["criteria"]:
         scores = ranking["scores"][ranking["criteria"][0]["id"]]
-        columns = sorted(columns, key=lambda j: -scores[j])
+        combined = ranking["combined"]
+        columns = sorted(columns, key=lambda j: (0.0 if combined is None else combined["ranks"][j], -scores[j]))
     columns = columns[:_MOST_COLOURS]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
@@ -34,13 +35,13 @@ def describe_colors(source: Source, rows: Rows, ranking: dict[str, Any] | None) 
 def _color(column: Column, role: str, values: list[Any]) -> dict[str, Any]:
     named = {"name": column.name, "role": role}
     if column.is_number:
-        shown = _numbers(values)
-        return {**named, "kind": "numeric", "values": shown, "levels": [], "silhouette": None}
+        is_date = column.kind == "date"
+        shown = _numbers(values, exact=is_date or len(values) <= MOST_EXACT)
+        return {**named, "kind": "date" if is_date else "numeric", "values": shown, "levels": [], "silhouette": None}
     shown = [None if value < 0 else value for value in values]
     return {**named, "kind": "categorical", "values": shown, "levels": list(column.levels), "silhouette": None}
 
 
-def _numbers(values: list[float]) -> list[float | None]:
+def _numbers(values: list[float], *, exact: bool) -> list[float | None]:
     """Return numbers, None for gaps; very many have the six digits that are told where a reader points at one."""
-    exact = len(values) <= MOST_EXACT
     return [None if value != value else value if exact else float(f"{value:.6g}") for value in values]

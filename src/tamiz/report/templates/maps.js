@@ -32,7 +32,8 @@ if (byId("maps")) {
   const map = (plot) => about.maps.findIndex(({ key }) => key === plot.closest(".map").id);
   const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
   const valuesOf = (color, k) => (color.column === null ? points.stress[k] ?? points.rows.map(() => null) : points.colors[color.column].values);
-  const word = (color, value) => (value === null ? color.gap : color.kind === "numeric" ? told(value) : color.levels[value]);
+  const isNumber = ({ kind }) => kind !== "categorical";
+  const word = (color, value) => (value === null ? color.gap : color.kind === "date" ? day(value) : isNumber(color) ? told(value) : color.levels[value]);
 
   // A row and its values: that of the colour first.
   function text(row, color, k) {
@@ -55,9 +56,10 @@ if (byId("maps")) {
     const counted = (name, rows) => `${name} (${plain.format(rows.length)})`;
     const missing = gaps.length
       ? [{ name: counted(color.gap, gaps), rows: gaps, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
-    if (color.kind === "numeric") {
+    if (isNumber(color)) {
+      const shown = present.map((i) => values[i]);
       const marker = {
-        color: present.map((i) => values[i]), showscale: true, colorbar: { title: { text: color.title } },
+        color: shown, showscale: true, colorbar: { title: { text: color.title }, ...(color.kind === "date" && days(span(shown))) },
         // One scale for all maps where the values are of each.
         ...(color.range && { cmin: color.range[0], cmax: color.range[1] }),
       };
@@ -86,6 +88,8 @@ if (byId("maps")) {
 
   const placesIn = (rows) => rows.flatMap((row, at) => (picked.has(row) ? [at] : []));
 
+  // What stands at a scale of dates: its ends and its middle.
+  const days = ([low, high]) => ({ tickmode: "array", tickvals: [low, (low + high) / 2, high], ticktext: [low, (low + high) / 2, high].map(day) });
   const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   const wider = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
 
@@ -110,7 +114,8 @@ if (byId("maps")) {
   const endsOf = (marker) => (marker.cmax === undefined ? span(marker.color) : [marker.cmin, marker.cmax]);
 
   function pictured(plot, groups, layout, base, theme) {
-    const { x, y } = points.places[map(plot)], view = views.get(plot);
+    // A map that comes back is drawn whole and then zoomed, so that its axes can be reset.
+    const { x, y } = points.places[map(plot)], view = drawn.has(plot) ? views.get(plot) : null;
     const [across, up] = view ? [view.x, view.y] : [wider(span(x)), wider(span(y))];
     const room = [Math.max(plot.clientWidth - 70, 100), layout.height - 110];
     const unit = Math.min(room[0] / (across[1] - across[0]), room[1] / (up[1] - up[0]));
@@ -177,13 +182,13 @@ if (byId("maps")) {
     if (!points) return null;
     const color = chosenColour(), groups = groupsOf(color, map(plot), theme), narrow = plot.clientWidth < 640;
     layout.showlegend = color !== null && groups.some(({ isShades }) => !isShades);
-    layout.legend = { ...layout.legend, title: { text: color === null || color.kind === "numeric" ? "" : color.title } };
+    layout.legend = { ...layout.legend, title: { text: color === null || isNumber(color) ? "" : color.title } };
     if (narrow) {
       layout.legend = { ...layout.legend, orientation: "h", x: 0, y: -0.12, yanchor: "top", title: { ...layout.legend.title, side: "top" } };
       groups.filter(({ isShades }) => isShades).forEach(({ marker }) => Object.assign(marker.colorbar, {
         orientation: "h", x: 0.5, y: -0.12, yanchor: "top", title: { ...marker.colorbar.title, side: "top" },
       }));
-      if (color?.kind === "numeric") layout.legend.y = 1.02, layout.legend.yanchor = "bottom";
+      if (color && isNumber(color)) layout.legend.y = 1.02, layout.legend.yanchor = "bottom";
     }
     // The specification is drawn from again: what plotly writes into a layout must not stay there.
     Object.assign(layout, { xaxis: { ...layout.xaxis }, yaxis: { ...layout.yaxis }, dragmode: lasso.ariaPressed === "true" ? "lasso" : false });
@@ -195,8 +200,6 @@ if (byId("maps")) {
       return { ...figure, data: [...figure.data, ...over] };
     }
     rowsOf.set(plot, groups.map(({ rows }) => rows));
-    const view = views.get(plot);
-    if (view) layout.xaxis.range = view.x, layout.yaxis.range = view.y;
     return { data: [...traces(plot, groups, base, color), ...over], layout };
   }
 
@@ -204,11 +207,14 @@ if (byId("maps")) {
     if (isFirst) {
       plot.on("plotly_selected", (event) => { if (event) pick(isPicture() ? rowsWithin(plot, event) : rowsAt(plot, event.points), plot); });
       plot.on("plotly_deselect", () => pick([], plot));
-      if (isPicture()) plot.on("plotly_relayout", (change) => {
+      plot.on("plotly_relayout", (change) => {
         if (!Object.keys(change).some((name) => /axis\.(range|autorange)/.test(name))) return;
-        views.set(plot, viewOf(plot));
-        draw(plot);
+        if (change["xaxis.autorange"]) views.delete(plot);
+        else views.set(plot, viewOf(plot));
+        if (isPicture()) draw(plot);
       });
+      const view = views.get(plot);
+      if (view) return Plotly.relayout(plot, { "xaxis.range": view.x, "yaxis.range": view.y }).then(() => done(plot, false));
     }
     const tips = tipsOf(spec(plot));
     // Where the names have room is known when the axes are.
@@ -217,11 +223,7 @@ if (byId("maps")) {
 
   const viewOf = ({ _fullLayout: { xaxis, yaxis } }) => ({ x: [...xaxis.range], y: [...yaxis.range] });
 
-  function release(plot) {
-    if (plot.layout.xaxis.autorange === false) views.set(plot, viewOf(plot));
-    else views.delete(plot);
-    rowsOf.delete(plot);
-  }
+  const release = (plot) => rowsOf.delete(plot);
 
   painters.set("points", { ready, figure, done, release });
 
@@ -268,7 +270,7 @@ if (byId("maps")) {
 
   function pick(rows, plot = null) {
     picked = rows.length ? new Set(rows) : null;
-    if (plot && numbers) numbers.value = "";
+    if (plot) numbers.value = "", byId("pick-said").textContent = "";
     for (const other of [...drawn].filter((plot) => plot.dataset.painter === "points")) {
       if (isPicture()) draw(other);
       const each = rowsOf.get(other) ?? [];
@@ -302,20 +304,22 @@ if (byId("maps")) {
   // The mean of numbers, or the most frequent level and its share.
   function usual(color, values) {
     if (!values.length) return "–";
-    if (color.kind === "numeric") return told(values.reduce((sum, value) => sum + value, 0) / values.length);
+    if (isNumber(color)) return (color.kind === "date" ? day : told)(values.reduce((sum, value) => sum + value, 0) / values.length);
     const counts = new Map();
     values.forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
     const [level, n] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
     return `${color.plain[level]} (${Math.round(100 * n / values.length)}%)`;
   }
 
-  // "3, 10-20" as the positions of these rows among those drawn.
-  function asked(text) {
-    const wanted = new Set(text.split(",").flatMap((part) => {
-      const [first, last = first] = part.split(/[-–]/).map((number) => Number.parseInt(number, 10));
-      return Number.isNaN(first) || Number.isNaN(last) || last - first > 1e6 ? [] : Array.from({ length: last - first + 1 }, (_, i) => first + i);
-    }));
-    return points.rows.flatMap((row, at) => (wanted.has(row + 1) ? [at] : []));
+  // Picks rows by their numbers in the table, such as "3, 10-20", and says what cannot be.
+  function ask(text) {
+    const ranges = text.split(",").map((part) => part.split(/[-–]/).map((number) => Number.parseInt(number, 10)));
+    const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
+    const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
+    const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
+    byId("pick-said").textContent = !text.trim() ? "" : !found.length ? "No row that is drawn has such a number."
+      : found.length < n ? "Not all of these rows are drawn." : "";
+    pick(found);
   }
 
   if (about.maps.some(({ drawn }) => drawn)) {
@@ -333,7 +337,7 @@ if (byId("maps")) {
     });
     colours?.addEventListener("change", () => redraw(() => true));
     arrows?.addEventListener("change", () => redraw((plot) => spec(plot).arrows.length));
-    numbers.addEventListener("change", () => ready().then(() => pick(asked(numbers.value))));
+    numbers.addEventListener("change", () => ready().then(() => ask(numbers.value)));
     byId("picked-clear").addEventListener("click", () => { numbers.value = ""; pick([]); });
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));
   }
@@ -343,7 +347,7 @@ if (byId("maps")) {
 function coordinates({ maps, colors }, some = null) {
   const shown = maps.filter((map) => map.points), rows = shown[0].rows;
   const head = ["row", ...shown.flatMap((map) => map.axes.map((axis) => `${map.label}: ${axis}`)), ...colors.map((color) => color.name)];
-  const value = (color, i) => (color.kind === "numeric" || color.values[i] === null ? color.values[i] : color.levels[color.values[i]]);
+  const value = ({ kind, values, levels }, i) => (values[i] === null ? null : kind === "date" ? moment(values[i]) : kind === "numeric" ? values[i] : levels[values[i]]);
   return [head, ...(some ?? rows.map((_, i) => i)).map((i) => [rows[i] + 1, ...shown.flatMap((map) => map.points[i]), ...colors.map((color) => value(color, i))])];
 }
 

@@ -7,6 +7,10 @@ const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
 const told = (value) =>
   value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) ? value.toExponential(3) : plain.format(value);
 
+// Seconds since 1970 as a day, and with the time of day where there is one.
+const moment = (seconds) => new Date(1000 * seconds).toISOString().replace(/T00:00:00\.000Z$/, "").replace("T", " ").replace(/(\.000)?Z$/, "");
+const day = (seconds) => moment(seconds).slice(0, 10);
+
 // ---- what is packed into the page
 
 async function unpacked(id, type) {

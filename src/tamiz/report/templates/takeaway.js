@@ -32,7 +32,8 @@ function ranked({ criteria, columns, scores, combined }) {
   const head = ["column", ...(combined ? ["combined rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
   const order = columns.map((_, j) => j);
   const rank = (j) => combined?.ranks[j] ?? Infinity;
-  if (combined) order.sort((a, b) => rank(a) - rank(b) || a - b);
+  const score = (j) => scores[criteria[0].id][j] ?? -Infinity;
+  if (combined) order.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)) || score(b) - score(a) || a - b);
   return [head, ...order.map((j) => [
     columns[j], ...(combined ? [combined.ranks[j], ...(combined.intervals[j] ?? [null, null])] : []), ...criteria.map(({ id }) => scores[id][j]),
   ])];
