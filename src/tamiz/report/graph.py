@@ -34,7 +34,7 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
     sizes = graph["components"]["sizes"]
     several = len(sizes) > 1
     return {
-        "lead": f"{edges_told(graph)}.",
+        "lead": f"{edges_told(graph)}{': each to every other, so the graph tells nothing' if _is_complete(graph) else ''}.",
         "facts": list(_facts(graph, result["table"]["n_rows_used"])),
         "cautions": list(_cautions(graph, len(result["table"]["classes"]))),
         "components": [(f"{i + 1:,}", f"{size:,}", percent(size / graph["n_rows"])) for i, size in enumerate(sizes)]
@@ -43,6 +43,12 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "more": graph["components"]["n"] - len(sizes),
         **_histogram(graph["neighbors"]),
     }
+
+
+def _is_complete(graph: Mapping[str, Any]) -> bool:
+    """Whether every row is joined to every other, all alike."""
+    n = graph["n_rows"]
+    return bool(graph["unweighted"] and n > 2 and graph["n_edges"] == n * (n - 1) // 2)
 
 
 def _facts(graph: Mapping[str, Any], n_rows: int) -> Iterator[tuple[str, str]]:
@@ -76,6 +82,11 @@ def _found(graph: Mapping[str, Any]) -> str:
 
 def _cautions(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
     n = graph["components"]["n"]
+    if _is_complete(graph):
+        yield (
+            "Every row is joined to every other, so the graph does not tell which rows are near each other, and neither do maps "
+            "and scores that are made on it."
+        )
     if n > (n_classes if graph["by_class"] else 1):
         if graph["joining"] is None:
             yield f"No edge leads from one of the {n:,} components to another, and no map is drawn on the graph."

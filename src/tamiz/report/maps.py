@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LEVELS_SHOWN = len(charts.SHAPES)
 _COMPONENTS_SHOWN = 30
+# Eigenvalues as near as this are equal, and so are sums of shares and 1.
+_ROUNDING = 1e-9
 
 
 def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -38,7 +40,9 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
     axes = [told["axes"] for told in maps if told["axes"]]
     return {
         "lead": _lead(maps),
-        "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"]) if drawn else None,
+        "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"])
+        if any(told["chart"] for told in maps)
+        else None,
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(told["arrows"] for told in maps),
@@ -62,10 +66,22 @@ def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
 
 def _begun(sentence: str) -> str:
     """Return a sentence as it goes on after a comma: an axis keeps its capital."""
-    return sentence[0].lower() + sentence[1:] if sentence.startswith("Points") else sentence
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
 
 
 def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    one_place = _one_place(reduced)
+    if one_place:
+        nothing: dict[str, Any] = {
+            "near": "",
+            "arrows": "",
+            "chart": None,
+            "spectrum": None,
+            "axes": None,
+            "galleries": [],
+        }
+        told = {"key": _key(index), "label": reduced["label"], "notes": reduced["notes"], "lead": one_place}
+        return {**told, **nothing, "left_out": False}
     spectrum, points, axes = reduced["spectrum"], reduced["points"], reduced["axes"]
     n_axes = len(axes)
     if n_axes == 1:
@@ -78,20 +94,40 @@ def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, 
         held = f"{axes[0]} and {axes[1]} hold {percent(spectrum['cumulative'][1])} of {_whole(spectrum)}."
     one_scale = reduced["common_unit"] and points is not None and charts.equal_scales(points)
     near = _near(reduced) if held else ""
+    any_axes = _any_axes(spectrum)
     # Pixels have no names to read at arrows: there the images say what the axes are.
     over = _arrows(reduced["loadings"], points, one_scale) if n_axes > 1 and not reduced["galleries"] else []
     return {
         "key": _key(index),
         "label": reduced["label"],
         "notes": reduced["notes"],
-        "lead": held or reduced["nearness"],
+        "lead": any_axes or held or reduced["nearness"],
         "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
         "arrows": _told_arrows(len(over), reduced["loadings"]),
         "chart": None if points is None else charts.scatter(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
-        "axes": told_axes(reduced, columns),
+        "axes": None if any_axes else told_axes(reduced, columns),
         "galleries": [_gallery(shown) for shown in reduced["galleries"]],
+        "left_out": points is None,
     }
+
+
+def _one_place(reduced: Mapping[str, Any]) -> str:
+    """Return that all rows of a map are in one place, where they are."""
+    spectrum, points = reduced["spectrum"], reduced["points"]
+    if _are_shares(spectrum) and spectrum["cumulative"][-1] == 0:
+        return "All rows are in one place: no column of this map varies."
+    if points and all(point == points[0] for point in points):
+        return "All rows that would be drawn are in one place."
+    return ""
+
+
+def _any_axes(spectrum: Mapping[str, Any] | None) -> str:
+    """Return that no axis of a map comes before another, where all eigenvalues are equal but for rounding."""
+    values = [] if spectrum is None or _are_shares(spectrum) else spectrum["values"]
+    if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
+        return ""
+    return "All eigenvalues are equal, as where every row is joined to every other: this map does not tell which rows are alike."
 
 
 def _key(index: int) -> str:
@@ -174,21 +210,33 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": shortened(spectrum["reference_title"], 200),
+        "title": shortened(_of_those_known(spectrum), 200),
         "note": note,
         "chart": charts.parallel_analysis(dict(spectrum), names),
         "described": told,
     }
 
 
+def _are_all(spectrum: Mapping[str, Any]) -> bool:
+    """Whether the shares are all there are: those not computed are not counted either."""
+    return bool(spectrum["cumulative"][-1] >= 1 - _ROUNDING)
+
+
+def _of_those_known(spectrum: Mapping[str, Any]) -> str:
+    """Return how many components are above chance, of the first ones where there are more than were computed."""
+    title, known = str(spectrum["reference_title"]), len(spectrum["reference"])
+    return title if _are_all(spectrum) else title.replace(f" of {known:,} ", f" of the first {known:,} ", 1)
+
+
 def _four_fifths(spectrum: Mapping[str, Any]) -> str:
     cumulative, total = spectrum["cumulative"], len(spectrum["values"])
-    enough = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), None)
-    if enough is None:
-        known = "The only component holds" if total == 1 else f"The first {total:,} components hold"
-        return f"{known} {percent(cumulative[-1])} of {_whole(spectrum)}"
-    verb = "holds" if enough == 1 else "hold"
-    return f"{counted(enough, 'component')} of {total:,} {verb} {percent(cumulative[enough - 1])} of {_whole(spectrum)}"
+    n = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), total)
+    verb = "holds" if n == 1 else "hold"
+    if _are_all(spectrum):
+        known = "The only component" if total == 1 else f"{counted(n, 'component')} of {total:,}"
+    else:
+        known = "The first component" if n == 1 else f"The first {n:,} components"
+    return f"{known} {verb} {percent(cumulative[n - 1])} of {_whole(spectrum)}"
 
 
 def _first_values(spectrum: Mapping[str, Any]) -> str:
@@ -231,7 +279,7 @@ def _color(column: Mapping[str, Any], index: int) -> dict[str, Any]:
         "gap": "missing",
         "column": index,
     }
-    if column["kind"] == "numeric":
+    if column["kind"] != "categorical":
         return told
     counts = Counter(code for code in column["values"] if code is not None)
     present = sorted(counts)

@@ -1,0 +1,61 @@
+"""Maps and graphs that tell nothing say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tamiz.report import Result
+from tamiz.report.graph import collect_graph
+from tamiz.report.maps import collect_maps
+
+
+def first_map(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_maps(result)
+    assert shown is not None
+    first: dict[str, Any] = shown["maps"][0]
+    return first
+
+
+def test_components_that_were_not_computed_are_not_counted(wine: dict[str, Any]) -> None:
+    spectrum = wine["maps"][0]["spectrum"]
+    for part in ("values", "cumulative", "reference"):
+        spectrum[part] = spectrum[part][:6]
+    spectrum["reference_title"] = "3 of 6 components hold more than chance would give"
+    shown = first_map(wine)["spectrum"]
+    assert shown["title"] == "3 of the first 6 components hold more than chance would give"
+    assert "The first 5 components hold 80% of the total variance." in shown["note"]
+
+
+def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, Any], tmp_path: Path) -> None:
+    flat = wine["maps"][0]
+    flat["points"] = [[0.0, 0.0]] * len(flat["points"])
+    for part in ("values", "cumulative"):
+        flat["spectrum"][part] = [0.0] * 10
+    wine["maps"], wine["quality"] = [flat], None
+    shown = first_map(wine)
+    assert shown["lead"] == "All rows are in one place: no column of this map varies."
+    assert not any((shown["chart"], shown["spectrum"], shown["axes"], shown["left_out"]))
+    Result(wine).to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Each point is one of" not in page
+    assert "left out on request" not in page
+
+
+def test_equal_eigenvalues_tell_nothing_of_the_rows(wine: dict[str, Any]) -> None:
+    wine["maps"][0]["spectrum"] |= {"values": [14 / 13, 14 / 13 + 1e-15, 14 / 13], "cumulative": [], "residuals": []}
+    shown = first_map(wine)
+    assert shown["lead"].startswith("All eigenvalues are equal, as where every row is joined to every other:")
+    assert shown["axes"] is None
+
+
+def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[str, Any]) -> None:
+    wine["graph"] |= {"n_rows": 14, "n_edges": 91, "unweighted": True, "components": {"n": 1, "sizes": [14]}}
+    told = collect_graph(wine)
+    assert told is not None
+    assert told["lead"] == "91 edges join 14 rows, all in one piece: each to every other, so the graph tells nothing."
+    assert told["cautions"][0].startswith("Every row is joined to every other")
+    wine["graph"]["n_edges"] = 90
+    told = collect_graph(wine)
+    assert told is not None
+    assert not told["cautions"]
