@@ -155,6 +155,34 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
     )
 
 
+def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any]) -> None:
+    panel = wine["argument"]["panels"][0]
+    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.01, wine["argument"]["numbers"])
+    shown = collected(wine)["argument"]["panels"][0]
+    assert shown["why"].startswith("In theory a random column moves all rows apart")
+    assert shown["why"].endswith(" Here it came out otherwise for naive Bayes (−3.1 points).")
+    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.1, wine["argument"]["numbers"])
+    assert "otherwise" not in collected(wine)["argument"]["panels"][0]["why"]
+
+
+def test_one_chosen_column_is_the_chosen_one() -> None:
+    assert buys_words.chosen([1] * 10) == "the chosen one"
+    assert buys_words.chosen([4, 6]) == "the 4 to 6 chosen"
+
+
+def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine: dict[str, Any]) -> None:
+    compared, argument = wine["buys"], wine["argument"]
+    argument |= {"n_samples": compared["n_samples"], "folds": compared["folds"]}
+    above = compared["scores"][0]["models"][1]["all_columns"]["mean"]
+    means = argument["panels"][0]["lines"][1]["means"]
+    means[0] = above
+    assert not collected(wine)["argument_notes"]
+    means[0] = above - 0.002
+    assert "where rows are equally near, each takes others of them" in collected(wine)["argument_notes"][0]
+    argument["n_samples"] -= 1
+    assert collected(wine)["argument_notes"][0].startswith("These are other rows than the ")
+
+
 def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell = wine["buys"]["scores"][2]["models"][0]
     cell["chosen"] = sample_buys.folded(0.99, 0.05)

@@ -8,15 +8,17 @@ from tamiz.report import buys_charts
 from tamiz.report.buys_words import (
     between,
     bought,
+    chosen,
     cost,
     difference,
+    direction,
+    model_name,
     score_name,
     short_name,
     sieved,
-    sizes,
     told_by,
 )
-from tamiz.report.text import counted, shortened
+from tamiz.report.text import counted, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,16 +26,21 @@ if TYPE_CHECKING:
 _WHY = {
     "random": {
         "knn": "a random column moves all rows apart, so the nearest ones are less alike",
-        "tree": "it is one more thing to cut small nodes by, and good at that by chance",
+        "tree": "a tree has one more column to cut small nodes by, which is good at that by chance",
         "naive_bayes": "naive Bayes gives it little weight",
         "ridge": "ridge regression gives it a small coefficient that fits the noise",
     },
     "copies": {
         "naive_bayes": "naive Bayes takes columns for independent, and believes what two copies say twice",
-        "knn": "in a distance a column counts as often as it is there",
+        "knn": "a column counts in a distance as often as it is there",
         "tree": "a tree has nothing new to cut by, and only ties between equal cuts fall otherwise",
         "ridge": "ridge regression shares one coefficient out among the copies",
     },
+}
+# The directions of a change that agree with these; a copy may move the nearest neighbours either way.
+_AS_TOLD: dict[str, dict[str, tuple[str, ...]]] = {
+    "random": {"knn": ("down",), "tree": ("down",), "naive_bayes": ("same",), "ridge": ("down", "same")},
+    "copies": {"naive_bayes": ("down",), "tree": ("same",), "ridge": ("same",)},
 }
 
 
@@ -58,7 +65,12 @@ def collect_buys(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "compared": None if compared is None else _compared(compared, _selector(result)),
         "argument": None if argument is None else _argument(argument),
         "notes": _notes(compared, [*result["warnings"]]),
-        "argument_notes": _notes(argument, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
+        "argument_notes": []
+        if argument is None
+        else [
+            *_notes(argument, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
+            *_beside(argument, compared),
+        ],
     }
 
 
@@ -82,7 +94,7 @@ def _compared(compared: Mapping[str, Any], selector: str) -> dict[str, Any]:
         "made": f"{compared['folds']}, {counted(compared['n_samples'], 'row')}. Inside each fold {selector} chooses among "
         f"{counted(compared['n_columns'], 'column')} by the rows that are not tested.",
         "n_columns": counted(compared["n_columns"], "column"),
-        "sizes": sizes(compared["n_chosen"]),
+        "chosen": chosen(compared["n_chosen"]),
         "charts": [
             {
                 "id": f"bought-{k}",
@@ -142,7 +154,7 @@ def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "id": f"added-{panel['added']}",
                 "title": cost(panel, argument),
-                "why": _why(panel["added"], argument["models"]),
+                "why": _why(panel, argument),
                 "sieved": sieved(panel, argument),
                 "chart": buys_charts.added(panel, argument, span),
                 "described": f"Scores as columns are added, a line a model. {cost(panel, argument)}.",
@@ -154,10 +166,45 @@ def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _why(added: str, models: Sequence[Mapping[str, Any]]) -> str:
-    known = [_WHY[added][model["id"]] for model in models if model["id"] in _WHY[added]]
-    words = "; ".join(sorted(known, key=list(_WHY[added].values()).index))
-    return f"{words[:1].upper()}{words[1:]}." if words else ""
+def _why(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+    """Return what theory says of each model, and which did otherwise here."""
+    why, as_told = _WHY[panel["added"]], _AS_TOLD[panel["added"]]
+    models = {model["id"]: (model, line) for model, line in zip(argument["models"], panel["lines"], strict=True)}
+    words = "; ".join(sentence for name, sentence in why.items() if name in models)
+    told = told_by(argument["scoring"])
+    other = [
+        f"{model_name(model)} ({difference(line['changes'][-1], told)})"
+        for name, (model, line) in models.items()
+        if name in as_told and direction(line["intervals"][-1]) not in ("unknown", *as_told[name])
+    ]
+    here = f" Here it came out otherwise for {listed(other)}." if other else ""
+    return f"In theory {words}.{here}" if words else ""
+
+
+def _beside(argument: Mapping[str, Any], compared: Mapping[str, Any] | None) -> list[str]:
+    """Return why models on all columns score otherwise in the two halves, where they do."""
+    if compared is None:
+        return []
+    if compared["n_samples"] != argument["n_samples"]:
+        rows = counted(compared["n_samples"], "row")
+        return [
+            f"These are other rows than the {rows} of the scores above, and so the scores at 0 columns added differ from them."
+        ]
+    score = next((one for one in compared["scores"] if one["id"] == argument["scoring"]), None)
+    known = [model["id"] for model in compared["models"]]
+    if score is None or compared["folds"] != argument["folds"]:
+        return []
+    for model, line in zip(argument["models"], argument["panels"][0]["lines"], strict=True):
+        if model["id"] != "knn" or "knn" not in known:
+            continue
+        means = line["means"][0], score["models"][known.index("knn")]["all_columns"]["mean"]
+        here, above = map(told_by(score["id"]).score, means)
+        if here != above:
+            return [
+                f"Nearest neighbours score {here} at 0 columns added and {above} on all columns "
+                "above: where rows are equally near, each takes others of them."
+            ]
+    return []
 
 
 def _lines(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> dict[str, Any]:

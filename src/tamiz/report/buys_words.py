@@ -81,6 +81,11 @@ def sizes(n_chosen: Sequence[float]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
+def chosen(n_chosen: Sequence[float]) -> str:
+    """Return the columns that the folds chose: "the chosen one", "the 4 to 6 chosen"."""
+    return "the chosen one" if min(n_chosen) == max(n_chosen) == 1 else f"the {sizes(n_chosen)} chosen"
+
+
 def bought(compared: Mapping[str, Any]) -> str:
     """Return in a sentence what each model scores on the columns chosen and on all, and whether that is a gain."""
     first = compared["scores"][0]
