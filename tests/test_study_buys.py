@@ -157,5 +157,5 @@ def test_beside_a_comparison_of_few_rows_the_section_says_why_no_columns_were_ad
     found = study(X, y)
     assert found["argument"] is None
     assert found["buys"]["notes"][-1] == (
-        "What added columns cost cannot be told: added_columns needs at least 20 rows, got 16."
+        "What added columns cost cannot be told: Adding columns takes at least 20 rows, and there are 16."
     )

@@ -209,7 +209,7 @@ def test_bad_input_is_one_sentence(y, options, sentence):
 
 
 def test_fewer_than_20_rows_are_refused():
-    with pytest.raises(DataError, match=r"^added_columns needs at least 20 rows, got 12\.$"):
+    with pytest.raises(DataError, match=r"^Adding columns takes at least 20 rows, and there are 12\.$"):
         added_columns(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
 
 

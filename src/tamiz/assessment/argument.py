@@ -243,7 +243,7 @@ def added_columns(
         if whole.schema.target is None:
             raise DataError("added_columns requires a target, but the target y is None.")
         if whole.schema.n_rows < _FEWEST_ROWS:
-            raise DataError(f"added_columns needs at least {_FEWEST_ROWS} rows, got {whole.schema.n_rows}.")
+            raise DataError(f"Adding columns takes at least {_FEWEST_ROWS} rows, and there are {whole.schema.n_rows}.")
         table, sampled = sampled_rows(whole, max_rows, n_splits, rng)
         splits = draw_splits(table, n_splits, rng)
         folds = splits.folds
