@@ -89,13 +89,13 @@ def test_a_column_without_values_is_left_out():
 def test_whole_numbers_of_up_to_20_values_are_classes_as_a_target():
     schema = target_of(np.arange(N) % 20)
     assert schema.target.levels == tuple(map(str, range(20)))
-    assert "The target 'y' is taken as 20 classes (kinds overrides)." in schema.notes
+    assert "The target 'y' is taken as 20 classes; say otherwise with --kinds or kinds=." in schema.notes
 
 
 def test_whole_numbers_of_more_values_are_a_number_as_a_target():
     schema = target_of(np.arange(42) % 21)
     assert schema.target.kind == "numeric"
-    assert "The target 'y' is taken as a number (kinds overrides)." in schema.notes
+    assert "The target 'y' is taken as a number; say otherwise with --kinds or kinds=." in schema.notes
 
 
 def test_numbers_with_fractions_are_a_number_as_a_target():

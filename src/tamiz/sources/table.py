@@ -353,8 +353,9 @@ def _notes(target: Encoded | None) -> tuple[str, ...]:
         return ()
     column = target.column
     if column.is_number:
-        return (f"The target {column.name!r} is taken as a number (kinds overrides).",)
-    return (f"The target {column.name!r} is taken as {len(column.levels)} classes (kinds overrides).",)
+        return (f"The target {column.name!r} is taken as a number; say otherwise with --kinds or kinds=.",)
+    n = len(column.levels)
+    return (f"The target {column.name!r} is taken as {n} classes; say otherwise with --kinds or kinds=.",)
 
 
 def _weight_notes(weight: Floats | None) -> tuple[str, ...]:

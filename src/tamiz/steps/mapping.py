@@ -194,7 +194,8 @@ def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, see
     rows = rows_with(drawn, n, size, np.random.default_rng(seed))
     with held() as told:
         reducer.fit(rows_of(source, rows))
-    tell([f"On a sample of {size:,} rows: {sentence}" for sentence in told])
+    # What takes no part in the table takes none in its sample either.
+    tell([f"On a sample of {size:,} rows: {one}" for one in told if one not in source.schema.left_out])
     embedding = reducer.embedding_
     others = np.setdiff1d(drawn, rows, assume_unique=True)
     if len(others):
