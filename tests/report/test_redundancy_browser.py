@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,6 +70,26 @@ def test_the_matrix_is_drawn_and_tells_both_names(read: Any) -> None:
     told = reader.page.locator("#shared .hovertext")
     told.first.wait_for()
     assert "share" in told.first.text_content()
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int, browser: Any, tmp_path: Path) -> None:
+    result = sample.wine()
+    names = ["constructor", "2020-01-01", "10", *(f"c{k}" for k in range(3, n))]
+    values = base64.b64encode(bytes(n * (n - 1) // 2)).decode()
+    result["redundancy"] |= {"columns": names, "values": values, "groups": [], "n_columns": n}
+    reader = Reader(browser.new_page(), Result(result).to_html(tmp_path / "names.html"))
+    reader.show("shared")
+    if n <= 40:
+        assert reader.page.locator("#shared .ytick").all_text_contents() == names
+    box = reader.page.locator("#shared .nsewdrag").first.bounding_box()
+    reader.page.mouse.move(box["x"] + 0.5 / n * box["width"], box["y"] + 1.5 / n * box["height"])
+    told = reader.page.locator("#shared .hovertext")
+    told.first.wait_for()
+    # Also where there is no room for names at the side.
+    assert told.first.text_content().startswith("2020-01-01constructor")
+    reader.page.close()
+    assert reader.complaints == []
 
 
 @pytest.mark.parametrize("name", ["wine", "hostile", "bare", "wide"])
