@@ -30,6 +30,12 @@ IRIS = load_iris(as_frame=True)
 EVERY = [InformationGain(), SymmetricUncertainty(), FisherScore(), TreeImportance(), LinearCoefficient()]
 
 
+@pytest.fixture(autouse=True)
+def _as_many_resamples_as_in_a_study(monkeypatch):
+    monkeypatch.setattr(combined, "_MOST_RESAMPLES", 60)
+    monkeypatch.setattr(combined, "_LEAST_RESAMPLES", 25)
+
+
 def combined_of(source, relevances, seed=3, n_jobs=1):
     ranked = [Ranked(f"r{k}", type(one).__name__, one, source) for k, one in enumerate(relevances)]
     with parallel.session(n_jobs):

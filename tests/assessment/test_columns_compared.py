@@ -140,7 +140,10 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
     with pytest.warns(TamizWarning) as told:
         found = compare_columns(SEARCHED, X, y, sample_weight=weight, n_splits=3)
     assert list(found.predictors) == ["naive_bayes", "tree"]
-    assert found.notes == ("12 rows of weight 0 left out where models are scored.", "Nearest neighbours take no weights, and are left out.")
+    assert found.notes == (
+        "12 rows of weight 0 left out where models are scored.",
+        "Nearest neighbours take no weights, and are left out.",
+    )
     assert tuple(str(one.message) for one in told) == found.notes
     left = weight > 0
     without = compare_columns(SEARCHED, X[left], y[left], predictors=["naive_bayes", "tree"], n_splits=3)

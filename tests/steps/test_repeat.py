@@ -97,7 +97,21 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(scope="module", params=STUDIES)
+# The others take a minute.
+QUICKLY_REPEATED = (
+    "kinds",
+    "a wrapper and a genetic search",
+    "sizes and sets",
+    "maps",
+    "a graph",
+    "groups and weights",
+)
+ALL_STUDIES = [
+    pytest.param(name, marks=() if name in QUICKLY_REPEATED else pytest.mark.slow, id=name) for name in STUDIES
+]
+
+
+@pytest.fixture(scope="module", params=ALL_STUDIES)
 def done(request, tmp_path_factory):
     """A study of a file in another folder, and the file."""
     asked = {**QUICK, **STUDIES[request.param]}

@@ -42,7 +42,9 @@ def counted(source: Source) -> tuple[Source, list[str]]:
     if weight is None or (weight > 0).all():
         return source, []
     n = int(np.count_nonzero(weight == 0))
-    return rows_of(source, np.flatnonzero(weight)), [f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."]
+    return rows_of(source, np.flatnonzero(weight)), [
+        f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."
+    ]
 
 
 def sampled_rows(source: Source, n: int | None, n_splits: int, rng: np.random.Generator) -> tuple[Source, list[str]]:
