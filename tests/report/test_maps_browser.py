@@ -147,9 +147,10 @@ def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Re
     point = """() => { const plot = document.getElementById("map-1-points"), { xaxis, yaxis } = plot._fullLayout;
         const box = plot.getBoundingClientRect(), [x, y] = %s;
         return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)]; }"""
-    farthest = max(range(N_MANY), key=lambda row: many()["maps"][0]["points"][row][0])
+    places = many()["maps"][0]["points"]
+    farthest = max(range(N_MANY), key=lambda row: places[row][0])
     crowd.page.locator("#map-1-points").scroll_into_view_if_needed()
-    x, y = crowd.page.evaluate(point % many()["maps"][0]["points"][farthest])
+    x, y = crowd.page.evaluate(point % places[farthest])
     crowd.page.mouse.move(x, y)
     pointed = crowd.page.locator("#pointed")
     pointed.wait_for()
