@@ -31,7 +31,7 @@ test: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tamiz.kernels
-	$(BIN)/pytest -m browser tests/report > $(VENV)/browser.log 2>&1 & page=$$!; \
+	$(BIN)/pytest -m "browser and not slow" tests/report > $(VENV)/browser.log 2>&1 & page=$$!; \
 	$(BIN)/pytest -m "not slow and not browser" $(HALF) > $(VENV)/half.log 2>&1 & half=$$!; \
 	$(BIN)/pytest -m "not slow and not browser" $(HALF:%=--ignore=%); rest=$$?; \
 	wait $$half; half=$$?; wait $$page; page=$$?; cat $(VENV)/half.log $(VENV)/browser.log; exit $$((rest | half | page))

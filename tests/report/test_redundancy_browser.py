@@ -92,7 +92,7 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     assert reader.complaints == []
 
 
-@pytest.mark.parametrize("name", ["wine", "hostile", "bare", "wide"])
+@pytest.mark.parametrize("name", ["wine", "hostile", "bare", pytest.param("wide", marks=pytest.mark.slow)])
 def test_nothing_is_wider_than_a_telephone(name: str, read: Any) -> None:
     reader = read(name, width=390, scheme="dark")
     reader.show("shared")
