@@ -211,12 +211,14 @@ def both(request, large, tmp_path_factory):
 
 def relevances():
     """Every relevance that reads no graph, by every rule for missing values that it has; models are fitted once or twice."""
+    # As few fits as tell the same.
+    few_of = {"permutation_importance": {"cv": 2, "n_repeats": 1}, "tree_importance": {"n_rounds": 1}}
     for entry in criteria.registry.of_kind("relevance"):
         part = entry.load()()
         if takes_graph(part):
             continue
         for missing in ("distribute", "category") if "missing" in part.get_params() else ("",):
-            few = {"cv": 2, "n_repeats": 1} if entry.name == "permutation_importance" else {}
+            few = few_of.get(entry.name, {})
             given = {"missing": missing} if missing else {}
             yield pytest.param(clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip())
 
