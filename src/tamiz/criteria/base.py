@@ -109,6 +109,18 @@ class Relevance(Criterion):
         """Return a finite score for every column of the schema, 0 for those left out."""
 
 
+class RowRelevance(Relevance):
+    """A relevance that reads rows, in `ready`: no statistic holds what it asks of them."""
+
+    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
+        """Return nothing."""
+        return ()
+
+    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
+        """Refuse: rows have to be read first."""
+        raise TypeError(f"{type(self).__name__} reads rows: call ready(source) first.")
+
+
 class Scored(Relevance):
     """Scores that are there already.
 

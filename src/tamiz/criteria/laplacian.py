@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz import parallel
-from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.base import Known, Relevance, RowRelevance, Scored
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -30,7 +30,7 @@ _GROUP_VALUES = 2**23
 _LEAST_TOTAL = 1e-300
 
 
-class LaplacianScore(Relevance):
+class LaplacianScore(RowRelevance):
     """Share of a column's variation that does not run along the edges of a graph, 1 - L; at most 1, larger is better.
 
     .. math:: L = \\frac{f^T L f}{f^T D f} = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
@@ -88,10 +88,6 @@ class LaplacianScore(Relevance):
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
         """Refuse: rows are joined to rows, and no sum over rows one by one will do."""
-        raise TypeError("LaplacianScore reads rows: call ready(source) first.")
-
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
-        """Refuse, as `requires`."""
         raise TypeError("LaplacianScore reads rows: call ready(source) first.")
 
 

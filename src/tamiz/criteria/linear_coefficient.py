@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.base import Relevance, Scored
 from tamiz.criteria.entropy_family import Missing
-from tamiz.criteria.model_rows import ModelRows, affordable_rows, model_rows
+from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
 from tamiz.random import Seed
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
 
@@ -23,7 +22,7 @@ _MOST_VALUES = 2**22
 _FEW_COEFFICIENTS = 256
 
 
-class LinearCoefficient(Relevance):
+class LinearCoefficient(ModelRelevance):
     """Size of a column's coefficient in a penalised linear model of all columns, standardised; 0 or more, larger is better.
 
     For classes the model is logistic regression, and the score the root mean square of the column's coefficient in the log odds of
@@ -95,13 +94,9 @@ class LinearCoefficient(Relevance):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def suited(self, schema: Schema) -> Relevance | None:
-        """Return the relevance with the rows that a study has the time for."""
-        suited = super().suited(schema)
-        if suited is None or self.max_rows is not None:
-            return suited
-        most = _MOST_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
-        return type(self)(**{**self.get_params(), "max_rows": affordable_rows(schema, most)})
+    def most_values(self, schema: Schema) -> int:
+        """Return how many values a study has the time for: a model of classes is one for each."""
+        return _MOST_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: a model is fitted to its rows."""
@@ -116,14 +111,6 @@ class LinearCoefficient(Relevance):
         squares = _squares_of_classes(rows, alpha, max_iter) if rows.n_classes else _squares_of_number(rows, alpha)
         np.add.at(scores, rows.owner, squares)
         return Scored(np.sqrt(scores))
-
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing: a model reads rows, and no statistic holds them."""
-        return ()
-
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
-        """Refuse: rows have to be read first."""
-        raise TypeError("LinearCoefficient reads rows: call ready(source) first.")
 
 
 def _squares_of_number(rows: ModelRows, alpha: float) -> Floats:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_family import MISSING, Missing
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
@@ -78,7 +80,24 @@ def model_rows(
     return ModelRows(points[:, varies], owner[varies], y, n_classes, weight) if varies.any() else None
 
 
-def affordable_rows(schema: Schema, most_values: int) -> int | None:
+class ModelRelevance(RowRelevance):
+    """A relevance read off a model; a study fits it to as many rows as it has the time for."""
+
+    max_rows: int | None
+
+    @abstractmethod
+    def most_values(self, schema: Schema) -> int:
+        """Return how many values a study has the time for."""
+
+    def suited(self, schema: Schema) -> Relevance | None:
+        """Return the relevance with the rows that a study has the time for."""
+        suited = super().suited(schema)
+        if suited is None or self.max_rows is not None:
+            return suited
+        return type(self)(**{**self.get_params(), "max_rows": _affordable_rows(schema, self.most_values(schema))})
+
+
+def _affordable_rows(schema: Schema, most_values: int) -> int | None:
     """Return how many rows make up so many values, None where the table has no more of them."""
     n_columns = sum(1 if schema.columns[j].is_number else len(schema.columns[j].levels) for j in schema.used.tolist())
     most = max(_LEAST_ROWS, most_values // max(n_columns, 1))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.base import Relevance, RowRelevance, Scored
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats, Statistic
 from tamiz.validation import check_integer
 from tamiz.warn import tell
 
 
-class PermutationImportance(Relevance):
+class PermutationImportance(RowRelevance):
     """What the score of a model on rows that it has not seen loses when they exchange their values in a column.
 
     .. math:: I_j = \\frac{1}{k R} \\sum_{f=1}^k \\sum_{r=1}^R (s_f - s_{fjr})
@@ -122,11 +119,3 @@ class PermutationImportance(Relevance):
         scores[schema.used] = evaluator.importances(used, units, n_repeats)
         tell(evaluator.notes())
         return Scored(scores)
-
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing: models read rows, and no statistic holds them."""
-        return ()
-
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
-        """Refuse: rows have to be read first."""
-        raise TypeError("PermutationImportance reads rows: call ready(source) first.")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.criteria.base import Known, Relevance, Scored
+from tamiz.criteria.base import Relevance, Scored
 from tamiz.criteria.entropy_family import Missing
-from tamiz.criteria.model_rows import ModelRows, affordable_rows, model_rows
+from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 
 # Values of a table that trees in a study are grown from: 1 to 2 seconds of work.
@@ -25,7 +24,7 @@ _MOST_VALUES = 2**20
 _SETS = 3
 
 
-class TreeImportance(Relevance):
+class TreeImportance(ModelRelevance):
     """How much shallow decision trees tell of the target by asking for a column, often and near the root; in [0, 1].
 
     .. math:: T_j = \\frac{1}{R} \\sum_{t \\ni j} E_t \\frac{U_{tj}}{\\sum_k U_{tk}}, \\qquad
@@ -106,12 +105,9 @@ class TreeImportance(Relevance):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def suited(self, schema: Schema) -> Relevance | None:
-        """Return the relevance with the rows that a study has the time for."""
-        suited = super().suited(schema)
-        if suited is None or self.max_rows is not None:
-            return suited
-        return type(self)(**{**self.get_params(), "max_rows": affordable_rows(schema, _MOST_VALUES)})
+    def most_values(self, schema: Schema) -> int:  # noqa: ARG002
+        """Return how many values a study has the time for."""
+        return _MOST_VALUES
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: trees are grown from its rows."""
@@ -136,14 +132,6 @@ class TreeImportance(Relevance):
         for j, k in same.items():
             scores[j] = told[k] / n_rounds
         return Scored(scores)
-
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing: trees read rows, and no statistic holds them."""
-        return ()
-
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
-        """Refuse: rows have to be read first."""
-        raise TypeError("TreeImportance reads rows: call ready(source) first.")
 
 
 def _distinct(points: NDArray[np.float32], owner: NDArray[np.intp]) -> tuple[list[NDArray[np.intp]], dict[int, int]]:
