@@ -32,6 +32,8 @@ _LEVELS_DARK = (
 )  # fmt: skip
 # Beyond it, numbers at bars stand in each other's way.
 _BARS_WITH_TEXT = 12
+# More points are too slow as shapes of a document: the page draws a picture of them.
+MOST_SHAPES = 4000
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
 _SCALE_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
 
@@ -184,7 +186,7 @@ def _marker(n_points: int) -> dict[str, float]:
     """Return how large and faint a point is: many are smaller and fainter, so that a crowd is told from a few."""
     if n_points <= 1000:
         return {"size": 7, "opacity": 0.8}
-    return {"size": 5, "opacity": 0.6} if n_points <= 4000 else {"size": 3, "opacity": 0.5}
+    return {"size": 5, "opacity": 0.6} if n_points <= MOST_SHAPES else {"size": 3, "opacity": 0.5}
 
 
 def equal_scales(points: Sequence[Sequence[float]]) -> bool:

@@ -47,6 +47,7 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(told["arrows"] for told in maps),
         "about": {
+            "most_shapes": charts.MOST_SHAPES,
             "maps": [{"key": told["key"], "drawn": told["chart"] is not None} for told in maps],
             "colors": [
                 *(_color(column, index) for index, column in enumerate(result["colors"])),

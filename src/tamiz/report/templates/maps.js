@@ -5,9 +5,6 @@ if (byId("maps")) {
   const colours = document.querySelector("#colours select");
   const arrows = document.querySelector("#arrows input");
   const lasso = byId("lasso");
-  // More points are too slow as shapes of a document, and WebGL makes its programs from text, which this page forbids and of which a
-  // browser runs few: these maps are pictures, and the page itself looks which point is meant.
-  const MOST_SHAPES = 4000;
   const TOLD = 8, NEAR = 10;
   let points = null;
   // Of every map that is drawn, the rows of each trace; and where a reader has zoomed to.
@@ -45,7 +42,9 @@ if (byId("maps")) {
     return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first.map((line) => `<b>${line}</b>`), ...others].join("<br>");
   }
 
-  const isPicture = () => points.rows.length > MOST_SHAPES;
+  // More points than that are too slow as shapes of a document, and WebGL makes its programs from text, which this page forbids and of which a
+  // browser runs few: these maps are pictures, and the page itself looks which point is meant.
+  const isPicture = () => points.rows.length > about.most_shapes;
 
   // The points in groups of one colour and shape each, or in shades of one colour.
   function groupsOf(color, k, theme) {
