@@ -248,7 +248,14 @@ def test_the_ranking_is_by_score_then_column_with_constants_and_left_out_columns
         "good", "good again", "noise", "noise again", "constant", "name", "empty",
     ]  # fmt: skip
     assert selector.scores_.tolist() == [0, 0, 0, 1, 0, 1, 0]
-    assert selector.get_support().all()
+    assert [frame.columns[j] for j in selector.get_support(indices=True)] == [
+        c for c in frame.columns if c not in ("name", "empty")
+    ]
+    with (
+        pytest.warns(TamizWarning),
+        pytest.raises(ValueError, match="n_features=6 exceeds the 5 columns that take part"),
+    ):
+        RankSelector(InformationGain(), n_features=6).fit(frame, y)
 
 
 def test_n_features_and_threshold_keep_what_passes_both():

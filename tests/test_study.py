@@ -461,7 +461,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
     [
         ("tamiz._study.join_rows", [], "Interrupted in the step 'graph'"),
         ("tamiz._study.describe_ranking", [], "Interrupted in the step 'ranking'"),
-        ("tamiz.selection.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
+        ("tamiz.search.prepared.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
         ("tamiz._study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )

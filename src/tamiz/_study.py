@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from tamiz import __version__, parallel, progress
+from tamiz import __version__, parallel
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
@@ -24,7 +23,6 @@ from tamiz.graphs.graph import Graph
 from tamiz.memory import Size
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import Reducer
-from tamiz.registry import Entry, Registry
 from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
@@ -43,14 +41,16 @@ from tamiz.steps.colors import describe_colors
 from tamiz.steps.combined import describe_combined
 from tamiz.steps.graph import describe_graph
 from tamiz.steps.joining import Joined, join_rows, takes_graph
+from tamiz.steps.labels import label_of
 from tamiz.steps.mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
 from tamiz.steps.maps import describe_map
 from tamiz.steps.quality import describe_quality
 from tamiz.steps.ranking import describe_ranking
 from tamiz.steps.redundancy import describe_redundancy
 from tamiz.steps.repeat import describe_repeat
+from tamiz.steps.run import Run
 from tamiz.steps.sampling import drawn_rows
-from tamiz.steps.scoring import Ranked
+from tamiz.steps.scoring import ranked_by
 from tamiz.steps.subset import describe_subset, explain_subset
 from tamiz.steps.table import describe_table
 from tamiz.validation import check_choice, check_integer
@@ -141,26 +141,19 @@ def study(
     ['petal length (cm)', 'petal width (cm)']
     """
     arguments = dict(locals())
-    _check_parts(data, (target, kinds, weight, groups, time, memory), graph)
+    of_table = {"target": target, "kinds": kinds, "weight": weight, "groups": groups, "time": time, "memory": memory}
+    _check_parts(data, of_table, graph)
     check_maps(maps or ())
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
-    most = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
+    most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
-    points = bool(points)
-    run = _Run()
+    run = Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
-        source: Source = run.first(
-            "read",
-            lambda: (
-                data
-                if isinstance(data, Source)
-                else open_source(data, target, kinds=kinds, weight=weight, groups=groups, time=time, memory=memory)
-            ),
-        )
+        source = run.first("read", lambda: data if isinstance(data, Source) else open_source(data, **of_table))
         schema = source.schema
-        chosen = merit or CFS(missing=missing)
-        searched = _is_searched(chosen, schema, assess=assess)
+        chosen_by = merit or CFS(missing=missing)
+        searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)
         wanted = wanted_maps(maps, schema, dissimilarity)
         table = run.first("table", lambda: describe_table(source))
@@ -168,34 +161,21 @@ def study(
         asked = [*(relevances or ()), *(one.reducer for one in wanted if one.asked)]
         parts = [*(relevances or ()), *(one.reducer for one in wanted)]
         needed = relevances is None or graph is not None or any(map(takes_graph, parts))
-        found = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
-        joined: Joined = found or Joined(source)
-        ranked = _ranked(relevances, schema, missing, joined)
-        scored = run.step("ranking", lambda: describe_ranking(source, ranked))
+        joined = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
         seed = int(rng.integers(2**63))
-        if scored is not None:
-            scored["combined"] = run.step("combined rank", lambda: describe_combined(source, ranked, scored, seed))
-        repeating = run.step("redundancy", lambda: describe_redundancy(source, scored, missing))
         # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
         lots = random_state if isinstance(random_state, int) else seed
         selector = SubsetSelector(
-            chosen, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=lots
+            chosen_by, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=lots
         )
-        subset = run.step("subset", lambda: _select(selector, source, run)) if searched else None
-        if subset is not None:
-            explained = run.step("reasons", lambda: explain_subset(selector, source))
-            subset |= explained or {"reasons": [], "lattice": None}
-        drawn: list[tuple[Mapped, dict[str, Any]]] = []
-        run.step("maps", lambda: _draw(wanted, drawn, rows, joined, most, seed, points=points))
-        judged = run.step("quality", lambda: _judge(drawn, rows, joined, dissimilarity, seed, points=points))
-        repeated = partial(assess_selection, selector, source, lots, assess=assess)
-        assessed = None if subset is None else run.step("assessment", repeated)
-        buying = partial(describe_buys, selector, source, lots, assessed, assess=assess)
-        bought = None if subset is None else run.step("buys", buying)
-        arguing = partial(describe_argument, source, CFS(missing=missing), lots, bought, assess=assess)
-        argument = run.step("argument", arguing)
-        colors = describe_colors(source, rows, scored) if points and drawn else []
-        clusters = run.step("clusters", lambda: describe_clusters(source, rows, seed)) if points and drawn else None
+        begun = _Study(
+            run, joined or Joined(source), rows, missing, dissimilarity, seed, lots, assess=assess, points=bool(points)
+        )
+        columns = begun.rank(relevances)
+        subset = begun.select(selector) if searched else None
+        maps_drawn = begun.draw(wanted, most_fitted)
+        trusted = begun.trust(selector, subset)
+        colors = begun.color(columns["ranking"]) if points and maps_drawn["maps"] else []
     return Result(
         {
             "format": FORMAT,
@@ -207,23 +187,126 @@ def study(
             "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
             "interrupted": run.interrupted,
             "table": table,
-            "graph": describe_graph(joined, _label(graphs, joined.builder)),
-            "ranking": scored,
-            "redundancy": repeating,
+            "graph": describe_graph(begun.joined, label_of(graphs, begun.joined.builder)),
+            **columns,
             "subset": subset,
-            "buys": bought,
-            "argument": argument,
-            "assessment": None if assessed is None else assessed.to_dict(),
-            "maps": [described for _, described in drawn],
-            "quality": judged,
-            "colors": [*colors, *([] if clusters is None else [clusters])],
+            **trusted,
+            **maps_drawn,
+            "colors": colors,
             "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
         }
     )
 
 
-def _check_parts(data: Any, of_table: Sequence[Any], graph: Any) -> None:
-    if isinstance(data, Source) and any(given is not None for given in of_table):
+@dataclass(frozen=True)
+class _Study:
+    """A study under way: the table, the graph of its rows, and what more than one of its steps is told.
+
+    Attributes
+    ----------
+    run : Run
+    joined : Joined
+    rows : ndarray of row numbers
+        Those drawn in the maps.
+    missing, dissimilarity, assess, points
+        As in `study`.
+    seed : int
+    lots : int
+        What the search draws by, here and whenever it is repeated.
+    """
+
+    run: Run
+    joined: Joined
+    rows: Rows
+    missing: Missing
+    dissimilarity: str
+    seed: int
+    lots: int
+    _: KW_ONLY
+    assess: bool | None
+    points: bool
+
+    @property
+    def source(self) -> Source:
+        """The table."""
+        return self.joined.table
+
+    def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
+        """Return the columns by every criterion, and those that say the same."""
+        ranked = ranked_by(relevances, self.source.schema, self.missing, self.joined)
+        scored = self.run.step("ranking", lambda: describe_ranking(self.source, ranked))
+        if scored is not None:
+            scored["combined"] = self.run.step(
+                "combined rank", lambda: describe_combined(self.source, ranked, scored, self.seed)
+            )
+        repeating = self.run.step("redundancy", lambda: describe_redundancy(self.source, scored, self.missing))
+        return {"ranking": scored, "redundancy": repeating}
+
+    def select(self, selector: SubsetSelector) -> dict[str, Any] | None:
+        """Search, and return the subset with the reasons for every column."""
+        subset = self.run.step("subset", lambda: _select(selector, self.source, self.run))
+        if subset is None:
+            return None
+        explained = self.run.step("reasons", lambda: explain_subset(selector, self.source))
+        return subset | (explained or {"reasons": [], "lattice": None})
+
+    def draw(self, wanted: Sequence[Wanted], most: int | None) -> dict[str, Any]:
+        """Fit the maps, of at most so many rows where their cost grows with the square, and judge them."""
+        drawn: list[tuple[Mapped, dict[str, Any]]] = []
+        self.run.step("maps", lambda: self._fit(wanted, drawn, most))
+        judged = self.run.step("quality", lambda: self._judge(drawn))
+        return {"maps": [described for _, described in drawn], "quality": judged}
+
+    def _fit(self, wanted: Sequence[Wanted], drawn: list[tuple[Mapped, dict[str, Any]]], most: int | None) -> None:
+        """Fit the maps one by one; what nobody asked for and cannot be drawn is left out."""
+        for one in wanted:
+            if not one.asked and takes_graph(one.reducer) and self.joined.whole is None:
+                continue
+            reducer = self.joined.lent_to(one.reducer) if one.given else self.joined.lent_whole_to(one.reducer)
+            source = self.joined.read_by(reducer)
+            shown = self.joined.numbers(self.rows, source)
+            try:
+                mapped = fit_map(reducer, source, shown, most, self.seed)
+                label = {"id": one.id, "label": one.label}
+                drawn.append((mapped, describe_map(mapped, label, shown if self.points else None, self.seed)))
+            except (DataError, MemoryError) as error:
+                if one.asked:
+                    raise
+                tell([f"{one.label} is left out: {error}"])
+
+    def _judge(self, drawn: Sequence[tuple[Mapped, dict[str, Any]]]) -> dict[str, Any] | None:
+        """Judge the two axes of every map that a reader sees."""
+        maps = [
+            (described["label"], mapped.at(self.joined.numbers(self.rows, mapped.source))[:, :2])
+            for mapped, described in drawn
+        ]
+        return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
+
+    def trust(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
+        """Return how far the subset can be trusted, what it buys, and what columns cost that tell nothing new."""
+        source, lots, assess = self.source, self.lots, self.assess
+        report = bought = None
+        if subset is not None:
+            report = self.run.step("assessment", lambda: assess_selection(selector, source, lots, assess=assess))
+            bought = self.run.step("buys", lambda: describe_buys(selector, source, lots, report, assess=assess))
+        sieve = CFS(missing=self.missing)
+        return {
+            "assessment": None if report is None else report.to_dict(),
+            "buys": bought,
+            "argument": self.run.step(
+                "argument", lambda: describe_argument(source, sieve, lots, bought, assess=assess)
+            ),
+        }
+
+    def color(self, scored: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """Return the columns, and the clusters, that maps are coloured by."""
+        colors = describe_colors(self.source, self.rows, scored)
+        clusters = self.run.step("clusters", lambda: describe_clusters(self.source, self.rows, self.seed))
+        return [*colors, *([] if clusters is None else [clusters])]
+
+
+def _check_parts(data: Any, of_table: Mapping[str, Any], graph: Any) -> None:
+    if isinstance(data, Source) and any(given is not None for given in of_table.values()):
         raise TypeError(
             "A source has its own target, kinds, weights, groups, times and memory: pass them to open_source, not to study."
         )
@@ -244,36 +327,6 @@ def _title(data: Any) -> str:
     return os.path.basename(data) if isinstance(data, str | os.PathLike) else f"{type(data).__name__} in memory"
 
 
-class _Run:
-    """The steps of a study, timed; after Ctrl-C the rest are skipped."""
-
-    def __init__(self) -> None:
-        self.timings: list[dict[str, Any]] = []
-        self.interrupted: str | None = None
-
-    def first(self, name: str, work: Callable[[], Any]) -> Any:
-        """Return what the work gives; without it there is no study."""
-        begun = time.perf_counter()
-        progress.tell(f"Step: {name}", 0)
-        given = work()
-        self.timings.append({"step": name, "seconds": round(time.perf_counter() - begun, 4)})
-        return given
-
-    def step(self, name: str, work: Callable[[], Any]) -> Any:
-        """Return what the work gives, None when it or an earlier step was interrupted."""
-        if self.interrupted:
-            return None
-        try:
-            return self.first(name, work)
-        except KeyboardInterrupt:
-            self.stop(name)
-            return None
-
-    def stop(self, name: str) -> None:
-        """Take note of Ctrl-C."""
-        self.interrupted = f"Interrupted in the step '{name}'; what was found until then is shown."
-
-
 def _join(
     source: Source,
     asked: GraphBuilder | Graph | None,
@@ -291,68 +344,6 @@ def _join(
         return None
 
 
-def _ranked(given: Sequence[Relevance] | None, schema: Schema, missing: Missing, joined: Joined) -> list[Ranked]:
-    """Return the relevances as the table needs them; by default the registered ones that have a meaning on it and are cheap."""
-    taken = [] if given is None else [(label, part.suited(schema) or part) for label, part in _told_apart(given)]
-    for entry in criteria.of_kind("relevance") if given is None else ():
-        part = entry.load()().with_missing(missing).suited(schema)
-        if part is not None and part.by_default and (joined.graph is not None or not takes_graph(part)):
-            taken.append((_named(entry), part))
-    lent = [(label, joined.lent_to(part)) for label, part in taken]
-    return [Ranked(label["id"], label["label"], part, joined.read_by(part)) for label, part in lent]
-
-
-def _told_apart(given: Sequence[Relevance]) -> list[tuple[dict[str, str], Relevance]]:
-    """Return relevances with their labels, numbered where a class occurs twice."""
-    labels = [_label(criteria, relevance) for relevance in given]
-    taken = [label["id"] for label in labels]
-    for k, relevance in enumerate(given):
-        if taken.count(taken[k]) > 1:
-            labels[k] = {"id": f"{taken[k]}_{taken[: k + 1].count(taken[k])}", "label": repr(relevance)}
-    return list(zip(labels, given, strict=True))
-
-
-def _draw(
-    wanted: Sequence[Wanted],
-    drawn: list[tuple[Mapped, dict[str, Any]]],
-    rows: Rows,
-    joined: Joined,
-    most: int | None,
-    seed: int,
-    *,
-    points: bool,
-) -> None:
-    """Fit the maps one by one; what nobody asked for and cannot be drawn is left out."""
-    for one in wanted:
-        if not one.asked and takes_graph(one.reducer) and joined.whole is None:
-            continue
-        reducer = joined.lent_to(one.reducer) if one.given else joined.lent_whole_to(one.reducer)
-        source = joined.read_by(reducer)
-        shown = joined.numbers(rows, source)
-        try:
-            mapped = fit_map(reducer, source, shown, most, seed)
-            label = {"id": one.id, "label": one.label}
-            drawn.append((mapped, describe_map(mapped, label, shown if points else None, seed)))
-        except (DataError, MemoryError) as error:
-            if one.asked:
-                raise
-            tell([f"{one.label} is left out: {error}"])
-
-
-def _judge(
-    drawn: Sequence[tuple[Mapped, dict[str, Any]]],
-    rows: Rows,
-    joined: Joined,
-    dissimilarity: str,
-    seed: int,
-    *,
-    points: bool,
-) -> dict[str, Any] | None:
-    """Judge the two axes of every map that a reader sees."""
-    maps = [(described["label"], mapped.at(joined.numbers(rows, mapped.source))[:, :2]) for mapped, described in drawn]
-    return describe_quality(joined.table, rows, maps, dissimilarity, seed, points=points)
-
-
 def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
     n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
     if n == 0 or missing == "category":
@@ -363,25 +354,15 @@ def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
     ]
 
 
-def _select(selector: SubsetSelector, source: Source, run: _Run) -> dict[str, Any] | None:
+def _select(selector: SubsetSelector, source: Source, run: Run) -> dict[str, Any] | None:
     try:
         selector.fit(source)
     except KeyboardInterrupt:
         run.stop(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
-    merit = {**_label(criteria, selector.merit), "label": selector.merit_name_}
-    return describe_subset(selector, merit, _label(searches, selector.search))
-
-
-def _label(registry: Registry, part: Any) -> dict[str, str]:
-    name = type(part).__name__
-    entry = next((entry for entry in registry if entry.attribute == name), None)
-    return _named(entry) if entry else {"id": name, "label": name}
-
-
-def _named(entry: Entry) -> dict[str, str]:
-    return {"id": entry.name, "label": entry.label}
+    merit = {**label_of(criteria, selector.merit), "label": selector.merit_name_}
+    return describe_subset(selector, merit, label_of(searches, selector.search))
 
 
 def _versions() -> dict[str, str]:

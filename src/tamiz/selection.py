@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import re
-import time
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,25 +19,22 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.base import Merit, Relevance, complete
-from tamiz.evaluator import Checked, Evaluator
+from tamiz.evaluator import Checked
 from tamiz.random import Seed, generator
 from tamiz.search.archive import Archive
-from tamiz.search.base import Problem, Search
+from tamiz.search.base import Search
 from tamiz.search.certificate import Certificate
 from tamiz.search.journal import Journal
 from tamiz.search.plan import Plan
-from tamiz.search.run import run
-from tamiz.search.stopping import Evaluations, Seconds, Stopping
+from tamiz.search.prepared import Prepared
+from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
 from tamiz.sources.features import compare, mixed_table_tags, remember
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
+from tamiz.sources.schema import Schema
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
-
-# A plan times so many sets, and not for longer.
-_TIMED_SETS = 1000
-_TIMED_SECONDS = 2.0
 
 
 class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -90,14 +86,14 @@ class RankSelector(_Selector):
     n_features : int, default=None
         Keep this many.
     threshold : float, default=None
-        Keep those that score at least this. With neither, all are kept; with both, a column must pass both.
+        Keep those that score at least this. With neither, all that take part are kept; with both, a column must pass both.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_columns,)
         Larger is better.
     ranking_ : ndarray of shape (n_columns,)
-        Column numbers, best first; equal scores in column order, constant and left-out columns last.
+        Column numbers, best first; equal scores in column order, constant columns after them and left-out ones last.
     schema_ : Schema
         The columns as they were taken.
 
@@ -148,44 +144,24 @@ class RankSelector(_Selector):
         remember(self, X)
         self.schema_ = source.schema
         tell([*source.schema.dropped, *source.schema.left_out])
-        last = np.array([c.left_out is not None or c.constant for c in source.schema.columns])
-        self.ranking_ = np.lexsort((-self.scores_, last))
-        self._support = self._kept(source.schema.n_columns)
+        left_out = np.array([c.left_out is not None for c in source.schema.columns])
+        constant = np.array([c.constant for c in source.schema.columns])
+        self.ranking_ = np.lexsort((-self.scores_, constant, left_out))
+        self._support = self._kept(source.schema)
         return self
 
-    def _kept(self, n_columns: int) -> NDArray[np.bool_]:
-        kept = np.ones(n_columns, dtype=bool)
+    def _kept(self, schema: Schema) -> NDArray[np.bool_]:
+        kept = np.zeros(schema.n_columns, dtype=bool)
+        kept[schema.used] = True
         if self.n_features is not None:
-            n = check_integer("n_features", self.n_features, low=1)
-            if n > n_columns:
-                raise ValueError(
-                    f"n_features={n} exceeds the {n_columns} columns of the table; ask for at most {n_columns}."
-                )
+            n, most = check_integer("n_features", self.n_features, low=1), len(schema.used)
+            if n > most:
+                those = "of the table" if most == schema.n_columns else "that take part"
+                raise ValueError(f"n_features={n} exceeds the {most} columns {those}; ask for at most {most}.")
             kept[self.ranking_[n:]] = False
         if self.threshold is not None:
             kept &= self.scores_ >= check_real("threshold", self.threshold)
         return kept
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A search made ready for a table."""
-
-    source: Source
-    problem: Problem
-    evaluator: Evaluator
-    min_gain: float
-    rng: np.random.Generator
-
-    def archive(self) -> Archive:
-        """Return empty books."""
-        problem = self.problem
-        return Archive(problem.n_columns, least=problem.least, most=problem.most, min_gain=self.min_gain)
-
-    def run(self, search: Search, stop: Stopping | None, journal: Journal | None = None) -> Archive:
-        """Search."""
-        walk = search.walk(self.problem, self.rng)
-        return run(walk, self.evaluator, self.archive(), stop, journal, search.most_evaluations(self.problem))
 
 
 class SubsetSelector(_Selector):
@@ -277,19 +253,18 @@ class SubsetSelector(_Selector):
             Rows of one group are learned from or tested, never both, by a merit that makes folds; other merits do not read them.
         """
         with parallel.session(self.n_jobs):
-            task = self._task(X, y, sample_weight, groups, self.random_state)
-            facts = None if self.journal is None else self._facts(task)
-            journal = (
-                None if facts is None or self.journal is None else Journal(self.journal, facts, task.problem.n_columns)
-            )
-            archive = task.run(self.search, self.stop, journal)
-        schema = task.source.schema
+            prepared = self._prepared(X, y, sample_weight, groups, self.random_state)
+            journal = None
+            if self.journal is not None:
+                journal = Journal(self.journal, self._facts(prepared), prepared.problem.n_columns)
+            archive = prepared.run(self.stop, journal)
+        schema = prepared.source.schema
         remember(self, X)
         self.schema_ = schema
-        tell([*schema.dropped, *schema.left_out, *task.evaluator.notes()])
-        about = [] if archive.best is None else task.evaluator.about(archive.mask(archive.best))
-        self.merit_name_, self.merit_how_ = task.evaluator.name, " ".join([task.evaluator.how, *about]).strip()
-        self.merit_effort_ = task.evaluator.effort
+        tell([*schema.dropped, *schema.left_out, *prepared.evaluator.notes()])
+        about = [] if archive.best is None else prepared.evaluator.about(archive.mask(archive.best))
+        self.merit_name_, self.merit_how_ = prepared.evaluator.name, " ".join([prepared.evaluator.how, *about]).strip()
+        self.merit_effort_ = prepared.evaluator.effort
         return self._take(archive)
 
     def merits(
@@ -329,8 +304,8 @@ class SubsetSelector(_Selector):
             known = numbers >= 0
             merits[known] = archive.recall(numbers[known])
             if not known.all():
-                task = self._task(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
-                merits[~known] = task.evaluator.evaluate(candidates[np.flatnonzero(~known)])
+                prepared = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                merits[~known] = prepared.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
     def _sets(self, masks: Any) -> Masks:
@@ -367,28 +342,9 @@ class SubsetSelector(_Selector):
         """
         with parallel.session(self.n_jobs):
             # Lots that the plan draws are drawn again by the search.
-            task = self._task(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
-            most = self.search.most_evaluations(task.problem)
-            limits = [n for n in (most, None if self.stop is None else self.stop.room(task.archive())) if n is not None]
-            begun = time.perf_counter()
-            archive = task.run(self.search, Evaluations(_TIMED_SETS) | Seconds(_TIMED_SECONDS))
-            seconds = time.perf_counter() - begun
-        # A search that ended by itself is no longer than that.
-        evaluations = min([*limits, *([] if archive.cut_off else [archive.n_evaluations])], default=None)
-        # How many times as much there is to do as was timed; numbers of sets go far beyond the largest float.
-        scale = 1.0 if evaluations is None else max(1.0, min(evaluations, 10**30) / max(archive.n_evaluations, 1))
-        # What passes over sets writes hardly any down.
-        held = archive.n_bytes * (1.0 if archive.n_passed else scale)
-        return Plan(
-            evaluations,
-            None if evaluations is None else seconds * scale,
-            None if self.stop is None else self.stop.seconds(),
-            held + task.evaluator.most_bytes(),
-            archive.n_evaluations,
-            task.evaluator.how,
-        )
+            return self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state)).plan(self.stop)
 
-    def _task(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> _Task:
+    def _prepared(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> Prepared:
         """Return the search made ready for a table."""
         _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
         _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
@@ -401,13 +357,18 @@ class SubsetSelector(_Selector):
         schema = source.schema
         problem = self.search.problem(schema.names, schema.used, self.n_features)
         evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, rng), schema.names)
-        return _Task(source, replace(problem, form=evaluator), evaluator, self.search.min_gain, rng)
+        return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng)
 
-    def _facts(self, task: _Task) -> dict[str, Any]:
-        source = task.source
+    def _facts(self, prepared: Prepared) -> dict[str, Any]:
+        source = prepared.source
         # Where a function lies in memory is not part of the merit.
         merit = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.merit))
-        return {"columns": source.schema.names, "merit": merit, "data": source.fingerprint(), **task.evaluator.facts()}
+        return {
+            "columns": source.schema.names,
+            "merit": merit,
+            "data": source.fingerprint(),
+            **prepared.evaluator.facts(),
+        }
 
     def _take(self, archive: Archive) -> Self:
         if archive.best is None:

@@ -197,9 +197,9 @@ def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Calla
     ("rule", "stopped"),
     [
         (["--target-merit", "0.5"], "a merit of 0.5 is reached"),
-        (["--stale", "1"], "1 steps in a row without a better set"),
+        (["--stale", "1"], "1 step without a better set"),
         (["--min-gain", "10"], "a step gained less than 10"),
-        (["--min-gain", "10", "--max-evaluations", "1"], "1 evaluations made"),
+        (["--min-gain", "10", "--max-evaluations", "1"], "1 evaluation made"),
     ],
 )
 def test_a_search_is_stopped_by_the_first_rule_that_holds(

@@ -149,7 +149,7 @@ def test_a_number_of_evaluations_gives_a_beginning_of_the_whole(name):
     for most in range(1, min(len(whole), 60) + 1, 7):
         archive = search_in(made(name), Known(3, P), P, stop=Evaluations(most))
         assert sets_of(archive) == sets_of(whole)[:most]
-        assert archive.stopped == f"{most} evaluations made"
+        assert archive.stopped == f"{most} evaluation{'s' * (most > 1)} made"
 
 
 @every_search

@@ -36,7 +36,7 @@ def test_a_number_of_evaluations_is_kept_to_exactly_and_is_a_beginning_of_the_wh
         assert sets_of(archive) == sets_of(whole)[:most]
         np.testing.assert_array_equal(archive.merits, whole.merits[:most])
         if most < len(whole):
-            assert archive.stopped == f"{most} evaluations made"
+            assert archive.stopped == f"{most} evaluation{'s' * (most > 1)} made"
 
 
 def test_a_merit_reached_stops_the_search():

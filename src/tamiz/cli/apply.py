@@ -132,10 +132,7 @@ class _Selection(_Applied):
 
     def __init__(self, selector: Selector) -> None:
         self.schema = selector.schema_
-        support = selector.get_support()
-        self._chosen = [
-            c.name for c, taken in zip(self.schema.columns, support, strict=True) if taken and not c.left_out
-        ]
+        self._chosen = [self.schema.names[j] for j in selector.get_support(indices=True).tolist()]
         self.read = replace(
             self.schema,
             columns=tuple(

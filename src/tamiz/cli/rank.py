@@ -92,11 +92,7 @@ def rank(
         selector = RankSelector(criterion, n_features=n_features).fit(source)
     kept = selector.get_support()
     columns = source.schema.columns
-    ranked = [
-        (columns[j].name, float(selector.scores_[j]))
-        for j in selector.ranking_.tolist()
-        if kept[j] and columns[j].left_out is None
-    ]
+    ranked = [(columns[j].name, float(selector.scores_[j])) for j in selector.ranking_.tolist() if kept[j]]
     tell_columns(voice, source.schema)
     if model is not None:
         voice.say(f"Written: {save(selector, model)}")

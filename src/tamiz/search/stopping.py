@@ -117,7 +117,9 @@ class Evaluations(Stopping):
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when the number is reached."""
-        return f"{self.most} evaluations made" if archive.n_evaluations >= self.most else None
+        if archive.n_evaluations < self.most:
+            return None
+        return "1 evaluation made" if self.most == 1 else f"{self.most} evaluations made"
 
 
 class Seconds(Stopping):
@@ -167,7 +169,9 @@ class _Deadline(Stopping):
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
         """Return a reason when the time is over."""
-        return f"{self.most:g} seconds have passed" if time.monotonic() >= self.moment else None
+        if time.monotonic() < self.moment:
+            return None
+        return "1 second has passed" if self.most == 1 else f"{self.most:g} seconds have passed"
 
 
 class Stale(Stopping):
@@ -193,8 +197,9 @@ class Stale(Stopping):
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when nothing better came for so long."""
-        check_integer("most", self.most, low=1)
-        return f"{self.most} steps in a row without a better set" if archive.stale_steps >= self.most else None
+        if archive.stale_steps < check_integer("most", self.most, low=1):
+            return None
+        return "1 step without a better set" if self.most == 1 else f"{self.most} steps in a row without a better set"
 
 
 class MinGain(Stopping):
