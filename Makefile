@@ -23,7 +23,7 @@ $(VENV)/dev: $(VENV)/run
 
 # Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, and the
 # other halves take a core each; what each says comes one after the other.
-HALF   := $(addprefix tests/,cluster comparison contracts criteria display graphs kernels metrics reduction sources statistics storage)
+HALF   := $(addprefix tests/,cluster comparison contracts criteria display graphs kernels metrics reduction sources statistics storage wrappers)
 
 test: $(VENV)/dev
 	$(BIN)/ruff check
