@@ -6,6 +6,7 @@ The table is the one of `tamiz demo`, so that anyone can make the pictures again
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +24,8 @@ SHOWN = {
     "quality": "#quality .quad",
 }
 WIDTH, SCALE = 1000, 1.5
+# The picture of the README: two columns, and how much of them.
+HALF, TALL = 720, 760
 MOST_BYTES = 200_000
 # Flat colours of a page need no more.
 COLOURS = 128
@@ -39,7 +42,27 @@ def main() -> None:
             page.goto(report.as_uri())
             for section, selector in SHOWN.items():
                 take(page, section, selector)
+            overview(browser.new_page(viewport={"width": HALF, "height": 2400}), report)
             browser.close()
+
+
+def overview(page, report: Path) -> None:
+    """Save the beginnings of three sections side by side, as the README shows them."""
+    page.goto(report.as_uri())
+    whole = Image.new("RGB", (2 * HALF, TALL), "white")
+    for column, sections in enumerate((("ranking", "subset"), ("maps",))):
+        top = 0
+        for section in sections:
+            place = page.locator(f"#{section}")
+            for plot in place.locator(".plot").all()[:1]:
+                plot.scroll_into_view_if_needed()
+                plot.locator(".main-svg").first.wait_for()
+            # What sticks to the top of the window would lie over the section.
+            page.add_style_tag(content="nav { display: none }")
+            picture = Image.open(BytesIO(place.screenshot()))
+            whole.paste(picture, (column * HALF + (HALF - picture.width) // 2, top))
+            top += picture.height
+    save(whole, DOCS / "report.png")
 
 
 def take(page, section: str, selector: str) -> None:
@@ -49,9 +72,12 @@ def take(page, section: str, selector: str) -> None:
     for k in range(plots.count()):
         plots.nth(k).scroll_into_view_if_needed()
         plots.nth(k).locator(".main-svg").first.wait_for()
-    path = DOCS / f"report-{section}.png"
-    place.screenshot(path=path)
-    Image.open(path).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    save(Image.open(BytesIO(place.screenshot())).convert("RGB"), DOCS / f"report-{section}.png")
+
+
+def save(picture: Image.Image, path: Path) -> None:
+    """Write a picture in few colours, and say how large it is."""
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size:,} bytes{'' if size <= MOST_BYTES else ', more than the repository should hold'}")
 

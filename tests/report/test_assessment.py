@@ -152,6 +152,19 @@ def test_what_was_not_assessed_has_no_section(bare: dict[str, Any]) -> None:
     assert collect_assessment(bare) is None
 
 
+def test_a_score_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
+    wine["assessment"]["scoring"] = "r2"
+    honest = wine["assessment"]["scores"]["nested"]
+    honest |= {"mean": -5e8, "interval": [-2e9, 1e9], "folds": [-5e9, *[0.5] * 9]}
+    shown = collect_assessment(wine)
+    assert shown is not None
+    folds, held = shown["chart"]["data"][:2]
+    assert folds["x"][0] == held["x"][0] == -1
+    assert held["error_x"]["array"] == [2]
+    assert held["customdata"][0][0] == "−500,000,000"
+    assert shown["beyond"].endswith("drawn at −1: held on rows it has not seen.")
+
+
 def test_other_scores_have_their_own_names() -> None:
     assert Told("balanced_accuracy", fine=False).worded(0.5) == "50% balanced accuracy"
     assert Told("neg_mean_squared_error", fine=False).worded(-2.5) == "a score (neg mean squared error) of −2.500"

@@ -129,6 +129,7 @@ def test_differences_have_their_sign_and_nothing_has_none() -> None:
     assert buys_words.difference(0.0002, told) == "0.0 points"
     assert buys_words.difference(-0.0001, number) == "0.000"
     assert buys_words.between([-0.0312, 0.004], number) == "−0.031 to +0.004"
+    assert buys_words.between([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
 
 
 def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
@@ -190,6 +191,44 @@ def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
     assert buys_words.limits({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
     assert buys_words.limits({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
+
+
+def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
+    score, argument = wine["buys"]["scores"][0], wine["argument"]
+    score["id"] = argument["scoring"] = "r2"
+    score["models"][1]["all_columns"] = sample_buys.folded(-3e16, 6e16, 1e16)
+    argument["panels"][0]["lines"][1] = sample_buys.line(-2e16, -1e16, 4e16, argument["numbers"])
+    shown = collected(wine)
+    chart = shown["compared"]["charts"][0]
+    folds, means = chart["chart"]["data"][0], chart["chart"]["data"][2]
+    assert means["x"][1] == min(folds["x"]) == -1
+    assert means["marker"]["symbol"] == ["circle-open", "triangle-left-open", "circle-open"]
+    assert means["x"][1] + means["error_x"]["array"][1] == 1
+    assert means["error_x"]["arrayminus"][1] == 0
+    assert means["customdata"][1][1] == "−3 × 10¹⁶"
+    assert -1.2 < chart["chart"]["layout"]["xaxis"]["range"][0] < -1
+    assert chart["beyond"] == (
+        "Below −1, which is much worse than guessing the mean, and drawn at −1: nearest neighbours on all columns."
+    )
+    panels = shown["argument"]["panels"]
+    assert set(panels[0]["chart"]["data"][7]["y"]) == {-1}
+    assert panels[0]["beyond"].endswith("drawn at −1: nearest neighbours.")
+    assert panels[1]["beyond"] == ""
+    low, high = panels[0]["chart"]["layout"]["yaxis"]["range"]
+    assert -1.2 < low < -1
+    assert 1 < high < 1.2
+
+
+def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -> None:
+    told = buys_words.told_by("accuracy")
+    assert told.ticks(0.4, 1.0) == {"tickformat": ".0%"}
+    assert told.ticks(0.985, 1.0) == {"tickformat": ".1%"}
+    assert buys_words.told_by("f1_macro").ticks(0.985, 1.0) == {}
+    for panel in wine["argument"]["panels"]:
+        panel["lines"] = [sample_buys.line(0.99, -0.001, 0.002, wine["argument"]["numbers"])] * 3
+        panel["chosen"] = [sample_buys.line(0.99, -0.001, 0.002, wine["argument"]["chosen_numbers"])] * 3
+    for panel in collected(wine)["argument"]["panels"]:
+        assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
 
 
 def test_the_table_holds_every_number_of_the_charts(wine: dict[str, Any]) -> None:

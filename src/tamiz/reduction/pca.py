@@ -246,7 +246,8 @@ class PCA(Reducer):
 
     def facts(self) -> MapFacts:
         """Return the shares of variance, those by chance, and the loadings."""
-        notes = ["Numeric columns divided by their standard deviation."] if self.standardize else []
+        has_numbers = sum(stop - start for start, stop in self._reading.levels) < len(self._variances)
+        notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []
         if self._reading.levels:
             notes.append("Every category is a column of 0 and 1, divided by the square root of its share.")
         notes += on_gaps(self._reading.n_missing, self.missing)

@@ -56,6 +56,7 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "made": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {assessed['folds']}.",
         "title": _title(assessed, told),
         "chart": assessment_charts.scores(_compared(assessed["scores"]), told),
+        "beyond": _beyond(assessed["scores"], told),
         "rows": [
             {
                 **column,
@@ -80,6 +81,12 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
 def _compared(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the scores that there are, from the promise down to nothing."""
     return [(name, scores[key]) for key, (name, _) in _SCORES.items() if scores[key] is not None]
+
+
+def _beyond(scores: Mapping[str, Any], told: Told) -> str:
+    """Return which scores the chart shows at its edge."""
+    off = [name for name, score in _compared(scores) if score["mean"] < told.least_drawn]
+    return told.at_the_edge([f"{name[:1].lower()}{name[1:]}" for name in off])
 
 
 def _facts(scores: Mapping[str, Any], told: Told) -> list[tuple[str, str, str]]:

@@ -29,79 +29,94 @@ def scores(compared: Sequence[tuple[str, Mapping[str, Any]]], told: Told) -> dic
         How scores are written.
     """
     top = len(compared) - 1
-    rows = [(top - k, name, score["mean"]) for k, (name, score) in enumerate(compared)]
-    promised, honest, baseline = rows[0][2], compared[1][1], rows[-1][2]
-    folds, (low, high) = honest["folds"], told.interval(honest)
-    every = [*(mean for _, _, mean in rows), low, high, *folds]
-    pad = 0.06 * ((max(every) - min(every)) or 1.0)
-    others = [row for k, row in enumerate(rows) if k != 1]
-    height = top - 1
+    honest = compared[1][1]
+    means = [told.drawn(score["mean"]) for _, score in compared]
+    ends = [told.drawn(end) for end in told.interval(honest)]
+    every = [*means, *ends, *map(told.drawn, honest["folds"])]
+    low, high = min(every), max(every)
+    span = (high - low) or 1.0
     chart = make_chart(
         [
-            go.Scatter(
-                x=[rounded(score) for score in folds],
-                # A little apart, so that equal ones are seen.
-                y=[height + 0.1 * (k % 3 - 1) for k in range(len(folds))],
-                mode="markers",
-                marker={"size": 7, "opacity": 0.75},
-                customdata=[[k, told.score(score)] for k, score in enumerate(folds, start=1)],
-                hovertemplate="Fold %{customdata[0]}: %{customdata[1]}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[rounded(honest["mean"])],
-                y=[height],
-                mode="markers",
-                marker={"size": 13},
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [rounded(high - honest["mean"])],
-                    "arrayminus": [rounded(honest["mean"] - low)],
-                    "thickness": 2.5,
-                    "width": 7,
-                },
-                customdata=[[told.score(value) for value in (honest["mean"], low, high)]],
-                hovertemplate="Held: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[rounded(score) for _, _, score in others],
-                y=[row for row, _, _ in others],
-                mode="markers",
-                marker={
-                    "size": 11,
-                    "symbol": ["diamond", *["square"] * (len(others) - 2), "circle-open"],
-                    "line": {"width": 2},
-                },
-                customdata=[[name, told.score(score)] for _, name, score in others],
-                hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
-            ),
+            _folds(honest["folds"], top - 1, told),
+            _held(honest, top - 1, told),
+            _others([one for k, one in enumerate(compared) if k != 1], [top, *range(top - 2, -1, -1)], told),
             # What the promise has too much, and down through all rows what no column gives.
-            _line([honest["mean"], promised], [top, top], "dot"),
-            _line([baseline, baseline], [-0.35, top + 0.3], "dash"),
+            _line([means[1], means[0]], [top, top], "dot"),
+            _line([means[-1], means[-1]], [-0.35, top + 0.3], "dash"),
         ],
-        height=80 + 62 * len(rows),
+        height=80 + 62 * len(compared),
         showlegend=False,
         margin={"l": 8, "r": 20, "t": 8, "b": 8},
         xaxis={
-            "range": [rounded(min(every) - pad), rounded(max(every) + pad)],
+            "range": [rounded(low - 0.06 * span), rounded(high + 0.06 * span)],
             "zeroline": False,
             "fixedrange": True,
             "nticks": 6,
-            **({"tickformat": ".0%"} if told.is_share else {}),
+            **told.ticks(low, high),
         },
         yaxis={"range": [-0.5, top + 0.75], "visible": False, "fixedrange": True},
     )
     chart["layout"]["annotations"] = [
         {
-            "x": rounded(score),
-            "y": row + 0.4,
-            **_anchored((score - min(every)) / ((max(every) - min(every)) or 1.0)),
-            "text": f"{name}: <b>{told.score(score)}</b>",
+            "x": rounded(mean),
+            "y": top - k + 0.4,
+            **_anchored((mean - low) / span),
+            "text": f"{name}: <b>{told.score(score['mean'])}</b>",
             "showarrow": False,
         }
-        for row, name, score in rows
+        for k, ((name, score), mean) in enumerate(zip(compared, means, strict=True))
     ]
     return chart
+
+
+def _folds(folds: Sequence[float], height: int, told: Told) -> Any:
+    return go.Scatter(
+        x=[rounded(told.drawn(score)) for score in folds],
+        # A little apart, so that equal ones are seen.
+        y=[height + 0.1 * (k % 3 - 1) for k in range(len(folds))],
+        mode="markers",
+        marker={"size": 7, "opacity": 0.75},
+        customdata=[[k, told.score(score)] for k, score in enumerate(folds, start=1)],
+        hovertemplate="Fold %{customdata[0]}: %{customdata[1]}<extra></extra>",
+    )
+
+
+def _held(honest: Mapping[str, Any], height: int, told: Told) -> Any:
+    """Return the honest mean with its interval."""
+    ends = told.interval(honest)
+    place, low, high = (told.drawn(score) for score in (honest["mean"], *ends))
+    return go.Scatter(
+        x=[rounded(place)],
+        y=[height],
+        mode="markers",
+        marker={"size": 13},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [rounded(high - place)],
+            "arrayminus": [rounded(place - low)],
+            "thickness": 2.5,
+            "width": 7,
+        },
+        customdata=[[told.score(value) for value in (honest["mean"], *ends)]],
+        hovertemplate="Held: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
+    )
+
+
+def _others(compared: Sequence[tuple[str, Mapping[str, Any]]], heights: Sequence[int], told: Told) -> Any:
+    """Return the marks of what has no interval: what the search promises first, what no column gives last."""
+    return go.Scatter(
+        x=[rounded(told.drawn(score["mean"])) for _, score in compared],
+        y=list(heights),
+        mode="markers",
+        marker={
+            "size": 11,
+            "symbol": ["diamond", *["square"] * (len(compared) - 2), "circle-open"],
+            "line": {"width": 2},
+        },
+        customdata=[[name, told.score(score["mean"])] for name, score in compared],
+        hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+    )
 
 
 def _anchored(place: float) -> dict[str, Any]:

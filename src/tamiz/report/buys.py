@@ -101,6 +101,7 @@ def _compared(compared: Mapping[str, Any], selector: str) -> dict[str, Any]:
                 "title": score_name(score["id"]),
                 "chart": buys_charts.compared(score, models),
                 "described": _described(score, models),
+                "beyond": _beyond(score, models),
             }
             for k, score in enumerate(compared["scores"])
         ],
@@ -118,13 +119,25 @@ def _described(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) ->
     return f"{score_name(score['id'])}: {'; '.join(each)}."
 
 
+def _beyond(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
+    """Return which means a chart shows at its edge."""
+    told = told_by(score["id"])
+    off = [
+        f"{model_name(model)} on {columns}"
+        for model, cell in zip(models, score["models"], strict=True)
+        for key, columns in (("all_columns", "all columns"), ("chosen", "the chosen ones"))
+        if cell[key]["mean"] < told.least_drawn
+    ]
+    return told.at_the_edge(off)
+
+
 def _rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the rows of the table for one score."""
     told = told_by(score["id"])
 
     def spread(scores: Mapping[str, Any]) -> str:
         sd = scores["standard_deviation"]
-        return f"{told.score(scores['mean'])} ± {f'{100 * sd:.1f}' if told.is_share else f'{sd:.3f}'}"
+        return f"{told.score(scores['mean'])} ± {f'{100 * sd:.1f}' if told.is_share else told.decimals(sd)}"
 
     return {
         "name": score_name(score["id"]),
@@ -157,6 +170,7 @@ def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
                 "why": _why(panel, argument),
                 "sieved": sieved(panel, argument),
                 "chart": buys_charts.added(panel, argument, span),
+                "beyond": _beyond_in(panel, argument),
                 "described": f"Scores as columns are added, a line a model. {cost(panel, argument)}.",
             }
             for panel in argument["panels"]
@@ -164,6 +178,13 @@ def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
         "numbers": argument["numbers"],
         "tables": [_lines(panel, argument) for panel in argument["panels"]],
     }
+
+
+def _beyond_in(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+    """Return which lines a chart shows at its edge."""
+    told = told_by(argument["scoring"])
+    pairs = zip(argument["models"], panel["lines"], strict=True)
+    return told.at_the_edge([model_name(model) for model, line in pairs if min(line["means"]) < told.least_drawn])
 
 
 def _why(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:

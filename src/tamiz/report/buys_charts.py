@@ -29,12 +29,12 @@ def compared(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> d
     sides = [("all_columns", _LANE, "All columns"), ("chosen", -_LANE, "Chosen columns")]
     folds, means = zip(*(_side(cells, heights, *side, told) for side in sides), strict=True)
     every = [x for trace in folds for x in trace.x]
-    every += [end for cell in cells for key, *_ in sides for end in limits(cell[key], score["id"])]
+    every += [told.drawn(end) for cell in cells for key, *_ in sides for end in limits(cell[key], score["id"])]
     low, high = min(every), max(every)
     pad = 0.05 * ((high - low) or 0.1)
     # The page's colours go by the order: faint, strong, ink, faint.
-    means[0].marker = {"size": 11, "symbol": "circle-open", "line": {"width": 2.5}}
-    means[1].marker = {"size": 12}
+    means[0].marker = {"size": 11, "symbol": _symbols(cells, "all_columns", told, "-open"), "line": {"width": 2.5}}
+    means[1].marker = {"size": 12, "symbol": _symbols(cells, "chosen", told, "")}
     chart = make_chart(
         [folds[0], means[1], means[0], folds[1]],
         height=44 + _ROW * len(models),
@@ -45,7 +45,7 @@ def compared(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> d
             "zeroline": False,
             "fixedrange": True,
             "nticks": 5,
-            **({"tickformat": ".0%"} if told.is_share else {}),
+            **told.ticks(low, high),
         },
         yaxis={"range": [-0.45, len(models) - 0.4], "visible": False, "fixedrange": True},
     )
@@ -63,13 +63,19 @@ def compared(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> d
     return chart
 
 
+def _symbols(cells: Sequence[Mapping[str, Any]], key: str, told: Told, kind: str) -> list[str]:
+    """Return the marks of means: a mean below the chart points to where it is."""
+    shapes = ("triangle-left" if cell[key]["mean"] < told.least_drawn else "circle" for cell in cells)
+    return [f"{shape}{kind}" for shape in shapes]
+
+
 def _side(
     cells: Sequence[Mapping[str, Any]], heights: Sequence[int], key: str, lane: float, name: str, told: Told
 ) -> tuple[Any, Any]:
     """Return the folds and the means of one side."""
     found = [cell[key] for cell in cells]
     folds = go.Scatter(
-        x=[rounded(score) for scores in found for score in scores["folds"]],
+        x=[rounded(told.drawn(score)) for scores in found for score in scores["folds"]],
         y=[
             # A little apart, so that equal ones are seen.
             height + lane + 0.035 * (k % 3 - 1)
@@ -84,15 +90,16 @@ def _side(
         hovertemplate="%{customdata[0]}, fold %{customdata[1]}: %{customdata[2]}<extra></extra>",
     )
     ends = [limits(scores, told.scoring) for scores in found]
+    places = [told.drawn(scores["mean"]) for scores in found]
     means = go.Scatter(
-        x=[rounded(scores["mean"]) for scores in found],
+        x=[rounded(place) for place in places],
         y=[height + lane for height in heights],
         mode="markers",
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [rounded(high - scores["mean"]) for scores, (_, high) in zip(found, ends, strict=True)],
-            "arrayminus": [rounded(scores["mean"] - low) for scores, (low, _) in zip(found, ends, strict=True)],
+            "array": [rounded(told.drawn(high) - place) for place, (_, high) in zip(places, ends, strict=True)],
+            "arrayminus": [rounded(place - told.drawn(low)) for place, (low, _) in zip(places, ends, strict=True)],
             "thickness": 2,
             "width": 5,
         },
@@ -118,8 +125,9 @@ def heights(argument: Mapping[str, Any]) -> tuple[float, float]:
             every += line["means"]
         for line in panel["lines"]:
             every += [line["means"][0] + end for interval in line["intervals"] for end in interval]
-    low, high = min(every), max(every)
-    if told_by(argument["scoring"]).is_share:
+    told = told_by(argument["scoring"])
+    low, high = told.drawn(min(every)), told.drawn(max(every))
+    if told.is_share:
         low, high = max(low, 0.0), min(high, 1.0)
     pad = 0.04 * ((high - low) or 0.1)
     return low - pad, high + pad
@@ -137,7 +145,7 @@ def added(panel: Mapping[str, Any], argument: Mapping[str, Any], span: tuple[flo
         bands.append(
             go.Scatter(
                 x=[*numbers, *reversed(numbers)],
-                y=[rounded(first + end) for end in (*lows, *reversed(highs))],
+                y=[rounded(told.drawn(first + end)) for end in (*lows, *reversed(highs))],
                 mode="lines",
                 line={"width": 0},
                 fill="toself",
@@ -169,10 +177,10 @@ def added(panel: Mapping[str, Any], argument: Mapping[str, Any], span: tuple[flo
             "zeroline": False,
             "fixedrange": True,
             "nticks": 7,
-            **({"tickformat": ".0%"} if told.is_share else {}),
+            **told.ticks(*span),
         },
     )
-    ends = [line["means"][-1] for line in panel["lines"]]
+    ends = [told.drawn(line["means"][-1]) for line in panel["lines"]]
     least = _LABEL * (span[1] - span[0]) / (_HEIGHT - 60)
     chart["layout"]["annotations"] = [
         {
@@ -199,7 +207,7 @@ def _line(
     rows = zip(numbers, scores["means"], scores["changes"], strict=True)
     return go.Scatter(
         x=list(numbers),
-        y=[rounded(mean) for mean in scores["means"]],
+        y=[rounded(told.drawn(mean)) for mean in scores["means"]],
         mode="lines+markers",
         meta={"level": k},
         customdata=[[name, f"{n:,} {what}", told.score(mean), difference(change, told)] for n, mean, change in rows],

@@ -48,10 +48,10 @@ def short_name(model: Mapping[str, Any]) -> str:
 
 def difference(change: float, told: Told, *, unit: bool = True) -> str:
     """Return a difference with its sign: "+1.2 points", "−0.031"."""
-    digits = f"{100 * change:+.1f}" if told.is_share else f"{change:+.3f}"
+    size = f"{100 * abs(change):.1f}" if told.is_share else told.decimals(abs(change))
     # What rounds to nothing has no sign.
-    digits = digits[1:] if float(digits) == 0 else digits.replace("-", "−")
-    return f"{digits} {'point' if digits[1:] == '1.0' else 'points'}" if told.is_share and unit else digits
+    digits = size if size.strip("0.") == "" else f"{'−' if change < 0 else '+'}{size}"
+    return f"{digits} {'point' if size == '1.0' else 'points'}" if told.is_share and unit else digits
 
 
 def between(interval: Sequence[float], told: Told) -> str:

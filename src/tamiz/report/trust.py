@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted
+from tamiz.report.text import counted, listed, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # Scores nearer to each other than this are written with a fraction of a point.
 _WHOLE_POINTS = 0.02
 # Scores that are shares of rows, and the words for the others.
 _SHARES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
 _NUMBERS = {"r2": "R²"}
+# A model that is so much worse than the mean is told, not drawn: R2 has no least value, and one fold would flatten a chart.
+_LEAST_R2 = -1.0
+# An axis of shares this wide has ticks that differ by whole points.
+_WIDE = 0.06
+# From here on decimals say nothing.
+_LARGE = 1000.0
 
 
 @dataclass(frozen=True)
@@ -42,10 +49,36 @@ class Told:
         """The score's name in a sentence."""
         return _SHARES.get(self.scoring) or _NUMBERS.get(self.scoring) or self.scoring.replace("_", " ")
 
+    @property
+    def least_drawn(self) -> float:
+        """The least score that has a place of its own in a chart."""
+        return _LEAST_R2 if self.scoring == "r2" else -math.inf
+
+    def drawn(self, value: float) -> float:
+        """Return where a chart shows a score, or the end of an interval: below the least at the least, and R2 not above 1."""
+        return min(max(value, self.least_drawn), 1.0 if self.scoring == "r2" else math.inf)
+
+    def at_the_edge(self, names: Sequence[str]) -> str:
+        """Return what a reader is to know of scores below the least that is drawn, "" where there are none."""
+        if not names:
+            return ""
+        edge = number(self.least_drawn)
+        return f"Below {edge}, which is much worse than guessing the mean, and drawn at {edge}: {listed(names)}."
+
+    def ticks(self, low: float, high: float) -> dict[str, Any]:
+        """Return how an axis of scores is labelled, so that no two ticks read the same."""
+        if not self.is_share:
+            return {}
+        return {"tickformat": f".{0 if high - low > _WIDE else 1}%"}
+
     def score(self, value: float) -> str:
         """Return a score."""
-        digits = f"{100 * value:.{int(self.fine)}f}%" if self.is_share else f"{value:.3f}"
+        digits = f"{100 * value:.{int(self.fine)}f}%" if self.is_share else self.decimals(value)
         return digits.replace("-", "−")
+
+    def decimals(self, value: float) -> str:
+        """Return a number that is no share."""
+        return f"{value:.3f}" if abs(value) < _LARGE else number(value, digits=2)
 
     def interval(self, scores: Mapping[str, Any]) -> tuple[float, float]:
         """Return where the mean of scores lies; a share lies between 0 and 1."""
@@ -58,8 +91,8 @@ class Told:
 
     def lost(self, gap: float) -> str:
         """Return a difference of scores, empty where none can be seen."""
-        digits = f"{100 * gap:.{int(self.fine)}f}" if self.is_share else f"{gap:.3f}"
-        if float(digits) <= 0:
+        digits = f"{100 * gap:.{int(self.fine)}f}" if self.is_share else self.decimals(gap)
+        if gap <= 0 or digits.strip("0.") == "":
             return ""
         return f"{digits} {'point' if digits == '1' else 'points'}" if self.is_share else digits
 

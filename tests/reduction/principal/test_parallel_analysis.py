@@ -75,3 +75,11 @@ def test_weights_count_as_rows():
 def test_draws_that_cannot_be_made_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         PCA(2).fit(load_iris().data).parallel_analysis(**parameters)
+
+
+def test_of_two_rows_no_component_holds_more_than_chance():
+    # Every table of two rows has one direction, and what is left is rounding.
+    for seed in range(5):
+        pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
+        assert pca.parallel_analysis().n_components == 0
+        assert pca.facts().reference_title == "No component holds more than chance would give"

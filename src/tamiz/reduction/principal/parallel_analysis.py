@@ -12,6 +12,9 @@ from tamiz.reduction.principal.rows import Reading
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
+# Variances of nothing but rounding, and those of two rows, which are the same in every table, differ by less than this.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class ParallelAnalysis:
@@ -120,5 +123,5 @@ def _orthonormal(rows: Floats) -> Floats:
 def compare(observed: Floats, drawn: Floats, quantile: float | None) -> ParallelAnalysis:
     """Return the observed variances beside those of chance."""
     reference = drawn.mean(axis=0) if quantile is None else np.quantile(drawn, quantile, axis=0)
-    below = np.flatnonzero(observed <= reference)
+    below = np.flatnonzero(observed <= reference + _ROUNDING * observed.max(initial=0.0))
     return ParallelAnalysis(observed, reference, int(below[0]) if len(below) else len(observed), len(drawn))
