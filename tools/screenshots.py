@@ -25,10 +25,10 @@ SHOWN = {
 }
 WIDTH, SCALE = 1000, 1.5
 # The picture of the README: two columns, and how much of them.
-HALF, TALL = 720, 760
+HALF, TALL = 720, 1150
 MOST_BYTES = 200_000
 # Flat colours of a page need no more.
-COLOURS = 128
+COLOURS = 256
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
 def overview(page, report: Path) -> None:
     """Save the beginnings of three sections side by side, as the README shows them."""
     page.goto(report.as_uri())
-    whole = Image.new("RGB", (2 * HALF, TALL), "white")
+    whole = Image.new("RGB", (2 * HALF, TALL), page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
     for column, sections in enumerate((("ranking", "subset"), ("maps",))):
         top = 0
         for section in sections:
@@ -77,7 +77,7 @@ def take(page, section: str, selector: str) -> None:
 
 def save(picture: Image.Image, path: Path) -> None:
     """Write a picture in few colours, and say how large it is."""
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size:,} bytes{'' if size <= MOST_BYTES else ', more than the repository should hold'}")
 
