@@ -264,7 +264,7 @@ class PCA(Reducer):
             spectrum=self.explained_variance_ratio_.tolist(),
             cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
             reference=(chance.reference / total).tolist() if chance else [],
-            reference_title=on_chance(chance) if chance else "",
+            reference_title=on_chance(chance, self.explained_variance_ratio_) if chance else "",
             reference_note=ON_CHANCE if chance else "",
             loading_names=self.coordinate_names_,
             loadings=self.loadings_.tolist(),

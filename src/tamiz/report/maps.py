@@ -211,7 +211,7 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": shortened(_of_those_known(spectrum), 200),
+        "title": shortened(str(spectrum["reference_title"]), 200),
         "note": note,
         "chart": charts.parallel_analysis(dict(spectrum), names),
         "described": told,
@@ -221,12 +221,6 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _are_all(spectrum: Mapping[str, Any]) -> bool:
     """Whether the shares are all there are: those not computed are not counted either."""
     return bool(spectrum["cumulative"][-1] >= 1 - _ROUNDING)
-
-
-def _of_those_known(spectrum: Mapping[str, Any]) -> str:
-    """Return how many components are above chance, of the first ones where there are more than were computed."""
-    title, known = str(spectrum["reference_title"]), len(spectrum["reference"])
-    return title if _are_all(spectrum) else title.replace(f" of {known:,} ", f" of the first {known:,} ", 1)
 
 
 def _four_fifths(spectrum: Mapping[str, Any]) -> str:

@@ -52,7 +52,9 @@ def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
     facts = pca.facts()
     assert len(facts.reference) == 4
     np.testing.assert_allclose(facts.reference, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.reference_title == "3 of 4 components hold more than chance would give"
+    assert facts.reference_title == "3 of the first 4 components hold more than chance would give"
+    every = PCA(13, standardize=True).fit(load_wine().data).facts()
+    assert every.reference_title == "3 of 13 components hold more than chance would give"
     assert facts.reference_note.startswith(
         "By chance is the mean of tables of as many rows whose columns are independent"
     )

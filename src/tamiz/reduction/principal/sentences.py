@@ -58,9 +58,10 @@ def on_components(found: Components, way_out: str = "") -> list[str]:
     return told
 
 
-def on_chance(chance: ParallelAnalysis) -> str:
-    """Return how many components are more than chance."""
+def on_chance(chance: ParallelAnalysis, shares: Floats) -> str:
+    """Return how many components are more than chance: of all, where their shares of the variance sum to 1, or of the first."""
     n, k = chance.n_components, len(chance.reference)
     if n == 0:
         return "No component holds more than chance would give"
-    return f"{n:,} of {k:,} component{'s' * (k > 1)} {'holds' if n == 1 else 'hold'} more than chance would give"
+    first = "" if shares.sum() >= 1 - _ROUNDING else "the first "
+    return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {'holds' if n == 1 else 'hold'} more than chance would give"
