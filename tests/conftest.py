@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _few_resamples() -> Iterator[None]:
     """Draw few tables again: the interval of the ranking is most of a study's time, and has tests of its own."""
@@ -21,3 +34,15 @@ def _few_resamples() -> Iterator[None]:
         patched.setattr(combined, "_MOST_RESAMPLES", 5)
         patched.setattr(combined, "_LEAST_RESAMPLES", 5)
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=SWITCHES)
+        yield opened
+        opened.close()

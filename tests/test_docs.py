@@ -166,20 +166,13 @@ def test_every_example_shows_a_picture(site, pages):
 
 
 @pytest.mark.browser
-def test_a_browser_that_reads_the_site_sends_no_request(site):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("Chromium is not here")
+def test_a_browser_that_reads_the_site_sends_no_request(site, browser):
     asked, failed = [], []
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 390, "height": 844})
+    with browser.new_page(viewport={"width": 390, "height": 844}) as page:
         page.on("request", lambda request: asked.append(request.url))
         page.on("requestfailed", lambda request: failed.append(request.url))
         for name in ("index", "which-method", "methods/criteria/cfs", "examples/index", "commands", "search"):
             page.goto((site / f"{name}.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        browser.close()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert failed == []

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,16 +12,6 @@ from .browsing import Reader
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture
@@ -38,18 +27,6 @@ def hostile() -> dict[str, Any]:
 @pytest.fixture
 def bare() -> dict[str, Any]:
     return sample.bare()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=SWITCHES)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -146,9 +146,8 @@ def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) ->
     assert reader.page.evaluate("document.getElementById('map-2-points').data.map((t) => t.name)") == ["alcohol"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_maps_stand_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any, scheme: str) -> None:
-    wide, narrow = read("wine", width=1400, scheme=scheme), read("wine", width=390, scheme=scheme)
+def test_maps_stand_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any) -> None:
+    wide, narrow = read("wine", width=1400), read("wine", width=390)
     for reader in (wide, narrow):
         reader.visit_all()
     for part in ("points", "spectrum"):

@@ -212,7 +212,11 @@ def both(request, large, tmp_path_factory):
 def relevances():
     """Every relevance that reads no graph, by every rule for missing values that it has; models are fitted once or twice."""
     # As few fits as tell the same.
-    few_of = {"permutation_importance": {"cv": 2, "n_repeats": 1}, "tree_importance": {"n_rounds": 1}}
+    few_of = {
+        "permutation_importance": {"cv": 2, "n_repeats": 1},
+        "tree_importance": {"n_rounds": 1},
+        "linear_coefficient": {"max_rows": 2000},
+    }
     for entry in criteria.registry.of_kind("relevance"):
         part = entry.load()()
         if takes_graph(part):
@@ -223,7 +227,7 @@ def relevances():
             yield pytest.param(clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip())
 
 
-@pytest.mark.filterwarnings("ignore:.*missing values count.*by a model")
+@pytest.mark.filterwarnings("ignore:.*missing values count.*by a model", "ignore:LinearCoefficient reads 2,000 of")
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:
