@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 
 from tamiz import kernels
 
@@ -25,7 +24,8 @@ def imported(path):
 
 
 def kernels_of(module):
-    return {name: member for name, member in vars(module).items() if isinstance(member, Dispatcher)}
+    found = {name: member for name, member in vars(module).items() if isinstance(member, kernels.Kernel)}
+    return {name: member.compiled for name, member in found.items()}
 
 
 def test_there_are_kernels_to_look_at():

@@ -2,12 +2,16 @@
 
 A kernel is serial and works on a range of rows or candidates; `tamiz.parallel` runs ranges on threads. It calls only
 kernels of its own file, because numba's cache does not see an edit in another. Signatures are written out: a kernel is
-compiled once, for C-contiguous read-only inputs, and never again for the layout a caller happens to hold.
+compiled once, for C-contiguous read-only inputs, and never again for the layout a caller happens to hold. It is read from disk,
+or compiled, when it is first called: a program that calls few does not wait for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
+from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import numba
@@ -17,21 +21,51 @@ from numba import types
 SUMS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 
-def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a kernel for one signature and keep it on disk, or in this process where the disk is read-only."""
+class Kernel:
+    """A function that is compiled for one signature when it is first called, and kept on disk."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._made = function, signature, options
+        self._dispatcher: Any = None
+        self._lock = Lock()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return (self._dispatcher or self.compiled)(*arguments)
+
+    @property
+    def compiled(self) -> Any:
+        """The compiled function: read from disk where it is there, and of this process alone where the disk is read-only."""
+        with self._lock:
+            if self._dispatcher is None:
+                function, signature, options = self._made
+                try:
+                    self._dispatcher = numba.njit(signature, cache=True, **options)(function)
+                except RuntimeError as error:
+                    if "cache" not in str(error):
+                        raise
+                    self._dispatcher = numba.njit(signature, **options)(function)
+            return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes a kernel for that is called by another."""
+        return self.compiled._numba_type_
+
+
+def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Return a kernel of a function, for one signature."""
     # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
     options = {"nogil": True, "fastmath": set(SUMS) if sums else False, "error_model": "numpy"}
+    return lambda function: Kernel(function, signature, options)
 
-    def compile_(function: Callable[..., Any]) -> Any:
-        try:
-            compiled = numba.njit(signature, cache=True, **options)(function)
-        except RuntimeError as error:
-            if "cache" not in str(error):
-                raise
-            compiled = numba.njit(signature, **options)(function)
-        return compiled
 
-    return compile_
+def compile_file(name: str) -> None:
+    """Compile the kernels of a file of this package, where they are not on disk."""
+    for member in vars(import_module(f"{__name__}.{name}")).values():
+        if isinstance(member, Kernel):
+            _ = member.compiled
 
 
 def ro(dtype: Any, ndim: int = 1) -> types.Array:

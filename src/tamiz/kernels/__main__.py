@@ -8,7 +8,7 @@ from tamiz import kernels
 
 if __name__ == "__main__":
     files = [path for path in Path(kernels.__file__).parent.glob("*.py") if not path.stem.startswith("_")]
-    # The longest first: no core then waits long for another at the end. A file is compiled when it is imported.
+    # The longest first: no core then waits long for another at the end.
     names = [path.stem for path in sorted(files, key=lambda path: -path.stat().st_size)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        list(pool.map(exec, [f"import {kernels.__name__}.{name}" for name in names]))
+        list(pool.map(kernels.compile_file, names))
