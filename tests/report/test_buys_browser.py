@@ -44,16 +44,6 @@ def test_names_beside_the_lines_are_within_the_chart(read: Any) -> None:
             assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1
 
 
-@pytest.mark.parametrize("name", ["wine", "hostile", "wide", "bare"])
-def test_a_narrow_page_does_not_scroll_sideways(read: Any, name: str) -> None:
-    reader = read(name, width=390, scheme="dark")
-    if name != "bare":
-        for chart in CHARTS:
-            reader.show(chart)
-    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert reader.page.locator("#buys").count() == (name != "bare")
-
-
 def test_the_numbers_of_the_lines_open_by_keyboard(read: Any) -> None:
     page = read("wine").page
     summary = page.locator("#buys details summary")

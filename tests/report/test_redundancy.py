@@ -99,7 +99,7 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_left=1000, n_rows=50, how="numbers cut")
     told = collected(result)
     assert told["how"] == (
-        "Symmetric uncertainty, numbers cut, of a sample of 50 rows. 1,000 columns more were too many to be compared."
+        "Symmetric uncertainty, numbers cut, of a sample of 50 rows. 1,000 columns more were too many to be compared, and are kept."
     )
     assert told["drawn"].endswith("Drawn are the 2 of 2,000 columns that share most with another.")
 

@@ -211,7 +211,7 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": shortened(str(spectrum["reference_title"]), 200),
+        "title": shortened(spectrum["reference_title"], 200),
         "note": note,
         "chart": charts.parallel_analysis(dict(spectrum), names),
         "described": told,

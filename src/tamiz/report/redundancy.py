@@ -124,5 +124,5 @@ def _how(found: Mapping[str, Any], n_rows: int) -> str:
         words.append(f"of a sample of {counted(found['n_rows'], 'row')}")
     told = f"{', '.join(words)}."
     if found["n_left"]:
-        told += f" {counted(found['n_left'], 'column')} more were too many to be compared."
+        told += f" {counted(found['n_left'], 'column')} more were too many to be compared, and are kept."
     return told

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
 from tamiz.report.schema_lines import in_python, on_the_command_line
-from tamiz.report.text import counted, listed, number, percent, shortened
+from tamiz.report.text import count, counted, listed, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +167,9 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     kinds: dict[str, int] = {}
     for column in columns:
         kinds[column["kind"]] = kinds.get(column["kind"], 0) + 1
-    facts = [("Kinds", listed([f"{n} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]))]
+    facts = [
+        ("Kinds", listed([f"{count(n)} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]))
+    ]
     gaps = [column for column in columns if column["n_missing"]]
     missing = "no column has gaps"
     if gaps:
