@@ -92,11 +92,9 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     assert reader.complaints == []
 
 
-@pytest.mark.parametrize("name", ["hostile", pytest.param("wide", marks=pytest.mark.slow)])
-def test_what_is_told_of_a_choice_is_not_wider_than_a_telephone(name: str, read: Any) -> None:
-    reader = read(name, width=390, scheme="dark")
+def test_what_is_told_of_a_choice_is_not_wider_than_a_telephone(read: Any) -> None:
+    reader = read("hostile", width=390, scheme="dark")
     reader.show("shared")
-    assert groups(name)
     reader.page.locator(KEEP).click()
     assert "Chosen now" in status(reader.page)
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
