@@ -49,6 +49,8 @@ def main() -> None:
 def overview(page, report: Path) -> None:
     """Save the beginnings of three sections side by side, as the README shows them."""
     page.goto(report.as_uri())
+    # What sticks to the top of the window would lie over the sections.
+    page.add_style_tag(content="nav { display: none }")
     whole = Image.new("RGB", (2 * HALF, TALL), page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
     for column, sections in enumerate((("ranking", "subset"), ("maps",))):
         top = 0
@@ -57,8 +59,6 @@ def overview(page, report: Path) -> None:
             for plot in place.locator(".plot").all()[:1]:
                 plot.scroll_into_view_if_needed()
                 plot.locator(".main-svg").first.wait_for()
-            # What sticks to the top of the window would lie over the section.
-            page.add_style_tag(content="nav { display: none }")
             picture = Image.open(BytesIO(place.screenshot()))
             whole.paste(picture, (column * HALF + (HALF - picture.width) // 2, top))
             top += picture.height

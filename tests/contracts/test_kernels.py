@@ -2,11 +2,14 @@
 
 import ast
 import importlib
+import threading
+import time
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.types import float64
 
 from tamiz import kernels
 
@@ -98,3 +101,32 @@ def test_a_kernel_takes_read_only_arrays():
     codes = np.empty(2, dtype=np.int32)
     importlib.import_module("tamiz.kernels.tables").bin_values(values, edges, codes)
     assert codes.tolist() == [0, 1]
+
+
+def test_a_kernel_may_be_called_first_while_another_that_calls_it_is_compiled():
+    asked, found = threading.Event(), {}
+
+    class Asked(kernels.Kernel):
+        """A kernel that lets another thread in before it tells numba what it is."""
+
+        @property
+        def _numba_type_(self):
+            asked.set()
+            time.sleep(0.3)
+            return super()._numba_type_
+
+    # Functions of no file are not kept on disk, and so compiled every time.
+    of = {}
+    exec("def doubled(x): return x + x\ndef more(x): return doubled(x) + 1.0", of)
+    of["doubled"] = doubled = Asked(of["doubled"], float64(float64), {"nogil": True})
+    more = kernels.jit(float64(float64))(of["more"])
+    threads = [
+        threading.Thread(target=lambda kernel=kernel: found.update({kernel.__name__: kernel(2.0)}), daemon=True)
+        for kernel in (more, doubled)
+    ]
+    threads[0].start()
+    assert asked.wait(30)
+    threads[1].start()
+    for thread in threads:
+        thread.join(30)
+    assert found == {"more": 5.0, "doubled": 4.0}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import update_wrapper
 from importlib import import_module
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numba
@@ -21,6 +21,11 @@ from numba import types
 SUMS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 
+# One lock for all kernels, taken before numba's own: with one for each, two threads would wait for each other, one that compiles a
+# kernel that calls another (it holds numba's) and one that calls that other first.
+_COMPILING = RLock()
+
+
 class Kernel:
     """A function that is compiled for one signature when it is first called, and kept on disk."""
 
@@ -28,7 +33,6 @@ class Kernel:
         update_wrapper(self, function)
         self._made = function, signature, options
         self._dispatcher: Any = None
-        self._lock = Lock()
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
@@ -37,7 +41,7 @@ class Kernel:
     @property
     def compiled(self) -> Any:
         """The compiled function: read from disk where it is there, and of this process alone where the disk is read-only."""
-        with self._lock:
+        with _COMPILING:
             if self._dispatcher is None:
                 function, signature, options = self._made
                 try:
