@@ -14,9 +14,13 @@ registry = Registry(
     ColumnComparison  columns_compared:ColumnComparison  record    What compare_columns returns
     added_columns     argument:added_columns      function   What columns that tell nothing new cost
     AddedColumns      argument:AddedColumns       record     What added_columns returns
+    recommend_columns recommendation:recommend_columns  function  Which of several selections to keep
+    Recommendation    recommendation:Recommendation     record    What recommend_columns returns
     naive_bayes       naive_bayes:NaiveBayes      predictor  Naive Bayes
     knn               predictors:NearestRows      predictor  Nearest neighbours
     tree              predictors:Tree             predictor  Decision tree
+    forest            predictors:Forest           predictor  Random forest
+    logistic          predictors:Logistic         predictor  Logistic regression
     ridge             predictors:RidgeRegression  predictor  Ridge regression
     """,
 )

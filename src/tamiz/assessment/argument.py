@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.assessment.columns_compared import usual_models
 from tamiz.assessment.extended import Extended, extended
-from tamiz.assessment.models import predictor_of
+from tamiz.assessment.models import models_of
 from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.scoring import usual_scorings
 from tamiz.assessment.selectors import Chooser, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.assessment.trial import Trial
@@ -31,7 +31,7 @@ from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 from tamiz.warn import held, tell
 
-NUMBERS = (0, 5, 10, 20, 30, 40, 50)
+NUMBERS = (0, 10, 25, 50)
 _FEWEST_ROWS = 20
 # To most models a column is as many as it has levels, and its copies are fifty times that.
 _MOST_LEVELS = 20
@@ -185,7 +185,7 @@ def added_columns(
     merit : Merit, default=None
         What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
         finds best by itself, of at most 20 levels, is copied. One that refits models is refused.
-    numbers : list of int, default=(0, 5, 10, 20, 30, 40, 50)
+    numbers : list of int, default=(0, 10, 25, 50)
         Columns added; 0 is always among them.
     chosen_numbers : list of int, default=None
         Those of the numbers at which columns are chosen again; None is 0 and the largest.
@@ -253,21 +253,21 @@ def added_columns(
         best = _best_column(selector.merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         more = extended(table, draws, best, sizes[-1])
-        scoring = "accuracy" if table.schema.has_classes else "r2"
-        names = [name for name in usual_models(table.schema) if table.schema.weight is None or name != "knn"]
+        models, without = models_of(None, table.schema)
+        scorings, lacking = usual_scorings(None, table, splits, models.values())
+        scoring, names = scorings[0], list(models)
         trial = Trial(more.source, folds, scoring, seed)
         shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
         every = {name: trial.scores(name, more.sets(sizes, n_draws)).reshape(shape) for name in names}
         chosen_by = chooser(selector)
         sieve = _sieve(trial, chosen_by, names, more, asked, splits)
-    if table.schema.weight is not None:
-        told.append("Nearest neighbours take no weights, and are left out.")
+    told += [*without, *lacking]
     if best is None:
         told.append(f"No column of at most {_MOST_LEVELS} levels is of any worth by itself, so none was copied.")
     tell(told)
     return AddedColumns(
         numbers=sizes,
-        predictors={name: predictor_of(name, table.schema).label for name in names},
+        predictors={name: model.label for name, model in models.items()},
         scoring=scoring,
         folds=folds.how,
         n_samples=table.schema.n_rows,

@@ -8,13 +8,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import check_scoring
 
 from tamiz import parallel
 from tamiz.assessment.models import of_model, predictor_of
 from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
-from tamiz.assessment.report import SelectionReport
+from tamiz.assessment.report import RoleScores, SelectionReport
 from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.scoring import usual_scorings
 from tamiz.assessment.selectors import Choice, chooser
 from tamiz.assessment.splits import counted, draw_splits
 from tamiz.exceptions import DataError
@@ -66,8 +68,10 @@ def selection_report(
         Classes have the labels they were given, for it as for a scorer and for a selector of scikit-learn's: whole numbers where
         every label is one, numbers where every one is, True and False, or text.
     scoring : str or callable, default=None
-        The name of a scorer of scikit-learn's, or one; larger is better. None is the score of the selector's merit, where that is
-        one of predictions, else accuracy for classes and R2 for a number.
+        The name of a scorer of scikit-learn's, or one; larger is better. It need not be that of the selector's merit. None is the
+        scoring that the merit was given, where it scores predictions and was given one; else the area under the ROC curve for
+        classes (of each against the rest where there are more than two), which no imbalance hides, and R2 for a number. For
+        classes the area, balanced accuracy and accuracy are computed beside it.
     n_splits : int, default=10
         Folds, fewer where a class has not as many rows, where there are not as many groups or times, or where folds would have too
         few rows: 2 to learn from, and 2 to test where the target is a number. That is told.
@@ -127,11 +131,17 @@ def selection_report(
         predicted_by = predictor_of(predictor, schema) if own is None else of_model(own[0])
         if own is not None and scoring is None:
             scoring = own[1]
-        assessor = Assessor(chosen_by, predicted_by, read_scoring(scoring, classes=schema.has_classes))
-        for part in (chosen_by, predicted_by, assessor.scoring):
+        for part in (chosen_by, predicted_by):
             part.check(schema)
         splits = draw_splits(source, n_splits, rng)
         folds, fold_seeds = splits.folds, splits.fold_seeds
+        usual, lacking = usual_scorings(None, source, splits, [predicted_by])
+        first = read_scoring(usual[0] if scoring is None else scoring, classes=schema.has_classes)
+        first.check(schema)
+        others = [name for name in usual if name != first.name]
+        assessor = Assessor(
+            chosen_by, predicted_by, first, check_scoring(scoring=others) if others and schema.has_classes else None
+        )
         with held() as told:
             choice = chosen_by.choose_first(source, splits.whole_seed)
         results = in_turn(
@@ -144,7 +154,7 @@ def selection_report(
         )
         n_shuffles = usual_number(source) if n_permutations is None else n_permutations
         null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
-    told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes]))
+    told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes, *lacking]))
     tell(told)
     notes = [*told, *chosen_by.notes, *_told_in_folds(results, set(told))]
     if n_permutations is None:
@@ -200,12 +210,17 @@ def _report(
     random_state: Seed,
 ) -> SelectionReport:
     schema = source.schema
-    every = [result.all_columns for result in results]
+    has_every = all(result.all_columns is not None for result in results)
 
-    def scores(name: str) -> FoldScores:
-        return FoldScores(np.array([getattr(result, name) for result in results]), folds.inflation)
+    def of_score(scoring: str) -> RoleScores:
+        def scores(role: str) -> FoldScores:
+            return FoldScores(np.array([getattr(result, role)[scoring] for result in results]), folds.inflation)
 
-    if None in every:
+        every = scores("all_columns") if has_every else None
+        return RoleScores(scores("nested"), scores("apparent"), scores("baseline"), every)
+
+    first, *others = results[0].nested
+    if not has_every:
         notes = [*notes, "The score of all columns was not found: the rows do not fit in memory."]
     taking_part = np.zeros(schema.n_columns, dtype=bool)
     taking_part[schema.used] = True
@@ -223,10 +238,8 @@ def _report(
         merit=choice.merit,
         merit_name=assessor.chooser.merit_name,
         unit=assessor.chooser.unit,
-        nested=scores("nested"),
-        apparent=scores("apparent"),
-        baseline=scores("baseline"),
-        all_columns=None if None in every else scores("all_columns"),
+        **vars(of_score(first)),
+        beside={name: of_score(name) for name in others},
         sets=np.stack([result.support for result in results]),
         taking_part=taking_part,
         null=null,

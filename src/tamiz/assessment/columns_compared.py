@@ -12,28 +12,22 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
 from tamiz import parallel
-from tamiz.assessment.models import predictor_of
+from tamiz.assessment.models import models_of
 from tamiz.assessment.nested import in_turn
-from tamiz.assessment.predictors import Learned, Nothing, Predictor
+from tamiz.assessment.predictors import Nothing, Predictor
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.scoring import score_learned, usual_scorings
 from tamiz.assessment.selectors import Chooser, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import check_learnable, rows_of, target_of, weight_of
-from tamiz.statistics.base import Floats
+from tamiz.sources.views import check_learnable, rows_of
 from tamiz.validation import check_integer
 from tamiz.warn import tell
 from tamiz.wrappers.folds import Fold
-from tamiz.wrappers.labels import labels_of
-from tamiz.wrappers.scoring import read_scoring
-
-_OF_CLASSES, _OF_NUMBERS = ("naive_bayes", "knn", "tree"), ("ridge", "knn", "tree")
-_AREAS = ("roc_auc", "roc_auc_ovr_weighted")
 
 # The scores of a fold, by predictor and scorer.
 _Figures: TypeAlias = dict[tuple[str, str], float]
@@ -153,13 +147,14 @@ def compare_columns(
     ----------
     selector, X, y, groups, time, sample_weight
         As in `selection_report`.
-    predictors : list of {"naive_bayes", "ridge", "knn", "tree"}, default=None
-        The models; None is naive Bayes, the 5 nearest neighbours and a decision tree, and for a target that is a number ridge
-        regression in the place of naive Bayes. Of rows with weights, None leaves out nearest neighbours, which take none.
+    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
+        The models; None is logistic regression, naive Bayes, the 5 nearest neighbours and a random forest for classes, and ridge
+        regression, nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
+        weights None leaves them out.
     scoring : list of str, default=None
-        Names of scorers of scikit-learn's. None is accuracy, F1 as the mean over the classes (so that none of two has to be called
-        the positive one) and the area under the ROC curve (of more than two classes that of each against the rest, weighted by
-        their sizes) for classes, and R2 for a number. The area is left out where a fold lacks a class, and that is told.
+        Names of scorers of scikit-learn's. None is the area under the ROC curve (of more than two classes that of each against the
+        rest, weighted by their sizes), balanced accuracy and accuracy for classes, and R2 for a number. The area is left out, with
+        a note, where a fold lacks a class.
     n_splits : int, default=10
         As in `selection_report`.
     max_rows : int, default=None
@@ -201,9 +196,10 @@ def compare_columns(
     >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
     >>> for name in compared.predictors:
     ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
+    logistic    -0.045
     naive_bayes -0.045
     knn         -0.058
-    tree        +0.006
+    forest      -0.006
     """
     rng = generator(random_state)
     chosen_by = chooser(selector)
@@ -219,8 +215,8 @@ def compare_columns(
         chosen_by.check(schema)
         splits = draw_splits(source, n_splits, rng)
         told += splits.folds.notes
-        models, without = _models(predictors, schema)
-        scorings, lacking = _scorings(scoring, source, splits)
+        models, without = models_of(predictors, schema)
+        scorings, lacking = usual_scorings(scoring, source, splits, models.values())
         sets = None if report is None else _sets_of(report, source, splits, random_state)
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
         comparer = _Comparer(chosen_by, models, check_scoring(scoring=scorings), seed)
@@ -283,81 +279,15 @@ class _Comparer:
         check_learnable(train)
         support = self.chooser.choose(train, seed).support if known is None else known
         every = np.ones(source.schema.n_columns, dtype=bool)
-        baseline = self._values(Nothing().learn(train, [], seed), test)
+        baseline = score_learned(self.scorer, Nothing().learn(train, [], seed), test)
         return _Fold(support, baseline, self._figures(train, test, every), self._figures(train, test, support))
 
     def _figures(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _Figures:
         found: _Figures = {}
         for name, model in self.models.items():
-            values = self._values(model.learn_by(train, support, self.seed), test)
+            values = score_learned(self.scorer, model.learn_by(train, support, self.seed), test)
             found |= {(name, scoring): value for scoring, value in values.items()}
         return found
-
-    def _values(self, learned: Learned, test: Source) -> dict[str, float]:
-        y, weight = labels_of(test), weight_of(test)
-        given: dict[str, Floats] = {} if weight is None else {"sample_weight": weight}
-        values: dict[str, Any] = self.scorer(learned.estimator, learned.rows(test), y, **given)
-        for name, value in values.items():
-            if not np.isfinite(value):
-                raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")
-        return {name: float(value) for name, value in values.items()}
-
-
-def usual_models(schema: Schema) -> tuple[str, ...]:
-    """Return the names of the three models that a table is tried with."""
-    return _OF_CLASSES if schema.has_classes else _OF_NUMBERS
-
-
-def _models(given: Sequence[str] | None, schema: Schema) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the models by name, and what is to be told of those left out."""
-    names = usual_models(schema) if given is None else tuple(given)
-    told = []
-    if given is None and schema.weight is not None:
-        names = tuple(name for name in names if name != "knn")
-        told = ["Nearest neighbours take no weights, and are left out."]
-    if isinstance(given, str) or not names:
-        raise ValueError(f"predictors must be a list of names such as ['naive_bayes', 'tree'], got {given!r}.")
-    models = {name: predictor_of(name, schema) for name in names}
-    for model in models.values():
-        model.check(schema)
-    return models, told
-
-
-def _scorings(given: Sequence[str] | None, source: Source, splits: Splits) -> tuple[list[str], list[str]]:
-    """Return the names of the scores, and what is to be told of the one left out."""
-    schema = source.schema
-    if isinstance(given, str) or (given is not None and not len(given)):
-        raise ValueError(f"scoring must be a list of names such as ['accuracy', 'f1_macro'], got {given!r}.")
-    names, told = list(given or ("r2",)), []
-    if given is None and schema.has_classes:
-        names = ["accuracy", "f1_macro"]
-        lacking = _lacking(target_of(source), splits)
-        present = len(np.unique(target_of(source)))
-        if lacking is None:
-            names.append(_AREAS[present > 2])
-        else:
-            number, code = lacking
-            assert schema.target is not None
-            told = [
-                f"The area under the ROC curve is left out: fold {number} does not test, or learn from, class "
-                f"{schema.target.levels[code]!r}."
-            ]
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"scoring must be names of scorers of scikit-learn's, got {name!r}.")
-        read_scoring(name, classes=schema.has_classes).check(schema)
-    return names, told
-
-
-def _lacking(codes: NDArray[Any], splits: Splits) -> tuple[int, int] | None:
-    """Return the first fold, counted from 1, that tests or learns from no row of a class, and that class; None without any."""
-    every = np.unique(codes)
-    for number, fold in enumerate(splits.folds.parts, start=1):
-        for rows in (fold.test, fold.train):
-            missing = np.setdiff1d(every, codes[rows])
-            if len(missing):
-                return number, int(missing[0])
-    return None
 
 
 def _sets_of(report: SelectionReport, source: Source, splits: Splits, random_state: Seed) -> NDArray[np.bool_]:

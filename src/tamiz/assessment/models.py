@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tamiz.assessment.naive_bayes import NaiveBayes
@@ -10,6 +11,25 @@ from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice
 from tamiz.wrappers.mixed_nb import MixedNB
 from tamiz.wrappers.models import Model
+
+_OF_CLASSES, _OF_NUMBERS = ("logistic", "naive_bayes", "knn", "forest"), ("ridge", "knn", "forest")
+
+
+def usual_models(schema: Schema) -> tuple[str, ...]:
+    """Return the names of the models that a table is tried with: nearest neighbours accept no weights."""
+    names = _OF_CLASSES if schema.has_classes else _OF_NUMBERS
+    return names if schema.weight is None else tuple(name for name in names if name != "knn")
+
+
+def models_of(given: Sequence[str] | None, schema: Schema) -> tuple[dict[str, Predictor], list[str]]:
+    """Return models by name, the usual ones where none are named, and a sentence for each of these that is left out."""
+    if isinstance(given, str) or (given is not None and not len(given)):
+        raise ValueError(f"predictors must be a list of names such as ['naive_bayes', 'forest'], got {given!r}.")
+    models = {name: predictor_of(name, schema) for name in (usual_models(schema) if given is None else given)}
+    for model in models.values():
+        model.check(schema)
+    without = given is None and schema.weight is not None
+    return models, ["Nearest neighbours accept no weights, and are left out."] if without else []
 
 
 def of_model(model: Model) -> Predictor:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
 from tamiz.assessment.predictors import Learned, Nothing, Predictor
+from tamiz.assessment.scoring import score_learned
 from tamiz.assessment.selectors import Chooser
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -21,6 +22,8 @@ from tamiz.wrappers.folds import Fold, Folds
 from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import Scoring
 
+# By name, the one that decides first.
+Scores = dict[str, float]
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -39,37 +42,48 @@ class FoldResult:
     ----------
     support : ndarray of shape (n_columns,), bool
         The columns chosen by the rows that are not tested.
-    nested, apparent, baseline : float
-        The score by these columns, by those that all rows chose, and by none.
-    all_columns : float or None
-        By every column, None where that does not fit in memory.
+    nested, apparent, baseline : dict of float
+        The scores, by name, with these columns, with those that all rows chose, and with none.
+    all_columns : dict of float or None
+        With every column, None where that does not fit in memory.
     """
 
     support: NDArray[np.bool_]
-    nested: float
-    apparent: float
-    baseline: float
-    all_columns: float | None
+    nested: Scores
+    apparent: Scores
+    baseline: Scores
+    all_columns: Scores | None
 
 
 @dataclass(frozen=True)
 class Assessor:
-    """A selector, a predictor and a score."""
+    """A selector, a predictor and scores.
+
+    Attributes
+    ----------
+    chooser : Chooser
+    predictor : Predictor
+    scoring : Scoring
+        The score that decides.
+    beside : scorer or None
+        scikit-learn's scorer of several more.
+    """
 
     chooser: Chooser
     predictor: Predictor
     scoring: Scoring
+    beside: Any
 
     def fold(self, source: Source, fold: Fold, whole: NDArray[np.bool_], seed: int) -> FoldResult:
         """Choose and learn on the rows of a fold that are not tested, and score on those that are."""
         train, test = rows_of(source, fold.train), rows_of(source, fold.test)
         check_learnable(train)
         support = self.chooser.choose(train, seed).support
-        baseline = self._baseline(train, test)
-        nested = self._score(train, test, support, seed)
-        apparent = nested if np.array_equal(whole, support) else self._score(train, test, whole, seed)
+        baseline = self._values(Nothing().learn(train, [], 0), test)
+        nested = self._scores(train, test, support, seed)
+        apparent = nested if np.array_equal(whole, support) else self._scores(train, test, whole, seed)
         try:
-            every: float | None = self._score(train, test, np.ones_like(whole), seed)
+            every: Scores | None = self._scores(train, test, np.ones_like(whole), seed)
         except MemoryError:
             every = None
         return FoldResult(support, nested, apparent, baseline, every)
@@ -79,15 +93,16 @@ class Assessor:
         scores = []
         for fold, seed in zip(folds.parts, seeds, strict=True):
             train, test = rows_of(source, fold.train), rows_of(source, fold.test)
-            scores.append(self._score(train, test, support, seed))
+            scores.append(self._value(self.predictor.learn_by(train, support, seed), test))
         return float(np.mean(scores))
 
-    def _baseline(self, train: Source, test: Source) -> float:
-        return self._value(Nothing().learn(train, [], 0), test)
+    def _scores(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> Scores:
+        """Return the scores by some columns; without any that is of use, they are those of no column."""
+        return self._values(self.predictor.learn_by(train, support, seed), test)
 
-    def _score(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> float:
-        """Return the score by some columns; without any that is of use, it is that of no column."""
-        return self._value(self.predictor.learn_by(train, support, seed), test)
+    def _values(self, learned: Learned, test: Source) -> Scores:
+        found = {self.scoring.name: self._value(learned, test)}
+        return found if self.beside is None else found | score_learned(self.beside, learned, test)
 
     def _value(self, learned: Learned, test: Source) -> float:
         return self.scoring.value(learned.estimator, learned.rows(test), labels_of(test), weight_of(test))

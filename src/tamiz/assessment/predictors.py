@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import Ridge
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -28,6 +29,8 @@ from tamiz.wrappers.labels import labels_of
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5
+_TREES, _LEAST_FOREST_LEAF = 50, 2
+_LOGISTIC_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ class Predictor(ABC):
         """Return whether a column as the rows learned from have it is of any use."""
         return column.left_out is None
 
+    def ranks_rows(self, n_classes: int) -> bool:  # noqa: ARG002 - most have probabilities
+        """Return whether it gives rows a probability of each class, or of two classes a value to rank them by."""
+        return True
+
     @abstractmethod
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return what the rows teach about the target by these columns, at least one."""
@@ -86,8 +93,8 @@ class Nothing(Predictor):
         return Learned(model, lambda rows: np.empty((rows.schema.n_rows, 0)))
 
 
-class Encoded(Predictor):
-    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators."""
+class _Estimator(Predictor):
+    """An estimator of scikit-learn's kind."""
 
     def __init__(self, estimator: Any, label: str) -> None:
         self._estimator = estimator
@@ -97,6 +104,15 @@ class Encoded(Predictor):
         """Refuse a target of the other kind, and weights that the estimator does not take."""
         _check_kind(self._estimator, self.label, schema)
         check_takes_weights(self._estimator, schema)
+
+    def ranks_rows(self, n_classes: int) -> bool:
+        """Return whether the estimator says that it has probabilities, or of two classes decision values."""
+        names = ("predict_proba",) if n_classes > 2 else ("predict_proba", "decision_function")
+        return any(hasattr(self._estimator, name) for name in names)
+
+
+class Encoded(_Estimator):
+    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators."""
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return the estimator fitted to the points."""
@@ -131,13 +147,15 @@ class NearestRows(Predictor):
         return Encoded(model, self.label).learn(train, columns, seed)
 
 
-class Tree(Predictor):
-    """A decision tree of scikit-learn's with at least 5 rows in a leaf: numbers with their gaps, an indicator for every level."""
+class OfLevels(Predictor):
+    """Trees of scikit-learn's: numbers with their missing values, an indicator for every level."""
 
-    label = "decision tree"
+    @abstractmethod
+    def model(self, *, has_classes: bool, seed: int) -> Any:
+        """Return the estimator, not fitted."""
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
-        """Return the tree."""
+        """Return the fitted trees."""
         view = columns_of(train, columns)
         _check_room(view.schema)
         schema, used = view.schema, view.schema.used.tolist()
@@ -146,14 +164,50 @@ class Tree(Predictor):
         def matrix(rows: Source) -> Floats:
             return np.concatenate([expand(block, schema.numeric, levels, np.float64) for block in rows.blocks(used)])
 
-        model = tree_model(has_classes=schema.has_classes, seed=seed)
+        model = self.model(has_classes=schema.has_classes, seed=seed)
         return Learned(model.fit(matrix(view), labels_of(train), sample_weight=weight_of(train)), matrix)
 
 
-def tree_model(*, has_classes: bool, seed: int) -> Any:
-    """Return the tree that `Tree` fits, not fitted."""
-    kind = DecisionTreeClassifier if has_classes else DecisionTreeRegressor
-    return kind(min_samples_leaf=_LEAST_LEAF, random_state=seed)
+class Tree(OfLevels):
+    """A decision tree with at least 5 rows in a leaf."""
+
+    label = "decision tree"
+
+    def model(self, *, has_classes: bool, seed: int) -> Any:
+        """Return the tree."""
+        kind = DecisionTreeClassifier if has_classes else DecisionTreeRegressor
+        return kind(min_samples_leaf=_LEAST_LEAF, random_state=seed)
+
+
+class Forest(OfLevels):
+    """A random forest of 50 trees, at least 2 rows in a leaf; a node tries the square root of the columns, for a number a third."""
+
+    label = "random forest"
+
+    def model(self, *, has_classes: bool, seed: int) -> Any:
+        """Return the forest."""
+        kind = RandomForestClassifier if has_classes else RandomForestRegressor
+        features = "sqrt" if has_classes else 1 / 3
+        return kind(_TREES, min_samples_leaf=_LEAST_FOREST_LEAF, max_features=features, random_state=seed)
+
+
+class Logistic(Predictor):
+    """Logistic regression with a penalty on the squares of the coefficients, on the points that nearest neighbours see."""
+
+    label = "logistic regression"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a target that is a number."""
+        if not schema.has_classes:
+            assert schema.target is not None
+            raise DataError(
+                f"Logistic regression needs classes, and the target {schema.target.name!r} is a number; use "
+                "predictor='ridge', 'knn' or 'forest'."
+            )
+
+    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+        """Return the coefficients."""
+        return Encoded(LogisticRegression(max_iter=_LOGISTIC_STEPS), self.label).learn(train, columns, seed)
 
 
 class RidgeRegression(Predictor):
@@ -175,7 +229,7 @@ class RidgeRegression(Predictor):
         return Encoded(Ridge(), self.label).learn(train, columns, seed)
 
 
-class Given(Predictor):
+class Given(_Estimator):
     """An estimator of the user's, on rows and columns as they were given."""
 
     def __init__(self, estimator: Any) -> None:
@@ -184,17 +238,11 @@ class Given(Predictor):
                 "predictor must be 'naive_bayes', 'knn', 'tree' or an estimator of scikit-learn's that predicts, got "
                 f"{estimator!r}."
             )
-        self._estimator = estimator
-        self.label = type(estimator).__name__
+        super().__init__(estimator, type(estimator).__name__)
 
     def can_use(self, column: Column) -> bool:  # noqa: ARG002
         """Return True: what the estimator makes of ids and text is the user's business."""
         return True
-
-    def check(self, schema: Schema) -> None:
-        """Refuse a target of the other kind, and weights that the estimator does not take."""
-        _check_kind(self._estimator, self.label, schema)
-        check_takes_weights(self._estimator, schema)
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return a copy of the estimator, fitted."""

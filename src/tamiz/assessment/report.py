@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -17,11 +17,35 @@ from tamiz.statistics.base import Floats
 # As many columns are named in the report as a reader takes in.
 _MOST_NAMED = 12
 _MEANINGS = {
-    "baseline": ("no column", "the share of the classes or the mean, and no column"),
-    "nested": ("honest", "columns chosen anew inside every fold"),
-    "apparent": ("optimistic", "columns chosen by all rows, those tested among them"),
-    "all_columns": ("all columns", "nothing chosen"),
+    "baseline": ("baseline", "predicts the shares of the classes or the mean, without any column"),
+    "nested": ("nested CV", "columns chosen again inside every fold"),
+    "apparent": ("apparent", "columns chosen once with all rows, those tested among them"),
+    "all_columns": ("all columns", "no column left out"),
 }
+
+
+# The score that decides in place of accuracy, which is high for no column where one class is frequent.
+_IN_PLACE_OF_ACCURACY = ("roc_auc", "roc_auc_ovr_weighted", "balanced_accuracy")
+
+
+@dataclass(frozen=True)
+class RoleScores:
+    """One score of the columns that folds choose, of those that all rows choose, of no column and of all columns.
+
+    Attributes
+    ----------
+    nested, apparent, baseline : FoldScores
+    all_columns : FoldScores or None
+    """
+
+    nested: FoldScores
+    apparent: FoldScores
+    baseline: FoldScores
+    all_columns: FoldScores | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as JSON."""
+        return {name: None if scores is None else scores.to_dict() for name, scores in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +83,9 @@ class SelectionReport:
     notes : tuple of str
         What a reader of the numbers must know.
     seed : int or None
+    beside : dict of RoleScores
+        Other scores of the same predictions by their names: for classes the area under the ROC curve, balanced accuracy and
+        accuracy, those among them that are not `scoring`.
     """
 
     selector: str
@@ -83,6 +110,7 @@ class SelectionReport:
     null: Null | None
     notes: tuple[str, ...]
     seed: int | None
+    beside: dict[str, RoleScores] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -106,9 +134,23 @@ class SelectionReport:
         return stability(self.sets[:, could] if could.any() else self.sets)
 
     @property
+    def decided_by(self) -> str:
+        """The name of the score that the verdict is about: `scoring`, but for accuracy the area under the ROC curve beside it."""
+        if self.scoring != "accuracy":
+            return self.scoring
+        return next((name for name in _IN_PLACE_OF_ACCURACY if name in self.beside), self.scoring)
+
+    def by_score(self, name: str) -> RoleScores:
+        """Return the scores of one name, `scoring` or one of `beside`."""
+        if name == self.scoring:
+            return RoleScores(self.nested, self.apparent, self.baseline, self.all_columns)
+        return self.beside[name]
+
+    @property
     def helps(self) -> bool:
-        """Whether the honest score is above that of no column by more than twice the error of the difference."""
-        gain = FoldScores(self.nested.values - self.baseline.values, self.nested.inflation)
+        """Whether the nested score that decides is above the baseline by more than twice the error of the difference."""
+        scores = self.by_score(self.decided_by)
+        gain = FoldScores(scores.nested.values - scores.baseline.values, scores.nested.inflation)
         return gain.mean > max(2 * gain.standard_error, 0.0)
 
     @property
@@ -119,19 +161,21 @@ class SelectionReport:
     @property
     def verdict(self) -> str:
         """What the numbers come to, in one sentence."""
-        told = (
-            f"{self.scoring} {self.nested.mean:.3g} on rows that took no part in the choice, {self.baseline.mean:.3g} without any "
-            "column"
-        )
+        names = list(dict.fromkeys([self.decided_by, self.scoring, *self.beside]))
+        scores = [f"{name} {self._pair(name)}" for name in names]
+        scores[0] = f"{names[0]} {self._pair(names[0], ' without any column')} in nested cross-validation"
+        measured = f"{'; '.join(scores)}; {self.n_samples:,} rows"
         if self.helps and not self.beats_chance:
-            return (
-                f"The columns chosen predict better than none ({told}), but the search finds as much where nothing is."
-            )
+            return f"The columns chosen predict better than none, but the search finds as much on shuffled targets: {measured}."
         if self.helps:
-            return f"The columns chosen predict better than none: {told}."
+            return f"The columns chosen predict better than none: {measured}."
         if self.null is not None and self.null.by_luck is False:
-            return f"The search finds more than on shuffled targets, but what it gains is within its error: {told}."
-        return f"Nothing shows that the columns chosen predict better than none: {told}."
+            return f"The search finds more than on shuffled targets, but what it gains is within its error: {measured}."
+        return f"No gain over the baseline was found for the columns chosen: {measured}."
+
+    def _pair(self, name: str, what: str = "") -> str:
+        scores = self.by_score(name)
+        return f"{scores.nested.mean:.3g} ({scores.baseline.mean:.3g}{what})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON knows it."""
@@ -152,6 +196,8 @@ class SelectionReport:
             "merit_name": self.merit_name,
             "unit": self.unit,
             "scores": {name: None if scores is None else scores.to_dict() for name, scores in self._scores().items()},
+            "beside": [{"id": name, "scores": scores.to_dict()} for name, scores in self.beside.items()],
+            "decided_by": self.decided_by,
             "gap": self.gap,
             "frequencies": [
                 {"name": self.names[j], "share": float(shares[j]), "chosen": bool(self.support[j])} for j in listed
@@ -182,7 +228,7 @@ class SelectionReport:
             label, meaning = _MEANINGS[name]
             told = "not found" if scores is None else f"{scores.mean:.4f} ± {scores.standard_error:.4f}"
             lines.append((f"{self.scoring}, {label}", told, meaning))
-        lines.append(("selection bias", f"{self.gap:.4f}", "optimistic less honest"))
+        lines.append(("optimism", f"{self.gap:.4f}", "apparent less nested CV"))
         lines.append(("stability", f"{self.stability.estimate:.2f}", self.stability.sentence))
         n = len(self.sets)
         often = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.sets[:, j].any()]

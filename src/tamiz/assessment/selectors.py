@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from tamiz.assessment.splits import sampled_rows
 from tamiz.criteria.base import Merit
 from tamiz.exceptions import DataError
 from tamiz.selection import RankSelector, SubsetSelector
@@ -21,6 +22,9 @@ from tamiz.sources.views import weight_of
 from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
 from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.models import Model
+
+# Rows of each class, by twos, that a sample has where the table has them.
+_FEWEST_OF_CLASS = 5
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,26 @@ class _OfRanks(Chooser):
         return Choice(support, float(fitted.scores_[support].mean()) if support.any() else 0.0)
 
 
+class OnFewerRows(Chooser):
+    """Another selector on a random sample of the rows, with all classes, where there are more than so many."""
+
+    def __init__(self, chooser: Chooser, most: int) -> None:
+        self._chooser = chooser
+        self._most = most
+        self.label = chooser.label
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what the other one refuses."""
+        self._chooser.check(schema)
+
+    def choose(self, source: Source, seed: int) -> Choice:
+        """Return what the other one chooses with a sample of the rows."""
+        rows, _ = sampled_rows(source, self._most, _FEWEST_OF_CLASS, np.random.default_rng(seed))
+        choice = self._chooser.choose(rows, seed)
+        self.label, self.effort = self._chooser.label, self._chooser.effort
+        return choice
+
+
 class _Foreign(Chooser):
     """A selector of scikit-learn's kind, or a pipeline that ends in one: it is given the rows as the user gave them."""
 
@@ -175,5 +199,6 @@ def _names_after(steps: Pipeline, last: Any, source: Source) -> list[str]:
     return seen
 
 
+chooser.register(Chooser, lambda one: one)
 chooser.register(SubsetSelector, _OfSubsets)
 chooser.register(RankSelector, _OfRanks)

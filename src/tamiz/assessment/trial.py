@@ -6,11 +6,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, r2_score
 
 from tamiz import parallel, progress
 from tamiz.assessment.nested import in_turn
-from tamiz.assessment.predictors import tree_model
+from tamiz.assessment.predictors import Forest, OfLevels, Tree
 from tamiz.assessment.selectors import Chooser
 from tamiz.candidates import Candidates, Masks
 from tamiz.sources.base import Source
@@ -23,10 +22,12 @@ from tamiz.wrappers.choice import way_of
 from tamiz.wrappers.evaluator import WrapperEvaluator
 from tamiz.wrappers.folds import Folds
 from tamiz.wrappers.models import model_of
+from tamiz.wrappers.scoring import read_scoring
 from tamiz.wrappers.task import make_task
 
-# Models whose scores of many sets need no refit, by their names among the wrappers' models.
-_SUMMED = {"naive_bayes": "mixed_nb", "knn": "knn", "ridge": "ridge"}
+# Models by their names among the wrappers' models, most of which score many sets without a refit; and those of trees.
+_SUMMED = {"naive_bayes": "mixed_nb", "knn": "knn", "ridge": "ridge", "logistic": "logistic"}
+_GROWN = {"tree": Tree(), "forest": Forest()}
 
 
 class Trial:
@@ -36,7 +37,8 @@ class Trial:
     ----------
     source : Source
     folds : Folds
-    scoring : {"accuracy", "r2"}
+    scoring : str
+        The name of a scorer of scikit-learn's.
     seed : int
         What trees are given.
     """
@@ -52,7 +54,7 @@ class Trial:
 
         Parameters
         ----------
-        name : {"naive_bayes", "ridge", "knn", "tree"}
+        name : {"naive_bayes", "ridge", "logistic", "knn", "tree", "forest"}
         sets : ndarray of shape (n_sets, n_columns), bool
         wanted : ndarray of shape (n_sets, n_folds), bool, default=None
             Those that are needed, None for all; the others may be anything.
@@ -61,7 +63,7 @@ class Trial:
         back = back.ravel()
         asked = np.zeros((len(unique), len(self._folds)), dtype=bool)
         np.logical_or.at(asked, back, True if wanted is None else wanted)
-        found = self._summed(_SUMMED[name], unique) if name in _SUMMED else self._grown(unique, asked)
+        found = self._summed(_SUMMED[name], unique) if name in _SUMMED else self._grown(_GROWN[name], unique, asked)
         return found[back]
 
     def choices(self, chooser: Chooser, sets: Masks, seeds: tuple[int, ...]) -> Masks:
@@ -95,32 +97,31 @@ class Trial:
             )
             return WrapperEvaluator(task, *way_of(task)).fold_scores(Candidates.of(sets))
 
-    def _grown(self, sets: Masks, wanted: NDArray[np.bool_]) -> Floats:
+    def _grown(self, kind: OfLevels, sets: Masks, wanted: NDArray[np.bool_]) -> Floats:
         """Return the scores of trees; of no column that of the commonest class or the mean."""
         scores = np.full(wanted.shape, np.nan)
         where = [(s, f) for f in range(wanted.shape[1]) for s in np.flatnonzero(wanted[:, f]).tolist()]
         done = progress.track(
-            "Trees", parallel.map_blocks(lambda at: self._tree(sets[at[0]], at[1]), where), len(where)
+            "Trees", parallel.map_blocks(lambda at: self._fitted_score(kind, sets[at[0]], at[1]), where), len(where)
         )
         for at, score in zip(where, done, strict=True):
             scores[at] = score
         return scores
 
-    def _tree(self, mask: NDArray[np.bool_], fold: int) -> float:
+    def _fitted_score(self, kind: OfLevels, mask: NDArray[np.bool_], fold: int) -> float:
         values, owner, y, weight = self._table
         part = self._folds.parts[fold]
         at = np.flatnonzero(mask[owner])
-        # Without a column, a constant one: the tree is then its root.
+        # Without a column, a constant one: a tree is then its root.
         train, test = (
             values[np.ix_(rows, at)] if len(at) else np.zeros((len(rows), 1), dtype=np.float32)
             for rows in (part.train, part.test)
         )
-        has_classes = self._source.schema.has_classes
-        model = tree_model(has_classes=has_classes, seed=self._seed)
+        model = kind.model(has_classes=self._source.schema.has_classes, seed=self._seed)
         model.fit(train, y[part.train], sample_weight=None if weight is None else weight[part.train])
-        score = accuracy_score if has_classes else r2_score
-        told = None if weight is None else weight[part.test]
-        return float(score(y[part.test], model.predict(test), sample_weight=told))
+        return read_scoring(self._scoring, classes=self._source.schema.has_classes).value(
+            model, test, y[part.test], None if weight is None else weight[part.test]
+        )
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.number], Floats | None]:

@@ -25,7 +25,8 @@ class CrossValidated(Merit):
     estimator : estimator or str
         A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one; it is copied, and stays as it is. A name
         is a model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear",
-        "ridge", "logistic" or "tree".
+        "ridge", "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without
+        `scoring` its merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. A number makes folds as scikit-learn does, each with its share of every class; of whole groups where the table has
         groups, and forward in time where it has times.
@@ -78,6 +79,15 @@ class CrossValidated(Merit):
         """Return the model whose predictions are scored on a table."""
         return model_of(self.estimator, schema, encode=self.encode)
 
+    def regresses_classes(self, schema: Schema) -> bool:
+        """Return whether the merit is the squared error of ridge regression on the indicators of classes."""
+        return (
+            isinstance(self.estimator, str)
+            and self.estimator == "ridge"
+            and self.scoring is None
+            and schema.has_classes
+        )
+
     def predictions(self, schema: Schema) -> tuple[Model, Any]:
         """Return the model and the score."""
         return self.model(schema), self.scoring
@@ -116,4 +126,8 @@ class _OfRows(Merit):
             seed=int(rng.integers(2**31)),
             label=model.label,
         )
+        if merit.regresses_classes(schema):
+            from tamiz.wrappers.indicators import IndicatorEvaluator
+
+            return IndicatorEvaluator(task)
         return WrapperEvaluator(task, *way_of(task))

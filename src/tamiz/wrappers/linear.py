@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from tamiz.wrappers.base import Columns, Task
 from tamiz.wrappers.failures import named
 from tamiz.wrappers.gram import Reading, column_scale
 from tamiz.wrappers.solved import Part, Solved
+from tamiz.wrappers.sweeps import FEWEST, Sweeps
 
 # Sets and folds that one thread takes before another is worth waking: half a millisecond or so.
 _PAIRS = 500
@@ -54,12 +56,32 @@ class _LeastSquares(Solved):
 
     def squares(self, candidates: Candidates) -> Floats:
         """Return the weighted sums of squared errors."""
-        squares, doubtful = self.over_folds(candidates, self._fill, (), _PAIRS)
+        swept = self._swept(candidates)
+        if swept is None:
+            squares, doubtful = self.over_folds(candidates, self._fill, (), _PAIRS)
+        else:
+            squares, doubtful = swept, np.isnan(swept)
+            if (unsure := np.flatnonzero(doubtful.any(axis=1))).size:
+                squares[unsure], doubtful[unsure] = self.over_folds(candidates[unsure], self._fill, (), _PAIRS)
         if doubtful.any():
             masks = candidates.masks()
             refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]
             squares[doubtful] = list(parallel.map_blocks(self._refitted, refits))
         return squares
+
+    def _swept(self, candidates: Candidates) -> Floats | None:
+        """Return what sweeps tell of additions to one large set, None where they are not of use."""
+        if self._sweeps is None:
+            return None
+        return self._sweeps.squares(self.task.points.translated(candidates))
+
+    @cached_property
+    def _sweeps(self) -> Sweeps | None:
+        """Sweeps of all folds; None without a penalty, where rows are few, or where the products do not fit in memory."""
+        if not self.penalty() or len(self._ranges) > 1 or self.task.points.n_coordinates <= FEWEST:
+            return None
+        gram, cross, _, _, _, _, form, _, _ = self._all.arrays
+        return Sweeps(gram, cross, form) if len(form) and np.isfinite(gram).all() and np.isfinite(form).all() else None
 
     def _fill(
         self, part: Part, flips: Candidates, span: tuple[int, int], squares: Floats, doubtful: NDArray[np.bool_]

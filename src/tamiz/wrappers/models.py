@@ -90,12 +90,10 @@ def make_linear(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_ridge(schema: Schema) -> tuple[Any, bool]:
-    """Least squares with a penalty on the squares of the coefficients."""
-    from sklearn.linear_model import Ridge
+    """Least squares with a penalty on the squares of the coefficients; for classes, on their indicators."""
+    from sklearn.linear_model import Ridge, RidgeClassifier
 
-    if schema.has_classes:
-        raise DataError("ridge predicts numbers, and the target is classes; use 'linear' or 'logistic'.")
-    return Ridge(), True
+    return (RidgeClassifier if schema.has_classes else Ridge)(), True
 
 
 def make_logistic(schema: Schema) -> tuple[Any, bool]:
