@@ -27,18 +27,16 @@ from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
 from tamiz.search.base import Search
-from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import Stopping
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
-from tamiz.steps.assessment import assess_selection
-from tamiz.steps.buys import describe_argument, describe_buys
 from tamiz.steps.clusters import describe_clusters
 from tamiz.steps.colors import describe_colors
 from tamiz.steps.combined import describe_combined
+from tamiz.steps.evaluation import prepare_evaluation, usual_selector
 from tamiz.steps.graph import describe_graph
 from tamiz.steps.joining import Joined, join_rows, takes_graph
 from tamiz.steps.labels import label_of
@@ -78,6 +76,7 @@ def study(
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
     assess: bool | None = None,
+    scoring: str | None = None,
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -91,7 +90,8 @@ def study(
     relevances : list of Relevance, default=None
         The ranking's criteria; None is every one that has a meaning on the table and is cheap.
     merit, search : Merit and Search, default=None
-        How the subset is chosen; None is CFS() and BestFirst(). Without a target no subset is chosen by a merit that needs one.
+        How the subset is chosen; None is CFS() and BestFirst(), and where the target is a number CrossValidated("ridge") and
+        Forward(). Without a target no subset is chosen by a merit that needs one.
     maps : list of str or reducers, default=None
         Maps by the names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS
         and Laplacian eigenmaps.
@@ -110,9 +110,13 @@ def study(
     n_features, stop, journal
         As in `SubsetSelector`.
     assess : bool, default=None
-        Whether the search is repeated inside folds and on shuffled targets, to tell how far the score of the subset can be
-        trusted (`selection_report`), and what it buys (`compare_columns`), beside what columns cost that tell nothing new
-        (`added_columns`); None is where that is quick, by the numbers of rows, columns and sets, and told where not.
+        Whether the selection is evaluated on rows that took no part in it: nested cross-validation beside other selections
+        (`recommend_columns`), the permutation test and the stability of its columns (`selection_report`), and the noise experiment
+        (`added_columns`), all on the same rows and folds, of a large table a sample. None leaves out what takes long, with a
+        note.
+    scoring : str, default=None
+        The scorer of scikit-learn's that decides there; None is the area under the ROC curve for classes, R2 for a number. It
+        need not be that of the merit.
     points : bool or int, default=True
         Whether the result holds the rows drawn in the maps, at most 2,000 or as many as are asked for; without them it holds no
         row of the table. Of more than 2,000, coordinates are kept in steps of 1/65536 of a map, and numbers with six digits.
@@ -152,7 +156,7 @@ def study(
     with parallel.session(n_jobs), collected() as told:
         source = run.first("read", lambda: data if isinstance(data, Source) else open_source(data, **of_table))
         schema = source.schema
-        chosen_by = merit or CFS(missing=missing)
+        chosen_by, searched_by = usual_selector(schema, missing, merit, search)
         searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)
         wanted = wanted_maps(maps, schema, dissimilarity)
@@ -166,15 +170,24 @@ def study(
         # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
         lots = random_state if isinstance(random_state, int) else seed
         selector = SubsetSelector(
-            chosen_by, search or BestFirst(), n_features=n_features, stop=stop, journal=journal, random_state=lots
+            chosen_by, searched_by, n_features=n_features, stop=stop, journal=journal, random_state=lots
         )
         begun = _Study(
-            run, joined or Joined(source), rows, missing, dissimilarity, seed, lots, assess=assess, points=bool(points)
+            run,
+            joined or Joined(source),
+            rows,
+            missing,
+            dissimilarity,
+            seed,
+            lots,
+            assess=assess,
+            scoring=scoring,
+            points=bool(points),
         )
         columns = begun.rank(relevances)
         subset = begun.select(selector) if searched else None
         maps_drawn = begun.draw(wanted, most_fitted)
-        trusted = begun.trust(selector, subset)
+        evaluated = begun.evaluate(selector, subset)
         colors = begun.color(columns["ranking"]) if points and maps_drawn["maps"] else []
     return Result(
         {
@@ -190,7 +203,7 @@ def study(
             "graph": describe_graph(begun.joined, label_of(graphs, begun.joined.builder)),
             **columns,
             "subset": subset,
-            **trusted,
+            **evaluated,
             **maps_drawn,
             "colors": colors,
             "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
@@ -208,7 +221,7 @@ class _Study:
     joined : Joined
     rows : ndarray of row numbers
         Those drawn in the maps.
-    missing, dissimilarity, assess, points
+    missing, dissimilarity, assess, scoring, points
         As in `study`.
     seed : int
     lots : int
@@ -224,6 +237,7 @@ class _Study:
     lots: int
     _: KW_ONLY
     assess: bool | None
+    scoring: str | None
     points: bool
 
     @property
@@ -282,21 +296,21 @@ class _Study:
         ]
         return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
-    def trust(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
-        """Return how far the subset can be trusted, what it buys, and what columns cost that tell nothing new."""
-        source, lots, assess = self.source, self.lots, self.assess
-        report = bought = None
+    def evaluate(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
+        """Return what selections are worth to models, how far the subset can be trusted, and what added columns cost."""
+        found = dict.fromkeys(("recommendation", "buys", "assessment", "argument"))
+        evaluation = prepare_evaluation(self.source, self.scoring, self.lots, assess=self.assess)
+        if evaluation is None:
+            return found
         if subset is not None:
-            report = self.run.step("assessment", lambda: assess_selection(selector, source, lots, assess=assess))
-            bought = self.run.step("buys", lambda: describe_buys(selector, source, lots, report, assess=assess))
-        sieve = CFS(missing=self.missing)
-        return {
-            "assessment": None if report is None else report.to_dict(),
-            "buys": bought,
-            "argument": self.run.step(
-                "argument", lambda: describe_argument(source, sieve, lots, bought, assess=assess)
-            ),
-        }
+            recommended = self.run.step("recommendation", lambda: evaluation.recommend(selector))
+            if recommended is not None:
+                found["recommendation"], found["buys"] = recommended
+            share = evaluation.source.schema.n_rows / self.source.schema.n_rows
+            seconds = share * self.run.seconds("subset")
+            found["assessment"] = self.run.step("assessment", lambda: evaluation.report(selector, seconds))
+        found["argument"] = self.run.step("argument", lambda: evaluation.add_columns(CFS(missing=self.missing)))
+        return found
 
     def color(self, scored: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Return the columns, and the clusters, that maps are coloured by."""

@@ -16,7 +16,7 @@ from tamiz.assessment.models import models_of
 from tamiz.assessment.nested import in_turn
 from tamiz.assessment.predictors import Nothing, Predictor
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import AREAS, score_learned, usual_scorings
+from tamiz.assessment.scoring import score_learned, usual_scorings
 from tamiz.assessment.selectors import Chooser, OnFewerRows, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.criteria.cfs import CFS
@@ -26,6 +26,7 @@ from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
+from tamiz.search.stopping import Seconds
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
@@ -43,7 +44,7 @@ _LARGEST_LOSS = 0.03
 # Folds of the wrappers inside each fold of the comparison.
 _INNER_FOLDS = 5
 # Distances of rows grow with their square: nearest neighbours search on so many rows at most.
-_NEIGHBOR_ROWS = 1_500
+_NEIGHBOR_ROWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,8 @@ def recommend_columns(
     scoring: Sequence[str] | None = None,
     n_splits: int = 5,
     max_rows: int | None = None,
+    max_seconds: float | None = None,
+    keep_all: bool = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> Recommendation:
@@ -190,8 +193,8 @@ def recommend_columns(
         As in `selection_report`.
     candidates : dict of selectors by name, default=None
         The selections to compare, beside all columns. None is CFS by best-first search, and forward searches by the cross-validated
-        score of naive Bayes (area under the ROC curve), ridge regression and the 5 nearest neighbours; without naive Bayes for a
-        number.
+        score of naive Bayes (area under the ROC curve; of more than two classes balanced accuracy), ridge regression and the 5
+        nearest neighbours; without naive Bayes for a number.
     predictors : list of str, default=None
         The models: names of `tamiz.assessment`'s predictors. None is logistic regression, naive Bayes, the 5 nearest neighbours
         and a random forest for classes; ridge regression, nearest neighbours and a random forest for a number.
@@ -202,6 +205,10 @@ def recommend_columns(
         Folds; every candidate is searched for in each, and once on all rows.
     max_rows : int, default=None
         Of more rows so many are drawn.
+    max_seconds : float, default=None
+        A usual candidate whose search with all rows takes longer is left out, with a note.
+    keep_all : bool, default=True
+        Whether all columns may be recommended; they are compared in any case.
     random_state : int, default=0
         Draws rows and folds, and seeds searches and models.
     n_jobs : int, default=None
@@ -260,7 +267,7 @@ def recommend_columns(
         splits = draw_splits(source, n_splits, rng)
         models, without = models_of(predictors, schema)
         scorings, lacking = usual_scorings(scoring, source, splits, models.values())
-        chosen_by = usual_candidates(schema) if candidates is None else candidates
+        chosen_by = usual_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
         comparison = _Comparison(source, splits, models, check_scoring(scoring=scorings), seed)
         found, failed = comparison.searched({name: chooser(one) for name, one in chosen_by.items()})
@@ -279,7 +286,7 @@ def recommend_columns(
     }
     return Recommendation(
         candidates=made,
-        recommended=recommended_of(made, scorings[0]),
+        recommended=recommended_of(made, scorings[0], keep_all=keep_all),
         predictors={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
         baseline={name: FoldScores(values, inflation) for name, values in baseline.items()},
@@ -291,7 +298,14 @@ def recommend_columns(
     )
 
 
-def usual_candidates(schema: Schema, missing: Missing = "distribute") -> dict[str, Any]:
+def usual_candidates(
+    schema: Schema,
+    missing: Missing = "distribute",
+    *,
+    max_seconds: float | None = None,
+    n_features: int | tuple[int, int] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return the selections that a table is tried with.
 
     Parameters
@@ -299,15 +313,25 @@ def usual_candidates(schema: Schema, missing: Missing = "distribute") -> dict[st
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
         What CFS does with missing values.
+    max_seconds : float, default=None
+        When the search of a wrapper is stopped.
+    n_features : int or (least, most), default=None
+        As in `SubsetSelector`.
+    columns : dict, default=None
+        Parameters of the searches that say which columns may be chosen: `start`, `fixed`, `excluded`, `groups`.
     """
+    columns = columns or {}
+    stop = None if max_seconds is None else Seconds(max_seconds)
 
     def wrapper(model: str, scoring: str | None = None) -> SubsetSelector:
         merit = CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring)
-        return SubsetSelector(merit, Forward(), random_state=0)
+        return SubsetSelector(merit, Forward(**columns), n_features=n_features, stop=stop, random_state=0)
 
-    found: dict[str, Any] = {"cfs": SubsetSelector(CFS(missing=missing), BestFirst(), random_state=0)}
+    by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**columns), n_features=n_features, random_state=0)
+    found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
-        found["naive_bayes"] = wrapper("mixed_nb", AREAS[schema.n_classes > 2])
+        # Of many classes the area takes a pass for each, and a rare one no longer hides the others from the mean of their recalls.
+        found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
     found["ridge"] = wrapper("ridge")
     if schema.weight is None:
         by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
@@ -315,7 +339,7 @@ def usual_candidates(schema: Schema, missing: Missing = "distribute") -> dict[st
     return found
 
 
-def recommended_of(candidates: Mapping[str, Candidate], scoring: str) -> str:
+def recommended_of(candidates: Mapping[str, Candidate], scoring: str, *, keep_all: bool = True) -> str:
     """Return the id of the smallest candidate that is as good as the best, as `recommend_columns` defines it.
 
     Parameters
@@ -324,13 +348,17 @@ def recommended_of(candidates: Mapping[str, Candidate], scoring: str) -> str:
         "all_columns" among them.
     scoring : str
         The scorer that decides.
+    keep_all : bool, default=True
+        Whether all columns may be recommended.
     """
     every = candidates[ALL_COLUMNS].scores
-    means = {
-        name: one.mean_score(scoring)
-        for name, one in candidates.items()
+    offered = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
+    sound = [
+        name
+        for name, one in offered.items()
         if all(every[key].mean - one.scores[key].mean <= _LARGEST_LOSS for key in every if key[1] == scoring)
-    }
+    ]
+    means = {name: candidates[name].mean_score(scoring) for name in sound or offered}
     best = max(means, key=lambda name: means[name].mean)
     near = []
     for name, scores in means.items():
@@ -378,8 +406,10 @@ class _Comparison:
         def choose(at: int) -> NDArray[np.bool_]:
             rows = self.source if at < 0 else rows_of(self.source, parts[at].train)
             check_learnable(rows)
-            seed = self.splits.whole_seed if at < 0 else seeds[at]
-            return one.choose(rows, seed).support
+            choice = one.choose(rows, self.splits.whole_seed if at < 0 else seeds[at])
+            if choice.out_of_time and at < 0:
+                raise DataError("its search takes longer than max_seconds.")
+            return choice.support
 
         items = [-1, *range(len(parts))]
         sets = in_turn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -59,7 +60,10 @@ def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, floa
     """Return the scores of a model on rows that it has not seen, by the names of a scorer of several."""
     y, weight = labels_of(test), weight_of(test)
     given = {} if weight is None else {"sample_weight": weight}
-    values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
+    with warnings.catch_warnings():
+        # A model may predict a class that the tested rows do not have.
+        warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
+        values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
     for name, value in values.items():
         if not np.isfinite(value):
             raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")

@@ -36,10 +36,13 @@ class Choice:
     support : ndarray of shape (n_columns,), bool
     merit : float or None
         What it found the columns worth, None where it says nothing of that.
+    out_of_time : bool
+        Whether its search was stopped by the clock.
     """
 
     support: NDArray[np.bool_]
     merit: float | None
+    out_of_time: bool = False
 
 
 class Chooser(ABC):
@@ -112,11 +115,12 @@ class _OfSubsets(Chooser):
         self.unit, self.reads_target = fitted.merit.unit, fitted.merit.needs_target
         self.merit_name, self.effort = fitted.merit_name_, fitted.merit_effort_
         self.label = f"{self.merit_name} by {type(fitted.search).__name__}"
-        if fitted.stop is not None and fitted.stop.seconds() is not None:
+        timed = fitted.stop is not None and fitted.stop.seconds() is not None
+        if timed:
             self.notes = (
                 "The search is stopped by the clock: another run, or another machine, may find other columns.",
             )
-        return Choice(fitted.support_, fitted.merit_)
+        return Choice(fitted.support_, fitted.merit_, timed and fitted.archive_.cut_off)
 
 
 class _OfRanks(Chooser):

@@ -36,6 +36,10 @@ class Run:
             self.stop(name)
             return None
 
+    def seconds(self, name: str) -> float:
+        """Return how long a step took, 0 where it was not made."""
+        return float(sum(timing["seconds"] for timing in self.timings if timing["step"] == name))
+
     def stop(self, name: str) -> None:
         """Take note of Ctrl-C."""
         self.interrupted = f"Interrupted in the step '{name}'; what was found until then is shown."

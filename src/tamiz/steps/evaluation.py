@@ -1,0 +1,294 @@
+"""What selections are worth to models: every section that says so reads the same rows, folds, models and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tamiz.criteria.base import Merit
+from tamiz.criteria.cfs import CFS
+from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.entropy_family import Missing
+from tamiz.exceptions import DataError
+from tamiz.random import generator
+from tamiz.search.base import Search
+from tamiz.search.best_first import BestFirst
+from tamiz.search.forward import Forward
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.warn import held, tell
+
+if TYPE_CHECKING:
+    from tamiz.assessment import Recommendation
+
+# Models are fitted to so many rows at most, fewer where a row has many numbers: distances grow with the square of the rows.
+_MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 3_000, 1_000, 1_000_000
+# Folds, and those of larger tables, of which fewer say as much.
+_FEW_ROWS, _FOLDS, _FEWER_FOLDS = 200, 10, 5
+# Seconds that searches of one kind may take: those of folds and shuffled targets, and one search of a usual candidate.
+_MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
+_FEWEST_SHUFFLES = 19
+# Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
+_MOST_BESIDE = 200
+# `added_columns` asks for so many.
+_FEWEST_ADDED_TO = 20
+_WAY = "Ask for it with assess=True (--assess)."
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the selections of one study are evaluated.
+
+    Attributes
+    ----------
+    source : Source
+        The rows: all, or a random sample.
+    n_splits : int
+    scoring : str or None
+        The score that decides; None is the usual one.
+    seed : int
+        Draws folds, and seeds searches and models.
+    asked : bool
+        Whether the user asked for it: then nothing is left out for its time.
+    notes : tuple of str
+        Which rows.
+    """
+
+    source: Source
+    n_splits: int
+    scoring: str | None
+    seed: int
+    asked: bool
+    notes: tuple[str, ...]
+
+    @property
+    def n_seen(self) -> int:
+        """How many numbers most models see of a row: a column of levels is one for each."""
+        schema = self.source.schema
+        return len(schema.numeric) + sum(schema.level_sizes.values())
+
+    def recommend(self, selector: SubsetSelector) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Return the comparison of a fitted selector with others, and that of its columns with all columns; None on failure."""
+        # What it needs takes a moment to be imported.
+        from tamiz.assessment import recommend_columns
+
+        candidates = self._candidates(selector)
+        try:
+            with held():
+                found = recommend_columns(
+                    self.source,
+                    candidates=candidates,
+                    scoring=self._scorings(),
+                    n_splits=self.n_splits,
+                    keep_all=selector.n_features is None,
+                    random_state=self.seed,
+                )
+        except (DataError, MemoryError) as error:
+            self._leave_out("What the subset is worth to models", error)
+            return None
+        name = next(name for name, one in candidates.items() if one is selector)
+        return _described(found, self.notes), compared(found, name, self.notes)
+
+    def report(self, selector: SubsetSelector, search_seconds: float) -> dict[str, Any] | None:
+        """Return how far the score of a fitted selector can be trusted; None where that takes long, or fails.
+
+        Parameters
+        ----------
+        selector : SubsetSelector
+        search_seconds : float
+            What its search took with these rows.
+        """
+        from tamiz.assessment import selection_report
+        from tamiz.assessment.null import usual_number
+
+        n_shuffles = usual_number(self.source)
+        if not self.asked:
+            room = int(_MOST_SECONDS / max(search_seconds, 1e-3)) - 1 - self.n_splits
+            if room < 0:
+                tell(
+                    [
+                        f"The subset was not searched for again inside folds: {1 + self.n_splits} searches of "
+                        f"{search_seconds:.1f} s take more than {_MOST_SECONDS:.0f} s. {_WAY}"
+                    ]
+                )
+                return None
+            n_shuffles = n_shuffles if room >= n_shuffles else _FEWEST_SHUFFLES if room >= _FEWEST_SHUFFLES else 0
+        try:
+            with held():
+                found = selection_report(
+                    selector,
+                    self.source,
+                    scoring=self.scoring,
+                    n_splits=self.n_splits,
+                    n_permutations=n_shuffles,
+                    random_state=self.seed,
+                )
+        except (DataError, MemoryError) as error:
+            self._leave_out("How far the score of the subset can be trusted", error)
+            return None
+        described = found.to_dict()
+        described["notes"] = [*self.notes, *described["notes"]]
+        if not n_shuffles:
+            described["notes"].append(
+                f"The permutation test was left out: {_FEWEST_SHUFFLES} more searches of {search_seconds:.1f} s. {_WAY}"
+            )
+        return described
+
+    def add_columns(self, merit: Merit) -> dict[str, Any] | None:
+        """Return the scores of models as noise columns and copies are added; None where a row has many numbers, or on failure.
+
+        Parameters
+        ----------
+        merit : Merit
+            What chooses among the columns and those added.
+        """
+        if not self.asked and self.n_seen > _MOST_BESIDE:
+            return None
+        from tamiz.assessment import added_columns
+
+        try:
+            with held():
+                found = added_columns(
+                    self.source,
+                    merit=merit,
+                    n_draws=1,
+                    max_rows=max(self.source.schema.n_rows, _FEWEST_ADDED_TO),
+                    n_splits=self.n_splits,
+                    random_state=self.seed,
+                )
+        except (DataError, MemoryError) as error:
+            self._leave_out("What added columns cost", error, asked=False)
+            return None
+        described = found.to_dict()
+        described["notes"] = [*self.notes, *described["notes"]]
+        return described
+
+    def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
+        """Return the usual selections, the fitted one in the place of that of its kind, all with its sizes and fixed columns."""
+        from tamiz.assessment.recommendation import usual_candidates
+
+        search = selector.search
+        found = usual_candidates(
+            self.source.schema,
+            max_seconds=None if self.asked else _MOST_SECONDS_A_SEARCH,
+            n_features=selector.n_features,
+            columns={name: value for name, value in search.get_params(deep=False).items() if name in _OF_COLUMNS},
+        )
+        found[_kind_of(selector)] = selector
+        return found
+
+    def _scorings(self) -> list[str] | None:
+        if self.scoring is None:
+            return None
+        beside = ["balanced_accuracy", "accuracy"] if self.source.schema.has_classes else []
+        return list(dict.fromkeys([self.scoring, *beside]))
+
+    def _leave_out(self, what: str, error: Exception, *, asked: bool | None = None) -> None:
+        if self.asked if asked is None else asked:
+            raise error
+        tell([f"{what} was not computed: {error}"])
+
+
+# Parameters of a search that say which columns it may choose.
+_OF_COLUMNS = ("start", "fixed", "excluded", "groups")
+# Wrappers by the model that they score, as the usual candidates are called.
+_WRAPPERS = {"mixed_nb": "naive_bayes", "ridge": "ridge", "knn": "knn"}
+
+
+def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess: bool | None) -> Evaluation | None:
+    """Return how the selections of a study are evaluated; None where nobody wants it, or there is no target.
+
+    Parameters
+    ----------
+    source : Source
+    scoring : str or None
+    seed : int
+    assess : bool or None
+        Whether it was asked for; None leaves out what takes long.
+    """
+    if assess is False or source.schema.target is None:
+        return None
+    from tamiz.assessment.splits import sampled_rows
+
+    schema = source.schema
+    n_seen = len(schema.numeric) + sum(schema.level_sizes.values())
+    most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_VALUES // max(n_seen, 1)))
+    n_splits = _FOLDS if schema.n_rows <= _FEW_ROWS else _FEWER_FOLDS
+    rows, notes = sampled_rows(source, most, n_splits, generator(seed))
+    return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes))
+
+
+def usual_selector(
+    schema: Schema, missing: Missing, merit: Merit | None, search: Search | None
+) -> tuple[Merit, Search]:
+    """Return the merit and the search of a study: those given, else what holds up on rows that took no part in the search.
+
+    Symmetric uncertainty with a number that is cut into intervals loses most of what columns say beside each other, so for a
+    numeric target CFS keeps near copies of the best column; ridge regression does not (docs/honest-numbers.md has the table).
+
+    Parameters
+    ----------
+    schema : Schema
+    missing : {"distribute", "category"}
+        What CFS does with missing values.
+    merit, search : Merit and Search, or None
+    """
+    if merit is None and schema.target is not None and not schema.has_classes:
+        return CrossValidated("ridge"), search or Forward()
+    return merit or CFS(missing=missing), search or BestFirst()
+
+
+def compared(found: Recommendation, name: str, notes: tuple[str, ...]) -> dict[str, Any]:
+    """Return one selection of a comparison beside all columns, in the form of `ColumnComparison.to_dict`.
+
+    Parameters
+    ----------
+    found : Recommendation
+    name : str
+        The selection's id.
+    notes : tuple of str
+        Which rows.
+    """
+    one, every = found.candidates[name], found.candidates["all_columns"]
+    return {
+        "selector": one.label,
+        "folds": found.folds,
+        "n_samples": found.n_samples,
+        "n_columns": found.n_columns,
+        "n_chosen": one.sets.sum(axis=1).tolist(),
+        "models": [{"id": model, "label": label} for model, label in found.predictors.items()],
+        "scores": [
+            {
+                "id": scoring,
+                "baseline": found.baseline[scoring].to_dict(),
+                "models": [
+                    {
+                        "all_columns": every.scores[model, scoring].to_dict(),
+                        "chosen": one.scores[model, scoring].to_dict(),
+                        "difference": found.change(name, model, scoring).to_dict(),
+                    }
+                    for model in found.predictors
+                ],
+            }
+            for scoring in found.scorings
+        ],
+        "notes": [*notes, *found.notes],
+        "seed": found.seed,
+    }
+
+
+def _described(found: Recommendation, notes: tuple[str, ...]) -> dict[str, Any]:
+    described = found.to_dict()
+    described["notes"] = [*notes, *described["notes"]]
+    return described
+
+
+def _kind_of(selector: SubsetSelector) -> str:
+    """Return the id of the usual candidate whose merit a selector has, "subset" where none does."""
+    merit = selector.merit
+    if isinstance(merit, CFS):
+        return "cfs"
+    if isinstance(merit, CrossValidated) and isinstance(merit.estimator, str):
+        return _WRAPPERS.get(merit.estimator, "subset")
+    return "subset"
