@@ -37,6 +37,13 @@ from tamiz.validation import check_integer
 from tamiz.warn import held, tell
 
 ALL_COLUMNS = "all_columns"
+# What the usual candidates are called.
+_LABELS = {
+    "cfs": "CFS",
+    "naive_bayes": "Naive Bayes wrapper",
+    "ridge": "Ridge wrapper",
+    "knn": "Nearest neighbours wrapper",
+}
 # A loss that no reader would mind, in AUC or R2, where the standard error is smaller still.
 _NEGLIGIBLE = 0.005
 # No model may lose more than this on the recommended columns, whatever the standard error.
@@ -394,12 +401,12 @@ class _Comparison:
         failed = []
         for name, one in choosers.items():
             try:
-                found[name] = self._searched(one)
+                found[name] = self._searched(one, _LABELS.get(name))
             except (DataError, MemoryError) as error:
-                failed.append(f"The selection by {one.label} is left out of the comparison: {error}")
+                failed.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
         return found, failed
 
-    def _searched(self, one: Chooser) -> _Searched:
+    def _searched(self, one: Chooser, label: str | None) -> _Searched:
         one.check(self.source.schema)
         parts, seeds = self.splits.folds.parts, self.splits.fold_seeds
 
@@ -420,7 +427,7 @@ class _Comparison:
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
             effort=one.effort,
         )
-        return _Searched(one.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
+        return _Searched(label or one.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
 
     def scored(
         self, found: Mapping[str, _Searched]

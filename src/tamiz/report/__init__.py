@@ -14,10 +14,11 @@ registry = Registry(
     render      html:render                    function  The result as an HTML page
     write       html:write                     function  The result as an HTML file
     table       table:collect_table            section   The table
+    recommendation  recommendation:collect_recommendation  section  Recommended columns
     ranking     ranking:collect_ranking        section   The ranking
     redundancy  redundancy:collect_redundancy  section   Redundancy
     subset      subset:collect_subset          section   The subset
-    buys        buys:collect_buys              section   What it buys
+    buys        buys:collect_buys              section   Effect on models
     assessment  assessment:collect_assessment  section   Can it be trusted?
     graph       graph:collect_graph            section   The graph
     maps        maps:collect_maps              section   The maps

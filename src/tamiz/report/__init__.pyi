@@ -7,6 +7,7 @@ from tamiz.report.html import write as write
 from tamiz.report.maps import collect_maps as collect_maps
 from tamiz.report.quality import collect_quality as collect_quality
 from tamiz.report.ranking import collect_ranking as collect_ranking
+from tamiz.report.recommendation import collect_recommendation as collect_recommendation
 from tamiz.report.redundancy import collect_redundancy as collect_redundancy
 from tamiz.report.repeat import collect_repeat as collect_repeat
 from tamiz.report.result import Result as Result

@@ -1,11 +1,11 @@
-"""Whether the score can be trusted: what the search promises beside what it holds when it is repeated on other rows."""
+"""Whether the score can be trusted: apparent score beside nested cross-validation, stability, permutation null."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import assessment_charts
-from tamiz.report.text import listed, number
+from tamiz.report.text import counted, listed, number
 from tamiz.report.trust import Told, as_high, told_scores, verdict
 
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 # The scores from the top of the picture, and what they mean.
 _SCORES = {
     "apparent": (
-        "Promised by the search",
-        "The columns are chosen with every row in sight, and only then judged in folds.",
+        "Apparent score",
+        "The columns are chosen once with all rows, and only then cross-validated.",
     ),
     "nested": (
-        "Held on rows it has not seen",
-        "The whole search is repeated inside each fold, and judged by the rows left out: the honest score.",
+        "Nested CV score",
+        "The whole search is repeated inside each fold and scored on the rows left out.",
     ),
-    "all_columns": ("With all columns", "Nothing is chosen."),
-    "baseline": ("With no column", "What is told without looking at any column."),
+    "all_columns": ("All columns", "No column is left out."),
+    "baseline": ("Baseline", "The prediction uses no column: the shares of the classes, or the mean."),
 }
 _FOLDED = 12
 # A p above this is no surprise.
@@ -53,7 +53,8 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": verdict(assessed),
         "facts": _facts(assessed["scores"], told),
-        "made": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {assessed['folds']}.",
+        "made": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {counted(assessed['n_samples'], 'row')}, "
+        f"{assessed['folds']}.",
         "title": _title(assessed, told),
         "chart": assessment_charts.scores(_compared(assessed["scores"]), told),
         "beyond": _beyond(assessed["scores"], told),
@@ -79,7 +80,7 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _compared(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the scores that there are, from the promise down to nothing."""
+    """Return the scores that there are, from the apparent score down to the baseline."""
     return [(name, scores[key]) for key, (name, _) in _SCORES.items() if scores[key] is not None]
 
 
@@ -102,8 +103,8 @@ def _facts(scores: Mapping[str, Any], told: Told) -> list[tuple[str, str, str]]:
 def _title(assessed: Mapping[str, Any], told: Told) -> str:
     lost = told.lost(assessed["gap"])
     if not lost:
-        return "The score holds on rows that the search has not seen"
-    return f"On rows that the search has not seen the score is {lost} lower"
+        return "Nested cross-validation confirms the apparent score"
+    return f"In nested cross-validation the score is {lost} lower"
 
 
 def _chosen(found: Sequence[Mapping[str, Any]]) -> str:

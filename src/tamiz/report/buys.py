@@ -29,18 +29,35 @@ _WHY = {
         "tree": "a tree has one more column to cut small nodes by, which is good at that by chance",
         "naive_bayes": "naive Bayes gives it little weight",
         "ridge": "ridge regression gives it a small coefficient that fits the noise",
+        "logistic": "logistic regression gives it a small coefficient that fits the noise",
+        "forest": "a random forest splits by it seldom, and averages its trees",
     },
     "copies": {
         "naive_bayes": "naive Bayes takes columns for independent, and believes what two copies say twice",
         "knn": "a column counts in a distance as often as it is there",
         "tree": "a tree has nothing new to cut by, and only ties between equal cuts fall otherwise",
         "ridge": "ridge regression shares one coefficient out among the copies",
+        "logistic": "logistic regression shares one coefficient out among the copies",
+        "forest": "a random forest tries the copied column at more nodes, and the others at fewer",
     },
 }
 # The directions of a change that agree with these; a copy may move the nearest neighbours either way.
 _AS_TOLD: dict[str, dict[str, tuple[str, ...]]] = {
-    "random": {"knn": ("down",), "tree": ("down",), "naive_bayes": ("same",), "ridge": ("down", "same")},
-    "copies": {"naive_bayes": ("down",), "tree": ("same",), "ridge": ("same",)},
+    "random": {
+        "knn": ("down",),
+        "tree": ("down",),
+        "naive_bayes": ("same",),
+        "ridge": ("down", "same"),
+        "logistic": ("down", "same"),
+        "forest": ("down", "same"),
+    },
+    "copies": {
+        "naive_bayes": ("down",),
+        "tree": ("same",),
+        "ridge": ("same",),
+        "logistic": ("same",),
+        "forest": ("down", "same"),
+    },
 }
 
 

@@ -14,11 +14,19 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 0.02
 # Parts of a sentence are never cut.
 _WIDE = 200
-_SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "the tree"}
-_SHORT_NAMES = {"naive_bayes": "Naive Bayes", "knn": "Neighbours", "tree": "Tree", "ridge": "Ridge"}
+_SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "the tree", "forest": "the random forest"}
+_SHORT_NAMES = {
+    "logistic": "Logistic",
+    "naive_bayes": "Naive Bayes",
+    "knn": "Neighbours",
+    "tree": "Tree",
+    "forest": "Forest",
+    "ridge": "Ridge",
+}
 _PLURAL = ("knn",)
 _SCORE_NAMES = {
     "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
     "f1_macro": "F1, mean over the classes",
     "roc_auc": "AUC (area under the ROC curve)",
     "roc_auc_ovr_weighted": "AUC, each class against the rest",
@@ -93,6 +101,7 @@ def bought(compared: Mapping[str, Any]) -> str:
     n_folds = len(compared["n_chosen"])
     if max(compared["n_chosen"]) == 0:
         return f"No column is chosen in any of {n_folds} folds, so there is nothing to compare with all columns."
+    base = f"baseline {told.score(first['baseline']['mean'])}"
     some = f"With {sizes(compared['n_chosen'])} of {counted(compared['n_columns'], 'column')}"
     pairs = list(zip(compared["models"], first["models"], strict=True))
     scores = []
@@ -100,7 +109,10 @@ def bought(compared: Mapping[str, Any]) -> str:
         every = f"{told.score(cell['all_columns']['mean'])}{'' if k else ' with all'}"
         scores.append(f"{told.score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
     listing = listed(scores, width=_WIDE)
-    return f"{some}, chosen again inside each of {n_folds} folds, {_unit(first['id'])} is {listing}: {_verdict(pairs)}."
+    folds = f"{n_folds} folds of {counted(compared['n_samples'], 'row')}"
+    return (
+        f"{some}, chosen again inside each of {folds}, {_unit(first['id'])} ({base}) is {listing}: {_verdict(pairs)}."
+    )
 
 
 def _verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
@@ -126,7 +138,7 @@ def _clause(models: Sequence[Mapping[str, Any]], one: str, many: str) -> str:
 
 def _unit(scoring: str) -> str:
     told = told_by(scoring)
-    return told.name if told.is_share else {"r2": "R²"}.get(scoring) or score_name(scoring)
+    return told.name
 
 
 def cost(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tamiz.exceptions import DataError
 from tamiz.report.buys_words import bought
 from tamiz.report.files import write_whole
+from tamiz.report.recommendation import cost, recommended
 from tamiz.report.shape import FORMAT, wanting
 from tamiz.report.text import counted, edges_told, listed, number, shortened
 from tamiz.report.trust import verdict
@@ -138,8 +139,11 @@ class Result:
                     f" {counted(subset['n_evaluations'], 'evaluation')})",
                 )
             )
+        if self.data["recommendation"] is not None:
+            lines.append(("Recommended", recommended(self.data["recommendation"])))
+            lines.append(("Costs", cost(self.data["recommendation"])))
         if self.data["buys"] is not None:
-            lines.append(("Buys", bought(self.data["buys"])))
+            lines.append(("Effect on models", bought(self.data["buys"])))
         if self.data["assessment"] is not None:
             lines.append(("Trust", verdict(self.data["assessment"])))
         if self.data["graph"] is not None:

@@ -145,6 +145,28 @@ _SHAPE: dict[str, Any] = {
             "lattice": ({"columns": [str], "merits": [float], "best": float},),
         },
     ),
+    # What `Recommendation.to_dict` returns: of each candidate, a list of models' scores for every score.
+    "recommendation": (
+        {
+            "recommended": str,
+            "columns": [str],
+            "folds": str,
+            "n_samples": float,
+            "n_columns": float,
+            "models": [_CHOSEN],
+            "scores": [{"id": str, "baseline": _SCORES}],
+            "candidates": [
+                {
+                    **_CHOSEN,
+                    "columns": [str],
+                    "n_chosen": [float],
+                    "scores": [[_FOLDED]],
+                    "changes": [[_FOLDED]],
+                }
+            ],
+            "notes": [str],
+        },
+    ),
     # What `ColumnComparison.to_dict` gives; the models of a score are in the order of the models.
     "buys": (
         {
@@ -194,6 +216,9 @@ _SHAPE: dict[str, Any] = {
             "merit": (float,),
             "merit_name": str,
             "scores": {"baseline": _SCORES, "nested": _SCORES, "apparent": _SCORES, "all_columns": (_SCORES,)},
+            "n_samples": float,
+            "beside": [{"id": str, "scores": {"baseline": _SCORES, "nested": _SCORES, "apparent": _SCORES}}],
+            "decided_by": str,
             "gap": float,
             "helps": bool,
             "beats_chance": bool,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WHOLE_POINTS = 0.02
 # Scores that are shares of rows, and the words for the others.
 _SHARES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
-_NUMBERS = {"r2": "R²"}
+_NUMBERS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "AUC", "roc_auc_ovr": "AUC"}
 # A model that is so much worse than the mean is told, not drawn: R2 has no least value, and one fold would flatten a chart.
 _LEAST_R2 = -1.0
 # An axis of shares this wide has ticks that differ by whole points.
@@ -103,23 +103,70 @@ def told_scores(assessed: Mapping[str, Any]) -> Told:
 
 
 def verdict(assessed: Mapping[str, Any]) -> str:
-    """Return in a sentence or two whether the selection found anything, and how much of its score is luck."""
+    """Return in a sentence or two whether the selection predicts new rows, and how much of its apparent score is optimism."""
     told, scores = told_scores(assessed), assessed["scores"]
-    promised, held = told.worded(scores["apparent"]["mean"]), told.score(scores["nested"]["mean"])
-    nothing = told.score(scores["baseline"]["mean"])
     if not any(column["chosen"] for column in assessed["frequencies"]):
-        return f"The search keeps no column, so there is no score to trust; without any column it is {nothing}."
-    helps, beats_chance = assessed["helps"], assessed["beats_chance"]
-    if not helps:
-        found = "The columns that the search finds do not help with new rows"
-        if not beats_chance:
-            found = "The search finds nothing better than chance"
-        return f"{found}. It promises {promised}; repeated inside each fold it holds {held}, and no column at all {nothing}."
+        nothing = told.score(scores["baseline"]["mean"])
+        return f"The search keeps no column, so there is no score to evaluate; the baseline is {told.name} {nothing}."
+    beats_chance = assessed["beats_chance"]
+    if assessed["helps"]:
+        found = "The selected columns predict new rows better than the baseline"
+    elif beats_chance:
+        found = "No gain over the baseline was found on new rows"
+    else:
+        found = "No gain over the baseline was found on new rows, nor more than on shuffled targets"
+    words = f"{found}: {_measured(assessed)}.{_apparent(assessed, told)}{_accuracy(assessed)}"
+    if assessed["helps"] and not beats_chance:
+        words += f" Yet {as_high(assessed['null'])}: the merit itself may be chance."
+    return words
+
+
+def _measured(assessed: Mapping[str, Any]) -> str:
+    """Return the score that decides, with its interval where it decides against the columns, the rows and the baseline."""
+    decided = assessed["decided_by"]
+    told = Told(decided, fine=True)
+    scores = scores_of(assessed, decided)
+    nested = told.score(scores["nested"]["mean"])
+    if not assessed["helps"]:
+        nested += f" (95% {' to '.join(map(told.score, told.interval(scores['nested'])))})"
+    rows = counted(assessed["n_samples"], "row")
+    return (
+        f"{told.name} {nested} in nested cross-validation of {rows}, baseline {told.score(scores['baseline']['mean'])}"
+    )
+
+
+def _apparent(assessed: Mapping[str, Any], told: Told) -> str:
+    """Return the apparent score and the optimism in it."""
     lost = told.lost(assessed["gap"])
+    apparent = told.score(assessed["scores"]["apparent"]["mean"])
+    nested = told.score(assessed["scores"]["nested"]["mean"])
+    if not lost:
+        return f" The apparent score, {told.name} {apparent}, shows no optimism."
     are = "is" if not told.is_share or lost == "1 point" else "are"
-    bias = f": {lost} of it {are} selection bias" if lost else ", so nothing of it is selection bias"
-    words = f"The search promises {promised}; repeated inside each fold it holds {held}{bias}."
-    return words if beats_chance else f"{words} Yet {as_high(assessed['null'])}: the merit itself may be chance."
+    beside = f" beside {nested} in nested cross-validation" if assessed["decided_by"] != assessed["scoring"] else ""
+    return f" The apparent score is {told.name} {apparent}{beside}, of which {lost} {are} optimism."
+
+
+def _accuracy(assessed: Mapping[str, Any]) -> str:
+    """Return that accuracy does not reach that of the most frequent class, "" where it does or was not computed."""
+    names = [assessed["scoring"], *(one["id"] for one in assessed["beside"])]
+    if "accuracy" not in names:
+        return ""
+    told, scores = Told("accuracy", fine=True), scores_of(assessed, "accuracy")
+    nested, baseline = scores["nested"]["mean"], scores["baseline"]["mean"]
+    if nested > baseline:
+        return ""
+    than = "below" if nested < baseline else "no more than"
+    most_frequent = f"the {told.score(baseline)} of always predicting the most frequent class"
+    return f" Its accuracy, {told.score(nested)}, is {than} {most_frequent}."
+
+
+def scores_of(assessed: Mapping[str, Any], scoring: str) -> Mapping[str, Any]:
+    """Return the scores of one name: the assessment's own, or one beside it."""
+    if scoring == assessed["scoring"]:
+        scores: Mapping[str, Any] = assessed["scores"]
+        return scores
+    return next(one["scores"] for one in assessed["beside"] if one["id"] == scoring)
 
 
 def as_high(null: Mapping[str, Any]) -> str:
