@@ -22,8 +22,10 @@ from tamiz.wrappers import registry as wrappers
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.criteria.base import Merit
+    from tamiz.criteria.entropy_family import Missing
     from tamiz.search.base import Search
     from tamiz.search.stopping import Stopping
+    from tamiz.sources.schema import Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -141,10 +143,10 @@ class Together(click.ParamType):  # type: ignore[type-arg]
 class Searching:
     """How a subset is searched for, as the options say it: plain values until a command runs."""
 
-    merit: Worth
+    merit: Worth | None
     scoring: str | None
     folds: int | None
-    search: Named
+    search: Named | None
     n_features: int | tuple[int, int] | None
     fixed: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -157,32 +159,40 @@ class Searching:
     min_gain: float | None
     target_merit: float | None
 
-    def make_merit(self, missing: str) -> Merit:
-        """Return the merit; a score of predictions for one that predicts nothing is a wrong command line."""
-        kind = self.merit.entry.load()
-        if self.merit.model is not None:
-            _check_scoring(self.scoring)
-            made: Merit = kind(self.merit.model.name, self.folds or _FOLDS, self.scoring)
+    def make_merit(self, missing: str) -> Merit | None:
+        """Return the merit, None where none is named; folds for one that predicts nothing are a wrong command line."""
+        _check_scoring(self.scoring)
+        if self.merit is not None and self.merit.model is not None:
+            made: Merit = self.merit.entry.load()(self.merit.model.name, self.folds or _FOLDS, self.scoring)
             return made
-        for option, given in (("--scoring", self.scoring), ("--folds", self.folds)):
-            if given is not None:
-                raise click.UsageError(f"{option} is for a model's predictions: name one, --merit wrapper:NAME.")
-        return kind().with_missing(missing)
+        if self.folds is not None:
+            raise click.UsageError("--folds is for a model's predictions: name one, --merit wrapper:NAME.")
+        return None if self.merit is None else self.merit.entry.load()().with_missing(missing)
+
+    def check_scoring(self, *, assessed: bool) -> None:
+        """Refuse a score that nothing is scored by: neither a wrapper nor an assessment."""
+        if self.scoring is not None and not assessed and (self.merit is None or self.merit.model is None):
+            raise click.UsageError(
+                "--scoring is for a model's predictions: name one, --merit wrapper:NAME, or ask for --assess."
+            )
 
     @property
     def needs_target(self) -> bool:
         """Whether there is nothing to score without a target."""
-        return bool(self.merit.entry.load().needs_target)
+        return self.merit is None or bool(self.merit.entry.load().needs_target)
 
-    def make_search(self) -> Search:
-        """Return the search; what it does not take is a wrong command line."""
-        part, name = self.search.entry.load(), command_name(self.search.entry)
+    def make_search(self) -> Search | None:
+        """Return the search, None where nothing is said of it; what it does not take is a wrong command line."""
+        if self.search is None and not (self.start or self.fixed or self.excluded or self.together):
+            return None
+        search = self.search or Named(searches["best_first"])
+        part, name = search.entry.load(), command_name(search.entry)
         columns = {"start": self.start, "fixed": self.fixed, "excluded": self.excluded, "groups": self.together}
         given = {parameter: list(value) for parameter, value in columns.items() if value}
         if unknown := [parameter for parameter in given if parameter not in inspect.signature(part).parameters]:
             raise click.UsageError(f"--search {name} takes no {_SPELLED[unknown[0]]}.")
         try:
-            made: Search = part.named(self.search.word, **given)
+            made: Search = part.named(search.word, **given)
         except ValueError as error:
             raise click.UsageError(f"--search {name}: {error}") from error
         return made
@@ -201,13 +211,13 @@ class Searching:
         made = [rule(limit) for rule, limit in rules if limit is not None]
         return functools.reduce(operator.or_, made) if made else None
 
-    def selector(self, missing: str, seed: int, *, journal: bool = True) -> SubsetSelector:
-        """Return the selector; without the journal nothing is written."""
+    def selector(self, missing: Missing, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
+        """Return the selector for a table; without the journal nothing is written."""
         from tamiz import SubsetSelector
+        from tamiz.steps.evaluation import usual_selector
 
         return SubsetSelector(
-            self.make_merit(missing),
-            self.make_search(),
+            *usual_selector(schema, missing, self.make_merit(missing), self.make_search()),
             n_features=self.n_features,
             stop=self.make_stop(),
             journal=self.journal if journal else None,
@@ -230,7 +240,8 @@ def _check_scoring(name: str | None) -> None:
 def need_target_of(searching: Searching, target: str | None) -> None:
     """Refuse a command line without a target where the merit needs one."""
     if target is None and searching.needs_target:
-        raise click.UsageError(f"{searching.merit.entry.label} needs a target: name its column with --target.")
+        name = "CFS" if searching.merit is None else searching.merit.entry.label
+        raise click.UsageError(f"{name} needs a target: name its column with --target.")
 
 
 def search_options(command: Command) -> Command:
@@ -277,16 +288,14 @@ _OPTIONS = [
         "--merit",
         type=MeritName(),
         metavar="NAME",
-        default="cfs",
-        show_default=True,
         help=f"Worth of a set of columns: {_merits.names}, or wrapper:MODEL, the score of a model on rows that it has not seen: "
-        f"{_models.names}.",
+        f"{_models.names}.  [default: cfs; wrapper:ridge where the target is a number]",
     ),
     click.option(
         "--scoring",
         metavar="NAME",
-        help="What a wrapper scores, a name of scikit-learn's such as f1_macro, roc_auc or r2; by default accuracy, or r2 where "
-        "the target is a number.",
+        help="The score of a wrapper and of --assess, a name of scikit-learn's such as f1_macro, roc_auc or r2.  [default: "
+        "accuracy for a wrapper, roc_auc for --assess; r2 where the target is a number]",
     ),
     click.option(
         "--folds",
@@ -298,10 +307,8 @@ _OPTIONS = [
         "--search",
         type=SearchName(),
         metavar="NAME[:WORD]",
-        default="best-first",
-        show_default=True,
         help=f"How the sets are walked through: {_searches.names}; beam:20 is a beam of 20, best-first:backward begins "
-        "with every column.",
+        "with every column.  [default: best-first; forward with the default wrapper]",
     ),
     click.option(
         "-k",

@@ -29,6 +29,7 @@ from tamiz.cli.terminal import Voice, show_lines
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.assessment import SelectionReport
+    from tamiz.criteria.entropy_family import Missing
     from tamiz.search.plan import Plan
     from tamiz.sources.schema import Kind
 
@@ -57,7 +58,7 @@ def select(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
-    missing: str,
+    missing: Missing,
     memory: int | None,
     searching: Searching,
     assess: bool | None,
@@ -85,18 +86,23 @@ def select(
     check_assessed(assess, target)
     check_places([output, model, searching.journal], table)
     from tamiz import open_source, parallel, save
+    from tamiz.search import registry as searches
+    from tamiz.steps.labels import label_of
 
     voice: Voice = context.obj
-    selector = searching.selector(missing, seed, journal=not dry_run)
+    searching.check_scoring(assessed=bool(assess))
+    # What is wrong with the command line is said before the table is read.
+    searching.make_merit(missing), searching.make_search()
     with voice.at_work(), parallel.session(jobs):
         tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time)
         source = open_source(table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory)
+        selector = searching.selector(missing, seed, source.schema, journal=not dry_run)
         if dry_run:
             tell_columns(voice, source.schema)
             show_plan(selector.plan(source), as_json=as_json)
             return
         interrupted = _fit(selector, source)
-        report = None if interrupted or not assess else _assess(selector, source, seed)
+        report = None if interrupted or not assess else _assess(selector, source, searching.scoring, seed)
     tell_columns(voice, source.schema)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
@@ -111,7 +117,7 @@ def select(
         voice.say(f"Written: {save(selector, model)}")
     _show(chosen, selector, report, as_json)
     voice.say(
-        f"{selector.merit_name_} {selector.merit_:.4g} by {searching.search.entry.label.lower()}, "
+        f"{selector.merit_name_} {selector.merit_:.4g} by {label_of(searches, selector.search)['label'].lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
     )
     if selector.merit_how_:
@@ -136,12 +142,12 @@ def _fit(selector: SubsetSelector, source: Any) -> bool:
     return False
 
 
-def _assess(selector: SubsetSelector, source: Any, seed: int) -> SelectionReport | None:
+def _assess(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
     """Search again inside folds and on shuffled targets; None where Ctrl-C ended that."""
     from tamiz import selection_report
 
     try:
-        return selection_report(selector, source, random_state=seed)
+        return selection_report(selector, source, scoring=scoring, random_state=seed)
     except KeyboardInterrupt:
         return None
 

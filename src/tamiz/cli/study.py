@@ -118,13 +118,14 @@ def study(
     output = output or _report_name(table)
     need_target(relevances, target)
     check_assessed(same["assess"], target)
+    searching.check_scoring(assessed=same["assess"] is not False and target is not None)
     _check_streams(output, json_output)
     if no_points and n_points is not None:
         raise click.UsageError("--points draws rows and --no-points draws none: give one of them.")
     check_places([output, json_output, searching.journal], table)
     graph = make_builder(asked, width, target)
     named = check_maps(maps)
-    search = searching.make_search()
+    merit, search = searching.make_merit(same["missing"]), searching.make_search()
     from tamiz import study as run
 
     voice: Voice = context.obj
@@ -139,10 +140,11 @@ def study(
             target,
             groups=group,
             relevances=[entry.load()().with_missing(same["missing"]) for entry in relevances] or None,
-            merit=searching.make_merit(same["missing"]),
+            merit=merit,
             search=search,
             n_features=searching.n_features,
             stop=searching.make_stop(),
+            scoring=searching.scoring,
             journal=searching.journal,
             maps=named,
             dissimilarity=dissimilarity.name,
@@ -213,7 +215,7 @@ def _show_search(
     of_table = {name: same[name] for name in ("kinds", "weight", "memory", "time")}
     with parallel.session(jobs):
         source = open_source(table, target, groups=group, **of_table)
-        show_plan(searching.selector(same["missing"], seed, journal=False).plan(source))
+        show_plan(searching.selector(same["missing"], seed, source.schema, journal=False).plan(source))
 
 
 def _report_name(table: Path) -> Path:
