@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -81,6 +81,58 @@ def test_a_category_is_scored_by_the_spread_of_what_it_adds(target):
     expected = [abs(weights[0]), added.std()]
     np.testing.assert_allclose(scores_of(frame, y), expected, rtol=1e-4)
     np.testing.assert_allclose(expected[1], np.linalg.norm(weights[1:]), rtol=1e-6)
+
+
+def mostly_missing(seed=0, n=600):
+    """Two columns that matter, 20 of noise, and as many of noise with 96 % of their values missing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        rng.normal(size=(n, 42)), columns=["true", "weak", *(f"n{j}" for j in range(20)), *(f"m{j}" for j in range(20))]
+    )
+    number = 0.5 * X["true"] + 0.25 * X["weak"] + rng.normal(size=n)
+    for j in range(20):
+        X.loc[rng.permutation(n)[: int(0.96 * n)], f"m{j}"] = np.nan
+    return X, number.to_numpy()
+
+
+@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
+@pytest.mark.parametrize("missing", ["distribute", "category"])
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_noise_with_96_percent_missing_is_ranked_as_noise_without(target, missing):
+    X, number = mostly_missing()
+    scores = scores_of(X, number if target == "number" else number > 0, alpha=0.01, missing=missing)
+    assert set(np.argsort(-scores)[:2]) == {0, 1}
+    # A missing value that is a level of its own is a second number to fit.
+    sparse, dense = (np.sqrt(np.mean(scores[own] ** 2)) for own in (slice(22, None), slice(2, 22)))
+    assert 0.7 < sparse / dense < (1.3 if missing == "distribute" else 2.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
+def test_a_column_with_missing_values_is_scored_by_the_spread_of_what_it_adds():
+    X, y = mostly_missing()
+    X["level"] = pd.cut(X.pop("m0"), [-9, 0, 1, 9], labels=["a", "b", "c"]).astype(object)
+    numbers = X.drop(columns="level").to_numpy()
+    Z = (numbers - np.nanmean(numbers, axis=0)) / np.nanstd(numbers, axis=0, ddof=1)
+    held = X["level"].notna()
+    share = X.loc[held, "level"].value_counts(normalize=True).sort_index()
+    one_hot = (pd.get_dummies(X["level"]) - share) / np.sqrt(share)
+    Z = np.nan_to_num(np.column_stack([Z, one_hot.where(held)]))
+    weights = Ridge(1.0).fit(Z, (y - y.mean()) / y.std(ddof=1)).coef_
+    added = [*(Z * weights)[:, :-3].std(axis=0), (Z[:, -3:] @ weights[-3:]).std()]
+    # Columns of 24 values are standardised by 23.
+    np.testing.assert_allclose(scores_of(X, y), added, rtol=0.025)
+
+
+@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
+def test_the_square_of_a_score_is_the_fall_of_r2_without_the_column():
+    X, y = mostly_missing()
+    filled = X.fillna(X.mean()).to_numpy()
+    scores = scores_of(X, y, alpha=1e-6)
+    whole = LinearRegression().fit(filled, y).score(filled, y)
+    falls = np.array([whole - LinearRegression().fit(rest, y).score(rest, y)
+                      for rest in (np.delete(filled, j, axis=1) for j in range(X.shape[1]))])  # fmt: skip
+    # Columns drawn independently are correlated a little in 600 rows.
+    np.testing.assert_allclose(scores**2, falls, rtol=0.25, atol=1e-6)
 
 
 def test_columns_that_repeat_each_other_share_their_coefficient():

@@ -33,6 +33,9 @@ class ModelRows:
         Numbers standardised, an indicator for every level divided by the square root of its share; those that vary.
     owner : ndarray of shape (n_coordinates,)
         The column of the table that each coordinate belongs to.
+    present : ndarray of shape (n_coordinates,)
+        The share of the rows in which that column has a value, 1 where none is missing. Missing values lie at the mean, so what a
+        column adds to a linear model has this share of the variance that it has among the rows with a value.
     target : ndarray of shape (n_rows,)
         Codes of the classes that occur, from 0 on, or numbers of mean 0 and standard deviation 1.
     n_classes : int
@@ -42,6 +45,7 @@ class ModelRows:
 
     points: Floats
     owner: NDArray[np.intp]
+    present: Floats
     target: NDArray[Any]
     n_classes: int
     weight: Floats | None
@@ -71,13 +75,20 @@ def model_rows(
     for j, own in enumerate(encoded.coordinates):
         owner[own] = j
     gappy = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
-    if gappy and missing == "category":
-        points = np.hstack([points, _gaps(source, gappy, weight)])
-        owner = np.concatenate([owner, np.array(gappy, dtype=np.intp)])
-    elif gappy:
-        _tell_gaps(sum(schema.columns[j].n_missing for j in gappy))
+    present = np.ones(schema.n_columns)
+    if gappy:
+        absent = _gaps(source, gappy)
+        share = np.average(absent, axis=0, weights=weight)
+        present[gappy] -= share
+        if missing == "category":
+            points = np.hstack([points, (absent - share) / np.sqrt(share)])
+            owner = np.concatenate([owner, np.array(gappy, dtype=np.intp)])
+        else:
+            _tell_gaps(sum(schema.columns[j].n_missing for j in gappy))
     varies = (points != points[:1]).any(axis=0)
-    return ModelRows(points[:, varies], owner[varies], y, n_classes, weight) if varies.any() else None
+    if not varies.any():
+        return None
+    return ModelRows(points[:, varies], owner[varies], present[owner[varies]], y, n_classes, weight)
 
 
 class ModelRelevance(RowRelevance):
@@ -130,16 +141,15 @@ def _target(source: Source, weight: Floats | None) -> tuple[NDArray[Any] | None,
     return (y / spread, 0) if spread > 0 else (None, 0)
 
 
-def _gaps(source: Source, gappy: list[int], weight: Floats | None) -> Floats:
-    """Return the indicators of the gaps of some columns, as of a level."""
+def _gaps(source: Source, gappy: list[int]) -> Floats:
+    """Return 1 where a value of some columns is missing, else 0."""
     held = np.zeros((source.schema.n_rows, len(gappy)))
     for block in source.blocks(gappy):
         for k, j in enumerate(gappy):
             values = np.asarray(block.column(j))
             absent = np.isnan(values) if values.dtype.kind == "f" else values < 0
             held[block.rows.start : block.rows.stop, k] = absent
-    share = np.average(held, axis=0, weights=weight)
-    return (held - share) / np.sqrt(share)
+    return held
 
 
 def _tell_gaps(n: int) -> None:
