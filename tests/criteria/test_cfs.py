@@ -195,3 +195,23 @@ def test_more_associations_than_memory_holds_are_refused_before_any_are_counted(
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Leave out) columns"):
         prepare(source, CFS())
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_a_merit_above_1_is_explained(k):
+    """All sums modulo 2 of k bits are independent in pairs, and each has 2 / (k + 1) of the symmetric uncertainty."""
+    rows = np.tile(np.arange(2**k), 3)
+    parity = {f"sum {j}": [f"{(row & j).bit_count() % 2}" for row in rows.tolist()] for j in range(1, 2**k)}
+    selector = SubsetSelector(CFS(), BestFirst()).fit(pd.DataFrame(parity), rows.astype(str))
+    assert selector.support_.all()
+    assert selector.merit_ == pytest.approx(2 * np.sqrt(2**k - 1) / (k + 1))
+    explained = "A CFS merit can exceed 1, because symmetric uncertainties need not form a correlation matrix"
+    assert (explained in selector.merit_how_) == (selector.merit_ > 1)
+    one = SubsetSelector(CFS(), BestFirst(), n_features=1).fit(pd.DataFrame(parity), rows.astype(str))
+    assert one.merit_how_ == ""
+
+
+def test_a_copy_of_the_target_has_the_merit_1_and_nothing_is_explained():
+    y = np.tile(["a", "b", "c"], 9)
+    selector = SubsetSelector(CFS(), BestFirst()).fit(pd.DataFrame({"copy": y, "noise": np.roll(y, 5)}), y)
+    assert (selector.merit_, selector.merit_how_) == (pytest.approx(1.0), "")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates
+from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.association_rows import AssociationRows
 from tamiz.criteria.base import Association, Gather, Merit, Pairs
 from tamiz.criteria.discretization import EqualFrequency
@@ -21,6 +21,8 @@ from tamiz.statistics.exact import Parts, scale_of
 from tamiz.validation import check_choice
 
 Convention = Literal["hall", "weka"]
+# The merit of a copy of the target is 1 up to so much.
+_ROUNDING = 1e-9
 
 
 class CFS(Merit):
@@ -50,9 +52,18 @@ class CFS(Merit):
     Cost O(n) for each pair of columns that a search asks for, k p pairs where it keeps k of p columns; each candidate then costs
     an addition to its parent's sums. A set of no columns scores 0.
 
+    The merit can exceed 1. With A the matrix of the :math:`U(A_i, A_j)` and c the vector of the :math:`U(A_j, C)` of the set, the
+    quadratic form of :math:`R = \\begin{pmatrix} A & c \\\\ c^T & 1 \\end{pmatrix}` at :math:`(1 / \\sqrt{1^T A 1}, -1)` is
+    :math:`2 (1 - M)`. So :math:`M \\le 1` for every set where R is positive semidefinite, as a correlation matrix is: the merit is
+    Ghiselli's correlation of the sum of the columns with the target. A matrix of symmetric uncertainties need not be: two
+    independent fair bits a and b, their exclusive or, and the target (a, b) have U = 0 between columns and 2/3 with the target, R
+    has the determinant -1/3, and the merit of all three is :math:`2 / \\sqrt 3 = 1.155`. With all :math:`2^k - 1` sums modulo 2 of
+    k bits it is :math:`2 \\sqrt{2^k - 1} / (k + 1)`: there is no upper bound, and a merit compares sets of one table only.
+
     References
     ----------
     Hall (1999), Correlation-based feature selection for machine learning, PhD thesis, University of Waikato.
+    Ghiselli (1964), Theory of Psychological Measurement: the correlation of a composite with an outside variable.
 
     Examples
     --------
@@ -142,6 +153,16 @@ class _CFSEvaluator(Evaluator):
                     totals[where] = self._rows.flipped_totals(mask, sums, columns, signs)
         usable = (candidates.sizes() > 0) & (totals > 0)
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
+
+    def about(self, mask: Masks) -> list[str]:
+        """Return a sentence on a merit above 1, which a reader may take for an error."""
+        (merit,) = self.evaluate(Candidates.of(mask[None])).tolist()
+        if merit <= 1 + _ROUNDING:
+            return []
+        return [
+            "A CFS merit can exceed 1, because symmetric uncertainties need not form a correlation matrix; compare it only with "
+            "merits on the same table."
+        ]
 
     def quadratic(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
