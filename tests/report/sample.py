@@ -486,6 +486,7 @@ def _hostile_facts(table: dict[str, Any]) -> None:
     for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
         column |= {"same_as": name, "doubt": doubt}
         score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}
+        score |= {"n_rows": 178, "by_groups": False, "coverage": None}
         table["leaks"].append({"name": column["name"], "predictor": "gaps", **score})
 
 

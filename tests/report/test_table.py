@@ -10,7 +10,10 @@ from tamiz.report.table import collect_table
 from . import sample
 
 NONE: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
-LEAK = {"name": "ash", "predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 1 / 3}
+LEAK = {
+    "name": "ash", "predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 1 / 3,
+    "n_rows": 178, "by_groups": False, "coverage": None,
+}  # fmt: skip
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
@@ -45,23 +48,51 @@ def test_a_repeated_column_is_named_with_the_one_it_repeats(wine: dict[str, Any]
     assert told["columns"][2]["note"] == "same as alcohol"
 
 
-def test_a_leak_is_in_the_lead_and_comes_with_lines_that_leave_it_out(wine: dict[str, Any]) -> None:
+def test_possible_leakage_is_in_the_lead_and_comes_with_lines_that_exclude_the_column(wine: dict[str, Any]) -> None:
     wine["table"]["leaks"] = [LEAK]
     told = collected(wine)
-    assert told["lead"].endswith("ash alone nearly decides class: a leak, unless it is known beforehand.")
+    assert told["lead"].endswith("Possible target leakage: ash, unless its values are known before class.")
     (leak,) = told["leaks"]["taking"]
-    assert leak["told"] == (
-        "tells class with a balanced accuracy of 99.6% (by chance 33%), on rows that were not learned from"
+    assert leak["evidence"] == (
+        "alone predicts class with a balanced accuracy of 99.6% (33% by guessing) in 5-fold cross-validation on 178 rows"
     )
     assert (told["leaks"]["command"], told["leaks"]["python"]) == ("--kinds ash=id", "kinds={'ash': 'id'}")
 
 
-def test_several_leaks_are_left_out_by_one_line(wine: dict[str, Any]) -> None:
+def test_several_columns_of_possible_leakage_are_excluded_by_one_line(wine: dict[str, Any]) -> None:
     wine["table"]["leaks"] = [LEAK, {**LEAK, "name": "hue", "predictor": "gaps", "score_name": "R2", "score": 1.0}]
     told = collected(wine)
-    assert told["lead"].endswith("ash and hue each alone nearly decide class: leaks, unless they are known beforehand.")
-    assert told["leaks"]["taking"][1]["told"].startswith("by its gaps tells class with an R² of 1, on rows")
+    assert told["lead"].endswith("Possible target leakage: ash and hue, unless their values are known before class.")
+    assert told["leaks"]["taking"][1]["evidence"].startswith(
+        "by its missing values alone predicts class with an R² of 1"
+    )
     assert told["leaks"]["command"] == "--kinds ash=id --kinds hue=id"
+
+
+def test_a_prediction_of_some_classes_names_their_number_and_rows(wine: dict[str, Any]) -> None:
+    wine["table"]["leaks"] = [
+        {**LEAK, "n_rows": 160, "coverage": {"least": 5, "n_classes": 30, "of_classes": 37, "of_rows": 178}}
+    ]
+    (leak,) = collected(wine)["leaks"]["taking"]
+    assert leak["evidence"].endswith(
+        "on 160 rows: the 30 of 37 classes with at least 5 rows, which contain 160 of 178 rows"
+    )
+    assert "the 30 of 37 classes with at least 5 rows" in render(wine)
+
+
+@pytest.mark.parametrize(("score", "told"), [(0.99997, "99.9%"), (1.0, "100%")])
+def test_no_score_is_rounded_up_to_a_perfect_one(wine: dict[str, Any], score: float, told: str) -> None:
+    wine["table"]["leaks"] = [{**LEAK, "score": score}]
+    assert f"accuracy of {told} (" in collected(wine)["leaks"]["taking"][0]["evidence"]
+
+
+def test_a_recoding_is_described_by_its_adjusted_mutual_information(wine: dict[str, Any]) -> None:
+    leak = {**LEAK, "score_name": "adjusted mutual information", "score": 0.9578, "baseline": 0.0}
+    wine["table"]["leaks"] = [leak, {**leak, "score": 1.0}, {**leak, "n_rows": 50, "by_groups": True}]
+    almost, exact, of_groups = (found["evidence"] for found in collected(wine)["leaks"]["taking"])
+    assert almost.startswith("is almost a recoding of class: adjusted mutual information 0.957 on 178 rows, where 1 is")
+    assert exact.startswith("is a recoding of class: adjusted mutual information 1 on 178 rows")
+    assert "on 50 rows (one of each group)" in of_groups
 
 
 def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) -> None:
@@ -70,7 +101,7 @@ def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) ->
     assert "leak" not in told["lead"]
     assert told["leaks"] is None
     assert [leak["name"] for leak in told["harmless"]] == ["bottle"]
-    assert "an id that takes no part, tells class" in render(wine)
+    assert "an id that takes no part, alone predicts class" in render(wine)
 
 
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Leaks that were made are found, and columns that are merely good are not."""
+"""Possible target leakage that was made is found, and columns that are merely good are not named."""
 
 import re
 from importlib.resources import files
@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_blobs
-from sklearn.metrics import balanced_accuracy_score, r2_score
+from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score, r2_score
 
 from tamiz import open_source, study
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.sources import room
 from tamiz.steps import fingerprints
-from tamiz.steps.leaks import find_leaks, told_leaks
+from tamiz.steps.leaks import find_leaks, leakage_warnings
 from tamiz.steps.redundancy import describe_redundancy
 from tamiz.steps.single_columns import ClassTask, NumberTask, drawn_folds
 from tamiz.steps.table import describe_table
@@ -58,7 +58,7 @@ def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part(
     assert leak["score"] > 0.98
     assert leak["baseline"] == pytest.approx(1 / 3)
     # It can do no harm, so nobody is warned.
-    assert told_leaks([leak], source.schema) == []
+    assert leakage_warnings([leak], source.schema) == []
     mixed_up = frame.drop(columns="row").sample(frac=1, random_state=0).assign(row=np.arange(1, 345))
     assert leaks(mixed_up, "species") == {}
 
@@ -171,12 +171,111 @@ def test_weights_of_zero_are_no_rows_and_weights_count():
 def test_the_sentence_names_the_column_and_the_way_out():
     frame, y, _ = honest()
     source = open_source(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
-    (sentence,) = told_leaks(find_leaks(source), source.schema)
-    assert re.fullmatch(
-        r"Column 'leak' alone tells 'bought' almost without fault \(balanced accuracy 1\), and so does 1 more: a leak, "
-        r"unless it is known before the target is. kinds=\{'leak': 'id'\} \(--kinds leak=id\) leaves it out.",
-        sentence,
+    (sentence,) = leakage_warnings(find_leaks(source), source.schema)
+    assert sentence == (
+        "Possible target leakage: column 'leak' alone predicts 'bought' with a balanced accuracy of 100% (50% by guessing) in "
+        "5-fold cross-validation on 600 rows. The same check names 'closed'. Unless its values are known before the target is, "
+        "exclude it: kinds={'leak': 'id'} (--kinds leak=id)."
     )
+
+
+def crowd(seed=0, n=120, n_rare=40):
+    """Two classes of 20 rows, and as many rare ones as make up the rest two by two."""
+    rng = np.random.default_rng(seed)
+    species = np.concatenate([np.repeat([0, 1], 20), 2 + np.repeat(np.arange(n_rare), 2)])
+    return rng.permutation(species[:n]), rng
+
+
+def test_a_column_that_tells_two_large_classes_apart_makes_no_claim_on_all():
+    species, rng = crowd()
+    # Right in the 40 rows of the 2 classes that have five rows or more, and the same anywhere else.
+    sex = np.where(species == 1, "none", "male")
+    names = np.array([f"species {k}" for k in species])
+    assert leaks(pd.DataFrame({"sex": sex, "noise": rng.normal(size=120)}), names) == {}
+
+
+def test_a_prediction_names_the_classes_and_rows_that_it_was_judged_on():
+    frame, y, _ = honest()
+    y = np.where(np.arange(len(y)) < 3, 2, y)
+    source = open_source(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
+    (leak,) = find_leaks(source)
+    assert (leak["n_rows"], leak["coverage"]) == (597, {"least": 5, "n_classes": 2, "of_classes": 3, "of_rows": 600})
+    (sentence,) = leakage_warnings([leak], source.schema)
+    assert "on 597 rows: the 2 of 3 classes with at least 5 rows, which contain 597 of 600 rows" in sentence
+
+
+@pytest.mark.parametrize("n_errors", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_recoding_of_many_rare_classes_is_found(n_errors, kind):
+    species, rng = crowd()
+    code = rng.permutation(42)[species]
+    code[rng.choice(120, n_errors, replace=False)] = rng.integers(0, 42, n_errors)
+    frame = pd.DataFrame(
+        {"code": code if kind == "numeric" else np.char.add("s", code.astype(str)), "noise": rng.normal(size=120)}
+    )
+    names = np.array([f"species {k}" for k in species])
+    (leak,) = find_leaks(open_source(frame, names))
+    assert (leak["name"], leak["score_name"], leak["n_rows"]) == ("code", "adjusted mutual information", 120)
+    assert leak["score"] == pytest.approx(adjusted_mutual_info_score(species, code), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "n_classes"), [(20, 2), (20, 8), (20, 18), (120, 42), (400, 150), (2000, 700)])
+def test_random_columns_of_any_number_of_values_are_no_recodings(n, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    # Few values, as many as classes, nearly as many as rows; in the order of the target as well.
+    sizes = (2, n_classes, 2 * n_classes, n // 2, n)
+    frame = pd.DataFrame(
+        {f"c{k}": np.char.add("v", rng.integers(0, size, n).astype(str)) for k, size in enumerate(sizes)}
+    )
+    for k, size in enumerate(sizes):
+        frame[f"x{k}"] = rng.integers(0, size, n).astype(float)
+    y = np.char.add("class ", rng.integers(0, n_classes, n).astype(str))
+    found = [leak for leak in find_leaks(open_source(frame, y)) if leak["score_name"] != "balanced accuracy"]
+    assert found == []
+    order = np.argsort(y, kind="stable")
+    assert find_leaks(open_source(frame.iloc[order], y[order])) == []
+
+
+def test_a_column_of_one_row_is_no_recoding_of_a_class_of_one_row():
+    # Among 300 columns that are 1 in one row of 200 some are 1 in the row of the rare class.
+    rng = np.random.default_rng(0)
+    at = rng.integers(0, 200, 300)
+    frame = pd.DataFrame((np.arange(200)[:, None] == at).astype(int)).add_prefix("word ")
+    y = np.where(np.arange(200) == at[7], "spam", "ham")
+    assert leaks(frame, y) == {}
+
+
+def test_numbers_of_a_table_with_repeated_rows_are_no_recodings():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    X, y = np.vstack([X, X[:30]]), np.concatenate([np.arange(100), np.arange(30)])
+    assert leaks(pd.DataFrame(X), np.char.add("row ", y.astype(str))) == {}
+    assert leaks(pd.DataFrame(X), 1000 * np.sin(y)) == {}
+
+
+def test_columns_of_groups_do_not_leak_where_groups_are_declared():
+    # 60 patients of 6 rows: a ward of one's own, and an illness that has nothing to do with it.
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(60), 6)
+    ward, age = rng.permutation(60)[patient], rng.normal(size=60)[patient]
+    frame = pd.DataFrame({"ward": np.char.add("w", ward.astype(str)), "age": age})
+    for illness in (rng.integers(0, 2, 60)[patient], rng.integers(0, 25, 60)[patient]):
+        names = np.char.add("ill ", illness.astype(str))
+        assert leaks(frame, names, groups=patient) == {}
+        told = leaks(frame.assign(code=np.char.add("k", illness.astype(str))), names, groups=patient)
+        assert told == {"code": "values"}
+    # Undeclared, rows of a patient are learned from and tested.
+    assert "ward" in leaks(frame, np.char.add("ill ", rng.integers(0, 2, 60)[patient].astype(str)))
+
+
+def test_a_category_that_determines_a_number_by_rare_levels_is_found():
+    rng = np.random.default_rng(0)
+    tariff = rng.permutation(np.concatenate([np.repeat(np.arange(30), 3), np.arange(30, 40).repeat(1)]))
+    price = rng.normal(size=40)[tariff]
+    frame = pd.DataFrame({"tariff": np.char.add("t", tariff.astype(str)), "noise": rng.normal(size=100)})
+    (leak,) = find_leaks(open_source(frame, price))
+    assert (leak["name"], leak["score"]) == ("tariff", 1.0)
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_folds():
@@ -235,7 +334,7 @@ def test_many_rows_are_judged_by_a_sample_that_is_always_the_same():
 def test_a_study_warns_of_a_leak_and_keeps_the_warning():
     frame, y, _ = honest()
     frame["leak"] = np.where(y, "paid", "open")
-    told = "^Column 'leak' alone tells 'target' almost without fault"
+    told = "^Possible target leakage: column 'leak' alone predicts 'target' with a balanced accuracy of 100%"
     with pytest.warns(TamizWarning, match=told):
         result = study(frame, y, maps=[], assess=False, relevances=[SymmetricUncertainty()]).to_dict()
     assert sum(bool(re.match(told, warning)) for warning in result["warnings"]) == 1

@@ -20,6 +20,17 @@ _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": fl
 _REPEATED = {"n": float, "n_groups": float, "example": [float]}
 # The other kind that a column may be of.
 _DOUBT = {"kind": str, "why": str}
+# A column of possible target leakage; the classes that were judged where some are too small.
+_LEAK = {
+    "name": str,
+    "predictor": str,
+    "score": float,
+    "score_name": str,
+    "baseline": float,
+    "n_rows": float,
+    "by_groups": bool,
+    "coverage": ({"least": float, "n_classes": float, "of_classes": float, "of_rows": float},),
+}
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
     "versions": {},
@@ -40,7 +51,7 @@ _SHAPE: dict[str, Any] = {
         "time_column": (str,),
         "target_doubt": (_DOUBT,),
         "duplicate_rows": ({**_REPEATED, "contradictions": _REPEATED},),
-        "leaks": [{"name": str, "predictor": str, "score": float, "score_name": str, "baseline": float}],
+        "leaks": [_LEAK],
         "columns": [
             {
                 "name": str,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
+from tamiz.report.leakage import leakage_evidence
 from tamiz.report.schema_lines import in_python, on_the_command_line
 from tamiz.report.text import count, counted, listed, number, percent, shortened
 
@@ -63,16 +64,14 @@ def _lead(table: Mapping[str, Any]) -> str:
 
 
 def _lead_on_leaks(table: Mapping[str, Any]) -> str:
-    """Return what must be known before any score is read: that a column which takes part decides the target."""
+    """Return what must be known before any score is read: which columns in use may leak the target."""
     used = {column["name"] for column in table["columns"] if not column["left_out"]}
     leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
     if not leaking:
         return ""
-    target = shortened(table["target"], 40)
-    named = listed(leaking, limit=3)
-    if len(leaking) == 1:
-        return f" {named} alone nearly decides {target}: a leak, unless it is known beforehand."
-    return f" {named} each alone nearly decide {target}: leaks, unless they are known beforehand."
+    verb = "its values are" if len(leaking) == 1 else "their values are"
+    named, target = listed(leaking, limit=3), shortened(table["target"], 40)
+    return f" Possible target leakage: {named}, unless {verb} known before {target}."
 
 
 def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -96,18 +95,11 @@ def _told_leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "name": leak["name"],
-            "told": f"{'by its gaps ' if leak['predictor'] == 'gaps' else ''}tells {target} with {_score(leak)}, "
-            "on rows that were not learned from",
+            "evidence": leakage_evidence(leak, target),
             "takes_part": leak["name"] not in left_out,
         }
         for leak in table["leaks"]
     ]
-
-
-def _score(leak: Mapping[str, Any]) -> str:
-    if leak["score_name"] == "R2":
-        return f"an R² of {number(leak['score'], digits=3)}"
-    return f"a balanced accuracy of {number(100 * leak['score'], digits=3)}% (by chance {percent(leak['baseline'])})"
 
 
 def _doubts(table: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.steps.doubts import doubt_of, doubt_of_target
 from tamiz.steps.duplicates import describe_duplicates, same_columns
 from tamiz.steps.fingerprints import take_fingerprints
-from tamiz.steps.leaks import find_leaks, told_leaks
+from tamiz.steps.leaks import find_leaks, leakage_warnings
 from tamiz.warn import tell
 
 # Levels listed: what a reader can still take in.
@@ -38,7 +38,7 @@ def describe_table(source: Source) -> dict[str, Any]:
     prints = take_fingerprints(source)
     same = same_columns(source, prints.columns)
     leaks = find_leaks(source)
-    tell(told_leaks(leaks, schema))
+    tell(leakage_warnings(leaks, schema))
     told = {
         j: {
             "n_distinct": _n_distinct(column, prints.distinct.get(j)),

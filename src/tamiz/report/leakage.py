@@ -1,0 +1,65 @@
+"""Possible target leakage in words: what one column predicts or recodes, on which rows and classes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report.text import counted, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ADJUSTED = "adjusted mutual information"
+
+
+def leakage_evidence(leak: Mapping[str, Any], target: str) -> str:
+    """Return what a column alone shows of the target, to stand behind its name.
+
+    Parameters
+    ----------
+    leak : mapping
+        One of `find_leaks`.
+    target : str
+        The target's name, as it is to be printed.
+
+    Examples
+    --------
+    >>> leak = {"predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5}
+    >>> leakage_evidence({**leak, "n_rows": 1200, "by_groups": False, "coverage": None}, "churn")
+    'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
+    """
+    rows = counted(leak["n_rows"], "row")
+    if leak["score_name"] == ADJUSTED:
+        of = " (one of each group)" if leak["by_groups"] else ""
+        almost = "" if leak["score"] > 1 - 1e-9 else "almost "
+        return (
+            f"is {almost}a recoding of {target}: {ADJUSTED} {_floored(leak['score'], 3)} on {rows}{of}, where 1 is a one-to-one "
+            "recoding and 0 is expected by chance"
+        )
+    score = f"an R² of {_floored(leak['score'], 3)}"
+    if leak["score_name"] != "R2":
+        score = (
+            f"a {leak['score_name']} of {_floored(100 * leak['score'], 1)}% ({percent(leak['baseline'])} by guessing)"
+        )
+    subject = "by its missing values alone " if leak["predictor"] == "gaps" else "alone "
+    folds = "5-fold cross-validation of whole groups" if leak["by_groups"] else "5-fold cross-validation"
+    return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage(leak)}"
+
+
+def _coverage(leak: Mapping[str, Any]) -> str:
+    """Return which classes were judged, nothing where all were."""
+    found = leak["coverage"]
+    if found is None:
+        return ""
+    least = f"at least {found['least']} {'groups' if leak['by_groups'] else 'rows'}"
+    return (
+        f": the {found['n_classes']:,} of {found['of_classes']:,} classes with {least}, which contain {leak['n_rows']:,} of "
+        f"{found['of_rows']:,} rows"
+    )
+
+
+def _floored(value: float, decimals: int) -> str:
+    """Return a score that is not rounded up to a perfect one."""
+    text = f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.{decimals}f}"
+    return text.rstrip("0").rstrip(".")
