@@ -82,6 +82,16 @@ def test_missing_values_are_taken_by_the_rule_of_pca(
     np.testing.assert_array_equal(numbers(tamiz("reduce", path, "--missing", missing)), expected.embedding_)
 
 
+def test_categories_are_weighted_as_asked(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "kind": rng.choice(list("pqrs"), 60)})
+    path = write(frame.to_csv(index=False))
+    for asked, categories in (((), "balanced"), (("--categories", "famd"), "famd")):
+        expected = PCA(2, standardize=True, categories=categories).fit(pd.read_csv(path)).embedding_
+        np.testing.assert_array_equal(numbers(tamiz("reduce", path, *asked)), expected)
+    assert tamiz("reduce", path, "--method", "mds", "--categories", "famd").exit_code == 2
+
+
 def test_rows_without_a_target_have_a_place_and_the_target_no_part(tamiz: Callable[..., Result], mixed: Path) -> None:
     done = tamiz("reduce", mixed, "-t", "y")
     assert len(shown(done)) == 80

@@ -8,7 +8,7 @@ import pytest
 from sklearn import decomposition
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from tamiz import open_source
+from tamiz import load, open_source, save
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
 
@@ -150,7 +150,8 @@ def test_the_inverse_of_a_mixed_table_gives_indicators_and_means_for_gaps():
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_mixed_columns_are_standardised_numbers_and_indicators_over_the_root_of_their_share():
+@pytest.mark.parametrize(("categories", "divisor"), [("famd", 1), ("balanced", 2)])
+def test_mixed_columns_are_standardised_numbers_and_weighted_indicators(categories, divisor):
     frame = mixed_frame()
     points = []
     for name in ("length", "width"):
@@ -160,12 +161,83 @@ def test_mixed_columns_are_standardised_numbers_and_indicators_over_the_root_of_
     for level in ("blue", "green", "red"):
         indicator = np.where(present, frame["colour"] == level, np.nan).astype(float)
         share = np.nanmean(indicator)
-        points.append((indicator - share) / np.sqrt(share))
+        points.append((indicator - share) / np.nanstd(indicator, ddof=1) * np.sqrt((1 - share) / divisor))
     Z = np.nan_to_num(np.column_stack(points))
     plain = plain_pca(Z)
-    pca = PCA(None, standardize=True).fit(frame)
+    pca = PCA(None, standardize=True, categories=categories).fit(frame)
     np.testing.assert_allclose(pca.explained_variance_, plain.variances, atol=1e-12)
     np.testing.assert_allclose(np.abs(pca.embedding_[:, :4]), np.abs(plain.scores[:, :4]), atol=1e-10)
+
+
+def small_mixed_table():
+    return pd.DataFrame(
+        {
+            "age": [23.0, 31, 38, 45, 52, 29, 61, 34, 47, 55, 26, 40],
+            "income": [21.0, 35, 30, 52, 48, 26, 60, 39, 41, 66, 24, 37],
+            "region": list("abcabdcabdca"),
+            "owner": ["no", "no", "yes", "yes", "yes", "no", "yes", "no", "yes", "yes", "no", "no"],
+        }
+    )
+
+
+def test_famd_has_the_eigenvalues_and_coordinates_of_prince():
+    # prince 0.23.0, FAMD(n_components=6, engine="scipy"); its rows are standardised with n, ours with n - 1.
+    eigenvalues = [2.75300876, 1.07315558, 1.00020687, 0.89996012, 0.22917178, 0.04449689]
+    rows = [[2.5131971068, 0.2283031599], [0.9702633728, 0.3018840529], [0.1463091767, 1.6179990689]]
+    pca = PCA(6, standardize=True, categories="famd").fit(small_mixed_table())
+    np.testing.assert_allclose(pca.explained_variance_, eigenvalues, atol=1e-8)
+    np.testing.assert_allclose(np.abs(pca.embedding_[:3, :2]) * np.sqrt(12 / 11), rows, atol=1e-8)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, np.array(eigenvalues) / 6, atol=1e-8)
+
+
+def test_balanced_categories_have_the_total_variance_of_one_number_however_many_levels():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    # A declared level without rows is not counted.
+    city = pd.Categorical(rng.integers(0, 80, 600), categories=range(81))
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=600), "city": city, "up": np.where(x > 0, "yes", "no")})
+    balanced = PCA(None, standardize=True).fit(frame)
+    famd = PCA(None, standardize=True, categories="famd").fit(frame)
+    for pca, totals in ((balanced, [1, 1, 1, 1]), (famd, [1, 1, 79, 1])):
+        columns = [name.split("=")[0] for name in pca.coordinate_names_]
+        variances = pd.Series((pca.loadings_**2).sum(axis=1)).groupby(columns, sort=False).sum()
+        np.testing.assert_allclose(variances, totals, rtol=1e-9)
+        assert pca.explained_variance_.sum() == pytest.approx(sum(totals))
+    assert balanced.explained_variance_ratio_[0] > 0.5
+    assert famd.explained_variance_ratio_[0] < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("missing", ["mean", "pairwise", "iterative"])
+@pytest.mark.parametrize("categories", ["balanced", "famd"])
+def test_weighted_categories_are_undone_and_read_alike_by_every_solver_file_and_reload(tmp_path, categories, missing):
+    frame = mixed_frame()
+    parameters = {"standardize": True, "categories": categories, "missing": missing}
+    pca = PCA(2, **parameters).fit(frame)
+    np.testing.assert_allclose(
+        (pca.inverse_transform(pca.embedding_) - pca.mean_) / pca.scale_, pca.embedding_ @ pca.components_, atol=1e-9
+    )
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    stored = PCA(2, **parameters).fit(open_source(tmp_path / "table.csv", memory="2 GB"))
+    np.testing.assert_allclose(stored.embedding_, pca.embedding_, atol=1e-9)
+    loaded = load(save(pca, tmp_path / "map.tamiz"))
+    assert loaded.categories == categories
+    np.testing.assert_array_equal(loaded.transform(frame), pca.embedding_)
+    if missing == "mean":
+        by_svd = PCA(2, solver="svd", **parameters).fit(frame)
+        np.testing.assert_allclose(by_svd.explained_variance_, pca.explained_variance_, rtol=1e-10)
+
+
+def test_the_note_on_categories_states_what_their_weight_means():
+    balanced = PCA(2, standardize=True).fit(small_mixed_table()).facts().notes
+    famd = PCA(2, standardize=True, categories="famd").fit(small_mixed_table()).facts().notes
+    assert any("K - 1" in note and "shares of 4 columns" in note for note in balanced)
+    assert any("FAMD" in note and "66.7%" in note for note in famd)
+
+
+def test_a_weight_of_categories_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="balanced"):
+        PCA(1, categories="mfa").fit(small_mixed_table())
 
 
 def test_gaps_count_as_the_mean_and_a_warning_says_how_many():
@@ -219,7 +291,7 @@ def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     monkeypatch.setattr("tamiz.reduction.principal.table._PIECE", 37 * 5)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
-        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-10, err_msg=name)
 
 
 def test_a_column_far_from_zero_keeps_its_variance():

@@ -43,18 +43,19 @@ class Wished:
     method : str
     n_components : int or None
     dissimilarity : str or None
-    missing : str or None
+    missing, categories : str or None
     """
 
     method: str
     n_components: int | None
     dissimilarity: str | None
     missing: str | None
+    categories: str | None
 
     def check(self, named: Named) -> None:
         """Refuse what the method does not take."""
         taken = named.entry.load()().get_params(deep=False)
-        for parameter in ("dissimilarity", "missing"):
+        for parameter in ("dissimilarity", "missing", "categories"):
             if getattr(self, parameter) is not None and parameter not in taken:
                 raise click.UsageError(f"{named.label} takes no --{parameter}; leave it out.")
 
@@ -70,6 +71,7 @@ class Wished:
             "n_components": min(_USUAL_COMPONENTS, taken["n_components"]) if asked is None else asked,
             "random_state": seed,
             **({} if self.missing is None else {"missing": self.missing}),
+            **({} if self.categories is None else {"categories": self.categories}),
         }
         return reducer.set_params(**{name: value for name, value in given.items() if name in taken})
 
@@ -111,6 +113,12 @@ class Wished:
     help="How PCA takes missing values: at the mean of their column (the default), out of each pair of columns, or as the "
     "components fill them.",
 )
+@click.option(
+    "--categories",
+    type=click.Choice(["balanced", "famd"]),
+    help="How PCA weights a categorical column of K levels: total variance 1, as a standardised number (the default), or K - 1 "
+    "(factor analysis of mixed data).",
+)
 @map_rows_option
 @keep_option
 @rows_option
@@ -132,6 +140,7 @@ def reduce(
     asked: Asked | None,
     width: float | None,
     missing: str | None,
+    categories: str | None,
     map_rows: int | None,
     kept: tuple[str, ...],
     output: Path | None,
@@ -153,7 +162,7 @@ def reduce(
     check_table_output(output, "The coordinates")
     check_places([output, model], table)
     named = find_named(method, "--method")
-    wished = Wished(method, n_components, dissimilarity.name if dissimilarity else None, missing)
+    wished = Wished(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
     wished.check(named)
     builder = _builder(named, asked, width, target)
     from tamiz import parallel, save

@@ -25,7 +25,14 @@ from tamiz.reduction.principal.faces import check_shape, galleries
 from tamiz.reduction.principal.given import read_covariance
 from tamiz.reduction.principal.parallel_analysis import Independent, ParallelAnalysis, compare
 from tamiz.reduction.principal.rows import CentredRows, Reading
-from tamiz.reduction.principal.sentences import ON_CHANCE, on_chance, on_components, on_gaps, on_still_columns
+from tamiz.reduction.principal.sentences import (
+    ON_CHANCE,
+    on_categories,
+    on_chance,
+    on_components,
+    on_gaps,
+    on_still_columns,
+)
 from tamiz.reduction.principal.sparse import SparseTable
 from tamiz.reduction.principal.table import TableRows
 from tamiz.sources.features import compare as compare_columns
@@ -36,6 +43,7 @@ from tamiz.validation import check_choice, check_integer, check_memory, check_re
 from tamiz.warn import tell
 
 MISSING = ("mean", "pairwise", "iterative")
+CATEGORIES = ("balanced", "famd")
 
 # What a report spends on tables drawn by chance: operations, and tables at most. Eigenvalues of larger ones vary less.
 _DRAWING, _MOST_DRAWN, _LONGEST_DRAWN = 1e9, 100, 1.5e9
@@ -53,6 +61,11 @@ class PCA(Reducer):
         all of them, min(n_samples, n_coordinates).
     standardize : bool, default=False
         Divide numeric columns by their standard deviation. Centred they are always.
+    categories : {"balanced", "famd"}, default="balanced"
+        The weight of a categorical column of K levels beside standardised numbers, which have variance 1. "famd" divides each
+        indicator by the square root of its level's share: the column's total variance is K - 1, as in factor analysis of mixed
+        data (FAMD), and columns of many levels dominate the proportions. "balanced" also divides by the square root of K - 1:
+        every column has total variance 1, and proportions are shares of the number of columns.
     missing : {"mean", "pairwise", "iterative"}, default="mean"
         A missing value counts as its column's mean; or each covariance is taken over the rows that have both values; or gaps hold
         what the components themselves give, found together in least squares. With the last two a row with gaps is placed where
@@ -101,12 +114,15 @@ class PCA(Reducer):
     Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
     for all sums and once to be placed, so the table may be larger than memory. O(n^2 q) by singular vectors, O(n q k) a reading
     by products, of which there are about fifteen. Rows of float32 are multiplied in float32: variances are then right to about
-    1e-6. Categories become indicators divided by the square root of their share. Sparse rows stay sparse but under "svd", which
-    is for fewer rows than columns. "iterative" holds all rows in memory, and goes on until a step moves the gaps by less than 1e-7
-    of their size.
+    1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd" variances and axes are
+    those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square root of (n - 1) / n.
+    The distances of nearest neighbours, MDS and graphs use FAMD's weights, whatever PCA does. Sparse rows stay sparse but under
+    "svd", which is for fewer rows than columns. "iterative" holds all rows in memory, and goes on until a step moves the gaps by
+    less than 1e-7 of their size.
 
     References
     ----------
+    Pages (2004), Analyse factorielle de donnees mixtes, Revue de Statistique Appliquee 52.
     Pearson (1901), On lines and planes of closest fit to systems of points in space, Philosophical Magazine 2; Jolliffe (2002),
     Principal Component Analysis; Kiers (1997), Weighted least squares fitting using ordinary least squares algorithms,
     Psychometrika 62; Musco and Musco (2015), Randomized block Krylov methods, NIPS; Horn (1965), A rationale and test for the
@@ -127,12 +143,14 @@ class PCA(Reducer):
         n_components: int | float | None = 2,
         *,
         standardize: bool = False,
+        categories: str = "balanced",
         missing: str = "mean",
         solver: str = "auto",
         image_shape: tuple[int, int] | None = None,
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize
+        self.categories = categories
         self.missing = missing
         self.solver = solver
         self.image_shape = image_shape
@@ -183,6 +201,7 @@ class PCA(Reducer):
         """Return the rule for gaps and the solver, when they and the rest are what they must be."""
         if not isinstance(self.standardize, bool | np.bool_):
             raise TypeError(f"standardize must be True or False, got {self.standardize!r}.")
+        check_choice("categories", self.categories, CATEGORIES)
         return check_choice("missing", self.missing, MISSING), check_choice("solver", self.solver, SOLVERS)
 
     def _rows(self, X: Any, sample_weight: Any) -> CentredRows:
@@ -194,7 +213,8 @@ class PCA(Reducer):
             )
         if sparse.issparse(X):
             return SparseTable(X, sample_weight, standardize=self.standardize)
-        table = TableRows(as_source(X, None, sample_weight), standardize=self.standardize, missing=missing)
+        source = as_source(X, None, sample_weight)
+        table = TableRows(source, standardize=self.standardize, missing=missing, categories=self.categories)
         if missing != "iterative" or not table.n_missing:
             return table
         wanted = check_n_components(self.n_components, min(table.n_rows, table.n_coordinates))
@@ -248,8 +268,9 @@ class PCA(Reducer):
         """Return the shares of variance, those by chance, and the loadings."""
         has_numbers = sum(stop - start for start, stop in self._reading.levels) < len(self._variances)
         notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []
-        if self._reading.levels:
-            notes.append("Every category is a column of 0 and 1, divided by the square root of its share.")
+        notes += on_categories(
+            self._reading.levels, self._variances, self.categories, standardize=bool(self.standardize)
+        )
         notes += on_gaps(self._reading.n_missing, self.missing)
         if self.solver_ == "randomized":
             notes.append(

@@ -59,10 +59,23 @@ class Encoding:
         return cls.of(source.schema, moments.mean, spread if standardize else None, moments.total, centred=centred)
 
     @classmethod
-    def of(cls, schema: Schema, mean: Floats, spread: Floats | None, total: float, *, centred: bool = True) -> Encoding:
-        """Return the encoding of columns whose means are known; numeric ones are divided by their spread where that is given."""
+    def of(
+        cls,
+        schema: Schema,
+        mean: Floats,
+        spread: Floats | None,
+        total: float,
+        *,
+        centred: bool = True,
+        level_scale: Floats | None = None,
+    ) -> Encoding:
+        """Return the encoding of columns whose means are known; numeric ones are divided by their spread where that is given.
+
+        Indicators are divided by `level_scale`, of shape (n_levels,), and without it by the square root of their share.
+        """
         n_numeric = len(schema.numeric)
-        scale = np.concatenate([np.ones(n_numeric) if spread is None else spread, np.sqrt(mean[n_numeric:])])
+        levels = np.sqrt(mean[n_numeric:]) if level_scale is None else level_scale
+        scale = np.concatenate([np.ones(n_numeric) if spread is None else spread, levels])
         scale = np.where(scale > 0, scale, 1.0)
         centre = mean if centred else np.zeros_like(mean)
         n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())

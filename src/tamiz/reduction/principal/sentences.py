@@ -31,6 +31,29 @@ def on_gaps(n_missing: int, missing: str) -> list[str]:
     return [f"{n_missing:,} {values} {told[missing]}."]
 
 
+def on_categories(
+    levels: Sequence[tuple[int, int]], variances: Floats, categories: str, *, standardize: bool
+) -> list[str]:
+    """Return how categorical columns are weighted, and with FAMD's weights how much of the total variance they contribute."""
+    if not levels:
+        return []
+    indicator = (
+        "A categorical column is one indicator (0 or 1) for each of its K levels, divided by the square root of the level's "
+        "share"
+    )
+    if categories == "balanced":
+        count = sum(bool(variances[start:stop].any()) for start, stop in levels)
+        count += int((variances[: levels[0][0]] > 0).sum())
+        shares = f": proportions are shares of {count:,} columns" if standardize and count > 1 else ""
+        return [f"{indicator} and of K - 1, so that each categorical column has total variance 1{shares}."]
+    total = float(variances.sum())
+    share = sum(float(variances[start:stop].sum()) for start, stop in levels) / total if total > 0 else 0.0
+    return [
+        f"{indicator} (FAMD): its total variance is K - 1, and categorical columns account for {share:.1%} of the "
+        "total; categories='balanced' gives each column total variance 1."
+    ]
+
+
 def on_still_columns(names: Sequence[str], variances: Floats, *, standardize: bool) -> list[str]:
     """Return which columns do not vary, where that matters."""
     still = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]

@@ -27,7 +27,7 @@ from tamiz.sources.encoding import (
 )
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
-from tamiz.statistics.cross_products import Scatter
+from tamiz.statistics.cross_products import Indicators, Scatter
 from tamiz.warn import tell
 
 # Values of one piece of work.
@@ -118,12 +118,14 @@ class TableRows(CentredRows):
     standardize : bool
     missing : {"mean", "pairwise", "iterative"}
         The last counts a gap at the mean, until the rows are completed.
+    categories : {"balanced", "famd"}
+        The total variance of a categorical column of K levels: 1, or K - 1.
     """
 
-    def __init__(self, source: Source, *, standardize: bool, missing: str) -> None:
+    def __init__(self, source: Source, *, standardize: bool, missing: str, categories: str) -> None:
         check_usable(source.schema)
         self.source, self.schema = source, source.schema
-        self._standardize, self._missing = standardize, missing
+        self._standardize, self._missing, self._categories = standardize, missing, categories
         self.n_rows = source.schema.n_rows
         self.n_coordinates = len(coordinate_names(source.schema))
         self._gappy = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
@@ -152,7 +154,8 @@ class TableRows(CentredRows):
         """How rows become coordinates."""
         moments, schema = self._moments, self.source.schema
         spread = moments.spread[: len(schema.numeric)] if self._standardize else None
-        return Encoding.of(schema, moments.mean, spread, moments.total)
+        scale = level_scale(moments, len(schema.numeric), indicators(schema), self._categories)
+        return Encoding.of(schema, moments.mean, spread, moments.total, level_scale=scale)
 
     @property
     def total(self) -> float:
@@ -230,6 +233,37 @@ class TableRows(CentredRows):
     def places(self, directions: Floats) -> NDArray[Any]:
         """Return the rows along directions."""
         return self.reading.places(self.source, directions)
+
+
+def level_scale(moments: CoordinateMoments, first: int, columns: tuple[Indicators, ...], categories: str) -> Floats:
+    """Return what the indicators of levels are divided by, of shape (n_levels,).
+
+    The square root of a level's share gives a column of K levels the total variance K - 1, as FAMD does; with the square root of
+    K - 1 as well it is 1, as that of a standardised number. Numbers are standardised with n - 1, and so are indicators: both
+    variances are exact, and missing values reduce both alike.
+
+    Parameters
+    ----------
+    moments : CoordinateMoments
+    first : int
+        The coordinate of the first indicator.
+    columns : tuple of Indicators
+    categories : {"balanced", "famd"}
+
+    References
+    ----------
+    Pages (2004), Analyse factorielle de donnees mixtes, Revue de Statistique Appliquee 52.
+    """
+    scale = [np.empty(0)]
+    for column in columns:
+        own = slice(first, first := first + column.n_levels)
+        share, present = moments.mean[own], moments.held[own]
+        freedom = present - 1
+        squares = np.divide(share * present, freedom, out=share.copy(), where=freedom > 0)
+        if categories == "balanced":
+            squares = squares * max(int((share > 0).sum()) - 1, 1)
+        scale.append(np.sqrt(squares))
+    return np.concatenate(scale)
 
 
 def pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
