@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz import SubsetSelector, open_source
@@ -12,6 +12,7 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.search import Exhaustive, Forward, RandomSubsets
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
+FOLDS = StratifiedKFold(5)
 EVERY = (np.arange(16)[:, None] >> np.arange(4)) & 1 > 0
 
 
@@ -29,9 +30,11 @@ def test_what_the_search_found_is_not_evaluated_again(monkeypatch):
 
 
 def test_a_wrapper_scores_other_sets_on_the_same_folds():
-    selector = SubsetSelector(CrossValidated(GaussianNB(), 5), Forward(), n_features=1, random_state=0).fit(X, Y)
+    selector = SubsetSelector(CrossValidated(GaussianNB(), FOLDS), Forward(), n_features=1, random_state=0).fit(X, Y)
     names = X.columns[EVERY[11]]
-    assert selector.merits(EVERY[11], X, Y)[0] == pytest.approx(cross_val_score(GaussianNB(), X[names], Y, cv=5).mean())
+    assert selector.merits(EVERY[11], X, Y)[0] == pytest.approx(
+        cross_val_score(GaussianNB(), X[names], Y, cv=FOLDS).mean()
+    )
 
 
 def test_a_search_that_writes_little_down_is_asked_all_the_same():

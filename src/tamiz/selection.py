@@ -180,7 +180,8 @@ class SubsetSelector(_Selector):
     journal : path, default=None
         A file that every evaluated set is written to; where it exists, the search goes on from it.
     random_state : int, Generator or RandomState, default=None
-        For searches that draw lots.
+        Draws the folds of a merit that makes folds, the seeds of estimators without one, and the steps of a search at random. With
+        None the search differs from fit to fit, and the folds and the seeds of estimators do not: they are those of the seed 0.
     n_jobs : int, default=None
         Threads; None takes the cores that this process may use. The result does not depend on it.
 
@@ -282,7 +283,7 @@ class SubsetSelector(_Selector):
         Returns
         -------
         ndarray of shape (n_sets,)
-            Lots that the merit draws, such as folds, are those of `fit` where `random_state` is a whole number.
+            Random draws of the merit, such as folds, are those of `fit` where `random_state` is an integer or None.
 
         Examples
         --------
@@ -356,7 +357,9 @@ class SubsetSelector(_Selector):
         )
         schema = source.schema
         problem = self.search.problem(schema.names, schema.used, self.n_features)
-        evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, rng), schema.names)
+        # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
+        merit_rng = generator(0) if random_state is None else rng
+        evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, merit_rng), schema.names)
         return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng)
 
     def _facts(self, prepared: Prepared) -> dict[str, Any]:

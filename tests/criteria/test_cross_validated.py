@@ -166,7 +166,7 @@ def test_a_file_scores_as_the_frame_that_was_written(estimator, ending, tmp_path
     table = X.assign(y=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
     source = open_source(path, "y")
-    merit = CrossValidated(estimator, cv=5).ready(source)
+    merit = CrossValidated(estimator, cv=StratifiedKFold(5)).ready(source)
     masks = subsets(X.shape[1])
     from_file = ours(merit.prepare(source.reduce, source.schema, np.random.default_rng(0)), masks)
     np.testing.assert_array_equal(from_file, ours(evaluator_of(X, y, estimator), masks))

@@ -475,7 +475,7 @@ def _words(name: str, kind: str, levels: list[str], **more: Any) -> dict[str, An
 def _no_repeats() -> dict[str, Any]:
     """What a table tells of rows that repeat and of leaks where there are none."""
     none: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
-    return {"target_doubt": None, "duplicate_rows": {**none, "contradictions": none}, "leaks": []}
+    return {"target_doubt": None, "duplicate_rows": {**none, "contradictions": none}, "row_order": None, "leaks": []}
 
 
 def _hostile_facts(table: dict[str, Any]) -> None:
@@ -483,6 +483,7 @@ def _hostile_facts(table: dict[str, Any]) -> None:
     table["duplicate_rows"] = {**repeated, "contradictions": repeated}
     doubt = {"kind": HOSTILE[0], "why": HOSTILE[1]}
     table["target_doubt"] = doubt
+    table["row_order"] = HOSTILE[2]
     for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
         column |= {"same_as": name, "doubt": doubt}
         score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}

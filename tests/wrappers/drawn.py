@@ -2,7 +2,7 @@
 
 import numpy as np
 import sklearn
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
@@ -12,8 +12,10 @@ from tamiz.sources.open import as_source
 
 
 def evaluator_of(X, y, estimator, cv=5, scoring=None, weight=None, groups=None, encode=False, seed=0):
-    """Return the evaluator of a wrapper on a table."""
+    """Return the evaluator of a wrapper on a table; a number of folds makes those of scikit-learn, in the order of the rows."""
     source = as_source(X, y, weight, groups=groups)
+    if type(cv) is int and cv > 1 and groups is None and isinstance(estimator, BaseEstimator):
+        cv = StratifiedKFold(cv) if is_classifier(estimator) else KFold(cv)
     merit = CrossValidated(estimator, cv=cv, scoring=scoring, encode=encode).ready(source)
     return merit.prepare(source.reduce, source.schema, np.random.default_rng(seed))
 

@@ -129,9 +129,14 @@ def test_a_search_goes_on_from_its_journal_and_not_from_anothers(tmp_path):
             other.fit(X, Y)
 
 
-def test_folds_drawn_again_for_a_search_without_a_seed_are_other_folds(tmp_path):
+@pytest.mark.parametrize("cv", [5, KFold(5, shuffle=True)])
+def test_a_search_without_a_seed_draws_the_same_folds_again_and_another_seed_others(cv, tmp_path):
     path = tmp_path / "search.journal"
-    merit = CrossValidated(GaussianNB(), cv=KFold(5, shuffle=True))
-    selector(path, merit, seed=None).fit(X, Y)
+    merit = CrossValidated(GaussianNB(), cv=cv)
+    first = selector(path, merit, seed=None).fit(X, Y)
+    again = selector(path, merit, seed=None).fit(X, Y)
+    assert again.merit_ == first.merit_
+    every = np.eye(4, dtype=bool)
+    np.testing.assert_array_equal(first.merits(every, X, Y), again.merits(every, X, Y))
     with pytest.raises(DataError, match="folds"):
-        selector(path, merit, seed=None).fit(X, Y)
+        selector(path, merit, seed=1).fit(X, Y)

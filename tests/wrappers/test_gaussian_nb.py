@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import SequentialFeatureSelector
-from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from tests.wrappers.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
@@ -98,14 +98,14 @@ def test_the_score_of_a_set_does_not_depend_on_where_it_was_reached_from():
 def test_forward_selection_takes_scikit_learns_way(load):
     X, y = load(return_X_y=True)
     X = X[:, :12]
-    ours = SubsetSelector(CrossValidated(GaussianNB(), cv=5), Forward(), n_features=3).fit(X, y)
+    ours = SubsetSelector(CrossValidated(GaussianNB(), cv=StratifiedKFold(5)), Forward(), n_features=3).fit(X, y)
     theirs = SequentialFeatureSelector(GaussianNB(), n_features_to_select=3, cv=5).fit(X, y)
     np.testing.assert_array_equal(ours.get_support(), theirs.get_support())
 
 
 def test_backward_selection_takes_scikit_learns_way_where_no_scores_are_equal():
     X, y = make_classification(400, 8, n_informative=5, flip_y=0.1, random_state=4)
-    ours = SubsetSelector(CrossValidated(GaussianNB(), cv=5), Backward(), n_features=3).fit(X, y)
+    ours = SubsetSelector(CrossValidated(GaussianNB(), cv=StratifiedKFold(5)), Backward(), n_features=3).fit(X, y)
     theirs = SequentialFeatureSelector(GaussianNB(), n_features_to_select=3, cv=5, direction="backward").fit(X, y)
     np.testing.assert_array_equal(ours.get_support(), theirs.get_support())
 

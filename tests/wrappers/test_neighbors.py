@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification, make_regression
 from sklearn.feature_selection import SequentialFeatureSelector
-from sklearn.model_selection import GroupKFold, LeaveOneOut, cross_val_score
+from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from tests.reference import subset_neighbors as reference
 from tests.wrappers.drawn import drawn_folds, evaluator_of, flipped, refitted
@@ -213,7 +213,7 @@ def test_scores_are_the_same_to_the_bit_at_any_number_of_threads_and_from_any_pa
 
 def test_a_forward_search_takes_the_path_of_scikit_learns():
     X, y = load_wine(return_X_y=True)
-    selector = SubsetSelector(CrossValidated(CLASSIFIER(5), cv=4), Forward(), n_features=5).fit(X, y)
+    selector = SubsetSelector(CrossValidated(CLASSIFIER(5), cv=StratifiedKFold(4)), Forward(), n_features=5).fit(X, y)
     with threadpool_limits(1):
         peer = SequentialFeatureSelector(CLASSIFIER(5), n_features_to_select=5, cv=4).fit(X, y)
     np.testing.assert_array_equal(selector.get_support(), peer.get_support())
@@ -223,7 +223,7 @@ def test_a_forward_search_takes_the_path_of_scikit_learns():
 def test_searches_over_distances_that_tie_find_what_plain_counting_finds(search):
     X, y = load_digits(return_X_y=True)
     X, y = X[:150, 18:30], y[:150]
-    merit = CrossValidated(CLASSIFIER(3), cv=3)
+    merit = CrossValidated(CLASSIFIER(3), cv=StratifiedKFold(3))
     archive = SubsetSelector(merit, search, n_features=6).fit(X, y).archive_
     task = evaluator_of(X, y, CLASSIFIER(3), 3).task
     for mask, found in zip(*merits_of(archive), strict=True):
@@ -282,10 +282,11 @@ def test_neighbours_of_another_kind_are_refitted(estimator, why):
 
 def test_the_share_of_rows_with_tied_neighbours_is_told_with_the_score():
     X, y = load_iris(return_X_y=True)
-    tied = SubsetSelector(CrossValidated(KNeighborsClassifier()), Forward(), n_features=2).fit(X, y)
+    merit = CrossValidated(KNeighborsClassifier(), StratifiedKFold(10))
+    tied = SubsetSelector(merit, Forward(), n_features=2).fit(X, y)
     share = evaluator_of(X, y, KNeighborsClassifier(), 10).way.tied_share(tied.get_support(indices=True))
     assert share > 0.1
     assert f"{share:.1%} of the rows tested have other rows as near as the last of their 5" in tied.merit_how_
     apart = X + np.random.default_rng(0).normal(size=X.shape)
-    alone = SubsetSelector(CrossValidated(KNeighborsClassifier()), Forward(), n_features=2).fit(apart, y)
+    alone = SubsetSelector(merit, Forward(), n_features=2).fit(apart, y)
     assert "as near as" not in alone.merit_how_

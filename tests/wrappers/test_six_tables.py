@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -16,7 +17,7 @@ from sklearn.datasets import (
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -65,12 +66,13 @@ COUNTING = [CategoricalNB(min_categories=4), MultinomialNB()]
 def check(estimator, X, y):
     if type(estimator) in (KNeighborsClassifier, KNeighborsRegressor):
         X = apart(X)
-    ours = SubsetSelector(CrossValidated(estimator, cv=5), Forward(), n_features=min(SIZE, X.shape[1] - 1)).fit(X, y)
+    cv = StratifiedKFold(5) if is_classifier(estimator) else KFold(5)
+    ours = SubsetSelector(CrossValidated(estimator, cv=cv), Forward(), n_features=min(SIZE, X.shape[1] - 1)).fit(X, y)
     assert "is not refitted" in ours.merit_how_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = SequentialFeatureSelector(estimator, n_features_to_select=int(ours.support_.sum()), cv=5).fit(X, y)
-        score = cross_val_score(estimator, X[:, ours.support_], y, cv=5).mean()
+        theirs = SequentialFeatureSelector(estimator, n_features_to_select=int(ours.support_.sum()), cv=cv).fit(X, y)
+        score = cross_val_score(estimator, X[:, ours.support_], y, cv=cv).mean()
     np.testing.assert_array_equal(ours.support_, theirs.get_support())
     assert ours.merit_ == pytest.approx(score, rel=1e-9)
 

@@ -37,7 +37,7 @@ class PermutationImportance(RowRelevance):
     encode : bool, default=False
         As in `CrossValidated`. The indicators of a column go to another row together.
     random_state : int, Generator or RandomState, default=0
-        Draws the orders, and the lots of an estimator that draws any.
+        Draws the folds of a number of folds, the orders, and the seed of an estimator that has none.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class PermutationImportance(RowRelevance):
     >>> from tamiz.criteria import PermutationImportance
     >>> X, y = load_iris(return_X_y=True)
     >>> RankSelector(PermutationImportance(GaussianNB())).fit(X, y).scores_.round(2)
-    array([0.  , 0.  , 0.33, 0.39])
+    array([-0.  ,  0.  ,  0.35,  0.38])
     """
 
     by_default: ClassVar[bool] = False

@@ -51,6 +51,8 @@ _SHAPE: dict[str, Any] = {
         "time_column": (str,),
         "target_doubt": (_DOUBT,),
         "duplicate_rows": ({**_REPEATED, "contradictions": _REPEATED},),
+        # What is remarkable about the order of the rows, in a sentence.
+        "row_order": (str,),
         "leaks": [_LEAK],
         "columns": [
             {

@@ -178,6 +178,8 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("Groups of rows", f"from the column {shortened(table['group_column'], 40)}"))
     if table["time_column"] is not None:
         facts.append(("Time of rows", f"from the column {shortened(table['time_column'], 40)}"))
+    if table["row_order"] is not None:
+        facts.append(("Order of the rows", table["row_order"]))
     return [fact for fact in facts if fact[1]]
 
 

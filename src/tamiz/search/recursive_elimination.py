@@ -65,7 +65,7 @@ class RecursiveElimination(Search):
     >>> X, y = load_iris(return_X_y=True)
     >>> selector = SubsetSelector(CrossValidated(GaussianNB()), RecursiveElimination(), random_state=0).fit(X, y)
     >>> selector.get_support(indices=True), selector.n_evaluations_
-    (array([2, 3]), 5)
+    (array([3]), 5)
     """
 
     word: ClassVar[Word] = Word("step")

@@ -72,6 +72,11 @@ def n_given(source: Source) -> int:
     return source.schema.n_rows + source.schema.n_dropped
 
 
+def shows_all_rows(source: Source) -> bool:
+    """Return whether a table is the user's, all rows that count, and not a part of it."""
+    return source.schema.n_rows + source.schema.n_dropped == n_given(source)
+
+
 def check_learnable(source: Source) -> None:
     """Refuse rows of which nothing can be learned about the target: too few, of no weight, or all of one class or value."""
     check_enough_rows(source.schema.n_rows)

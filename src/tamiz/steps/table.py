@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tamiz.sources.base import Source
+from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
@@ -38,7 +39,8 @@ def describe_table(source: Source) -> dict[str, Any]:
     prints = take_fingerprints(source)
     same = same_columns(source, prints.columns)
     leaks = find_leaks(source)
-    tell(leakage_warnings(leaks, schema))
+    order = describe_row_order(source)
+    tell([*leakage_warnings(leaks, schema), *([order.sentence] if order is not None and order.is_doubtful else [])])
     told = {
         j: {
             "n_distinct": _n_distinct(column, prints.distinct.get(j)),
@@ -59,6 +61,7 @@ def describe_table(source: Source) -> dict[str, Any]:
         "time_column": schema.time,
         "target_doubt": doubt_of_target(schema),
         "duplicate_rows": None if prints.rows is None else describe_duplicates(source, prints.rows),
+        "row_order": None if order is None else order.sentence,
         "leaks": leaks,
         "columns": [{**_column(c), **summaries.get(j, nothing), **told[j]} for j, c in enumerate(schema.columns)],
     }

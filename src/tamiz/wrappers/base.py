@@ -50,6 +50,8 @@ class Task:
         What the estimator is called.
     seed : int
         What lots that belong to the task are drawn by.
+    notes, remarks : tuple of str
+        What a user is warned of when folds are made of the table, and what a reader of the scores may want to know of them.
     """
 
     estimator: Any
@@ -61,6 +63,8 @@ class Task:
     encode: bool
     label: str
     seed: int
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def name(self) -> str:

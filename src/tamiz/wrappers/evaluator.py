@@ -94,14 +94,14 @@ class WrapperEvaluator(Evaluator):
         return facts_of(self.task)
 
     def about(self, mask: Masks) -> list[str]:
-        """Return what the way has to say of a set."""
-        return self.way.about(np.flatnonzero(mask)) if mask.any() else []
+        """Return what the way has to say of a set, and what there is to know of the folds."""
+        return [*(self.way.about(np.flatnonzero(mask)) if mask.any() else []), *self.task.remarks]
 
     def notes(self) -> list[str]:
-        """Return what refits warned of, and what was done to the rows."""
+        """Return what there is to know of the folds, what was done to the rows, and what refits warned of."""
         # Gaps of points that nobody has asked for are nobody's business.
         points = self.task.points.notes() if self.task.encode else []
-        return [*overlaps(self.task.folds), *points, *self._warned.notes(self.task.label)]
+        return [*self.task.notes, *overlaps(self.task.folds), *points, *self._warned.notes(self.task.label)]
 
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""

@@ -53,12 +53,15 @@ class Folds:
     how : str
         How they were made, in words.
     notes : tuple of str
-        Sentences for whoever asked for other folds.
+        What the user is warned of: other folds than were asked for.
+    remarks : tuple of str
+        What a reader of the scores may want to know, and need not be warned of.
     """
 
     parts: tuple[Fold, ...]
     how: str
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -69,8 +72,24 @@ class Folds:
         return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.parts]))
 
 
-def make_folds(source: Source, n_splits: int, seed: int) -> Folds:
-    """Return the folds that a table allows: forward in time, of whole groups, or at random, each with its share of every class."""
+def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = True) -> Folds:
+    """Return the folds that a table allows: forward in time, of whole groups, or at random, each with its share of every class.
+
+    Parameters
+    ----------
+    source : Source
+    n_splits : int
+        Folds asked for; a table may allow fewer, and `notes` then says why.
+    seed : int
+        Shuffles the rows: those of a file are often sorted, and folds of neighbouring rows would test what was not learned.
+    stratify : bool, default=True
+        Whether a target of classes is shared out class by class; a regressor takes it as numbers.
+
+    Raises
+    ------
+    DataError
+        When the rows do not make 2 folds.
+    """
     check_integer("n_splits", n_splits, low=2)
     if source.groups is not None and source.time is not None:
         raise DataError(
@@ -79,15 +98,17 @@ def make_folds(source: Source, n_splits: int, seed: int) -> Folds:
         )
     if source.time is not None:
         return _forward(source, n_splits)
-    return _random(source, n_splits, seed) if source.groups is None else _grouped(source, n_splits, seed)
+    has_classes = source.schema.has_classes and stratify
+    make = _random if source.groups is None else _grouped
+    return make(source, n_splits, seed, has_classes=has_classes)
 
 
-def _random(source: Source, n_splits: int, seed: int) -> Folds:
+def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     y = target_of(source)
     schema = source.schema
     assert schema.target is not None
-    if not schema.has_classes:
-        n_allowed, why = len(y) // _least_test(source), f"the table has {len(y):,} rows"
+    if not has_classes:
+        n_allowed, why = len(y) // _least_test(has_classes), f"the table has {len(y):,} rows"
         if n_allowed < 2:
             raise DataError(
                 f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
@@ -101,12 +122,12 @@ def _random(source: Source, n_splits: int, seed: int) -> Folds:
             )
         why = f"class {level!r} has {n_allowed:,} rows"
     n = min(n_splits, n_allowed)
-    splitter = (StratifiedKFold if schema.has_classes else KFold)(n, shuffle=True, random_state=seed)
-    how = f"{n} folds, each with its share of every class" if schema.has_classes else f"{n} folds drawn at random"
+    splitter = (StratifiedKFold if has_classes else KFold)(n, shuffle=True, random_state=seed)
+    how = f"{n} folds, each with its share of every class" if has_classes else f"{n} folds drawn at random"
     return Folds(tuple(_split(splitter, y)), how, _fewer(n, n_splits, why))
 
 
-def _grouped(source: Source, n_splits: int, seed: int) -> Folds:
+def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     assert source.groups is not None
     present = np.unique(source.groups)
     name = source.schema.groups
@@ -117,7 +138,7 @@ def _grouped(source: Source, n_splits: int, seed: int) -> Folds:
         )
     allowed, why = len(present), f"{name!r} has {len(present):,} groups"
     y = target_of(source)
-    if source.schema.has_classes and (most := int(np.bincount(y).max())) < allowed:
+    if has_classes and (most := int(np.bincount(y).max())) < allowed:
         # The splitter refuses more folds than every class has rows.
         allowed, why = most, f"no class has more than {_rows(most)}"
         if most == 1:
@@ -125,21 +146,23 @@ def _grouped(source: Source, n_splits: int, seed: int) -> Folds:
                 "No class has more than 1 row; every class needs at least 2, one to learn from and one to test on."
             )
     for n in range(min(n_splits, allowed), 1, -1):
-        parts = _of_groups(source, y, n, seed)
+        parts = _of_groups(source.groups, y, n, seed, has_classes=has_classes)
         if parts is not None:
             note = _fewer(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW)
             return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note)
-    raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(source)}.")
+    raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(has_classes)}.")
 
 
-def _of_groups(source: Source, y: NDArray[Any], n: int, seed: int) -> tuple[Fold, ...] | None:
+def _of_groups(
+    groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
+) -> tuple[Fold, ...] | None:
     """Return folds of whole groups, None where they would have too few rows."""
-    kind = StratifiedGroupKFold if source.schema.has_classes else GroupKFold
+    kind = StratifiedGroupKFold if has_classes else GroupKFold
     # Groups of very different size, drawn at random, may leave a fold with hardly a row: then they are shared out by size.
     for splitter in (kind(n, shuffle=True, random_state=seed), GroupKFold(n)):
         # Stratified folds may be left without a group.
-        parts = tuple(fold for fold in _split(splitter, y, source.groups) if len(fold.test))
-        if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(source) for fold in parts):
+        parts = tuple(fold for fold in _split(splitter, y, groups) if len(fold.test))
+        if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(has_classes) for fold in parts):
             return parts
     return None
 
@@ -147,20 +170,20 @@ def _of_groups(source: Source, y: NDArray[Any], n: int, seed: int) -> tuple[Fold
 def _forward(source: Source, n_splits: int) -> Folds:
     """Cut the rows in the order of time into one block more than folds; each block but the first is tested by all before it."""
     assert source.time is not None
-    name = source.schema.time
+    name, has_classes = source.schema.time, source.schema.has_classes
     moments, counts = np.unique(source.time, return_counts=True)
     if len(moments) < 3:
         times = "1 time" if len(moments) == 1 else "2 different times"
         raise DataError(f"{name!r} has {times}; at least 3 are needed for 2 folds that each test what comes later.")
     allowed, why = len(moments) - 1, f"{name!r} has {len(moments):,} different times"
     for n in range(min(n_splits, allowed), 1, -1):
-        starts = _starts(np.cumsum(counts), n, _least_test(source))
+        starts = _starts(np.cumsum(counts), n, _least_test(has_classes))
         if starts is not None:
             block = np.searchsorted(moments[np.array(starts) + 1], source.time, side="right")
             parts = tuple(Fold(np.flatnonzero(block < k), np.flatnonzero(block == k)) for k in range(1, n + 1))
             note = _fewer(n, n_splits, why if n == allowed else _TOO_FEW)
             return Folds(parts, f"{n} folds forward in time ({name})", note)
-    raise DataError(f"The {len(moments):,} different times of {name!r} do not make 2 folds: {_needs(source)}.")
+    raise DataError(f"The {len(moments):,} different times of {name!r} do not make 2 folds: {_needs(has_classes)}.")
 
 
 def _starts(ends: Rows, n: int, least: int) -> list[int] | None:
@@ -187,13 +210,13 @@ def _starts(ends: Rows, n: int, least: int) -> list[int] | None:
     return starts
 
 
-def _least_test(source: Source) -> int:
+def _least_test(has_classes: bool) -> int:
     """Return how many rows a fold must test: a score that compares with the mean of the tested rows needs two of them."""
-    return 1 if source.schema.has_classes else 2
+    return 1 if has_classes else 2
 
 
-def _needs(source: Source) -> str:
-    return f"each must learn from at least {_rows(_LEAST_TRAIN)} and test at least {_rows(_least_test(source))}"
+def _needs(has_classes: bool) -> str:
+    return f"each must learn from at least {_rows(_LEAST_TRAIN)} and test at least {_rows(_least_test(has_classes))}"
 
 
 def _rows(n: int) -> str:

@@ -6,22 +6,23 @@ import copy
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import check_cv
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import n_given, rows_of, weight_of
+from tamiz.sources.row_order import describe_row_order
+from tamiz.sources.views import n_given, rows_of, shows_all_rows, weight_of
 from tamiz.validation import check_integer
-from tamiz.warn import tell
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
-from tamiz.wrappers.folds import Fold, make_folds
+from tamiz.wrappers.folds import Fold, Folds, make_folds
 from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import Scoring, read_scoring
 
@@ -51,9 +52,10 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
     read.check(source.schema)
     if not encode:
         check_takes_columns(estimator, source.schema)
-    folds = tuple(_folds(cv, estimator, source, labels, n_rows, seed))
-    _check_folds(folds, estimator, labels)
-    return Task(seeded(clone(estimator), seed), source, folds, labels, weight, read, encode, label, seed)
+    made = _folds(cv, estimator, source, labels, n_rows, seed)
+    _check_folds(made.parts, estimator, labels)
+    model = seeded(clone(estimator), seed)
+    return Task(model, source, made.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
 
 
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:
@@ -92,21 +94,16 @@ def _check_score(scoring: Scoring, source: Source, labels: NDArray[Any]) -> None
         )
 
 
-def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int) -> list[Fold]:
-    """Return the folds: those of a splitter or a list, or as many as a number says."""
+def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int) -> Folds:
+    """Return the folds: those of a splitter or a list, or as many as a number says, drawn by the seed."""
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
-    asked = cv
     if isinstance(cv, Integral):
         check_integer("cv", cv, low=2)
-        if source.time is not None:
-            folds = make_folds(source, int(cv), 0)
-            tell(folds.notes)
-            return list(folds.parts)
-        if source.groups is not None:
-            cv = (StratifiedGroupKFold if is_classifier(estimator) else GroupKFold)(int(cv))
+        folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
+        return _with_order(folds, source)
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
-        return _listed(cv, source, n_rows)
+        return Folds(tuple(_listed(cv, source, n_rows)), "the folds of a list")
     try:
         splitter = check_cv(_drawn(cv, seed), labels, classifier=is_classifier(estimator))
         with warnings.catch_warnings(record=True) as said:
@@ -114,9 +111,19 @@ def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows
             splits = list(splitter.split(np.empty((len(labels), 1)), labels, source.groups))
     except (ValueError, TypeError) as error:
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
-        raise DataError(f"cv={asked!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
-    tell(f"cv={asked!r}: {one.message}" for one in said)
-    return [Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits]
+        raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
+    parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
+    return Folds(parts, f"the folds of {cv!r}", tuple(f"cv={cv!r}: {one.message}" for one in said))
+
+
+def _with_order(folds: Folds, source: Source) -> Folds:
+    """Return folds with what there is to say of the order of the rows; of a part of a table it is said for the whole."""
+    order = describe_row_order(source) if shows_all_rows(source) else None
+    if order is None:
+        return folds
+    if order.is_doubtful:
+        return replace(folds, notes=(*folds.notes, order.sentence))
+    return replace(folds, remarks=(*folds.remarks, order.sentence))
 
 
 def _drawn(cv: Any, seed: int) -> Any:
