@@ -152,6 +152,7 @@ class Evaluation:
                 found = added_columns(
                     self.source,
                     merit=merit,
+                    scoring=self.scoring,
                     n_draws=1,
                     max_rows=max(self.source.schema.n_rows, _FEWEST_ADDED_TO),
                     n_splits=self.n_splits,
