@@ -16,7 +16,7 @@ from tamiz.assessment.models import models_of
 from tamiz.assessment.nested import in_turn
 from tamiz.assessment.predictors import Nothing, Predictor
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import score_learned, usual_scorings
+from tamiz.assessment.scoring import absent_classes_allowed, score_learned, usual_scorings
 from tamiz.assessment.selectors import Chooser, OnFewerRows, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.criteria.cfs import CFS
@@ -450,8 +450,9 @@ class _Comparison:
                 learned = self.models[model].learn_by(train, support, self.seed)
                 return score_learned(self.scorer, learned, test)
 
-        done = progress.track("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
-        known = dict(zip(jobs, done, strict=True))
+        with absent_classes_allowed():
+            done = progress.track("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
+            known = dict(zip(jobs, done, strict=True))
         scores: dict[str, dict[tuple[str, str], Floats]] = {}
         for name, one in found.items():
             values = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,22 @@ def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, floa
     """Return the scores of a model on rows that it has not seen, by the names of a scorer of several."""
     y, weight = labels_of(test), weight_of(test)
     given = {} if weight is None else {"sample_weight": weight}
-    with warnings.catch_warnings():
-        # A model may predict a class that the tested rows do not have.
-        warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
-        values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
+    values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
     for name, value in values.items():
         if not np.isfinite(value):
             raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")
     return {name: float(value) for name, value in values.items()}
+
+
+@contextmanager
+def absent_classes_allowed() -> Iterator[None]:
+    """Ignore scikit-learn's warning that a model predicts a class that the tested rows do not have.
+
+    Filters belong to the process: two threads that each set and restore them leave one behind. So this is around the threads.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
+        yield
 
 
 def _in_folds(codes: NDArray[Any], splits: Splits) -> NDArray[Any]:
