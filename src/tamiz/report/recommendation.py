@@ -76,7 +76,8 @@ def cost(found: Mapping[str, Any]) -> str:
             return ""
         nearest = max(others, key=lambda one: min(change["mean"] for change in one["changes"][0]))
         changes = _changes(found["models"], nearest["changes"][0], told)
-        return f"The nearest selection, {_inside(nearest['label'])} ({counted(len(nearest['columns']), 'column')}), changes {changes}."
+        size = counted(len(nearest["columns"]), "column")
+        return f"The nearest selection, {_inside(nearest['label'])} ({size}), changes {changes}."
     chosen = next(one for one in found["candidates"] if one["id"] == name)
     changes = _changes(found["models"], chosen["changes"][0], told)
     return f"Beside all columns, {_named(found['scores'][0]['id'])} changes {changes}."
