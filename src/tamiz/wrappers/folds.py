@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_of
 from tamiz.validation import check_integer
+from tamiz.wrappers.rare_classes import describe_rare_classes, find_rare_classes
 
 Rows = NDArray[np.intp]
 
@@ -52,19 +54,30 @@ class Folds:
     parts : tuple of Fold
     how : str
         How they were made, in words.
-    notes : tuple of str
-        What the user is warned of: other folds than were asked for.
+    fewer, rare : tuple of str
+        What the user is warned of: fewer folds than were asked for, and classes that no fold has rows of.
     remarks : tuple of str
         What a reader of the scores may want to know, and need not be warned of.
     """
 
     parts: tuple[Fold, ...]
     how: str
-    notes: tuple[str, ...] = ()
+    fewer: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user is warned of."""
+        return (*self.fewer, *self.rare)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that some fold learns from or tests, ascending."""
+        return np.unique(np.concatenate([rows for fold in self.parts for rows in (fold.train, fold.test)]))
 
     @property
     def inflation(self) -> float:
@@ -89,6 +102,11 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     ------
     DataError
         When the rows do not make 2 folds.
+
+    Notes
+    -----
+    Classes that are too rare to be learned and tested are in no fold, at random and in groups (`find_rare_classes`); `rare` names
+    them.
     """
     check_integer("n_splits", n_splits, low=2)
     if source.groups is not None and source.time is not None:
@@ -105,16 +123,17 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
 
 def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     y = target_of(source)
-    schema = source.schema
-    assert schema.target is not None
     if not has_classes:
+        rows = np.arange(len(y))
+        rare: tuple[str, ...] = ()
         n_allowed, why = len(y) // _least_test(has_classes), f"the table has {len(y):,} rows"
         if n_allowed < 2:
             raise DataError(
                 f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
             )
     else:
-        n_allowed, level = _rarest(np.bincount(y, minlength=schema.n_classes), schema.target.levels)
+        rows, rare = _without_rare(source, y, n_splits)
+        n_allowed, level = _rarest(source, y[rows])
         if n_allowed < 2:
             raise DataError(
                 f"Class {level!r} has 1 row; every class needs at least 2, one to learn from and one to test on. Leave the row "
@@ -124,12 +143,15 @@ def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> F
     n = min(n_splits, n_allowed)
     splitter = (StratifiedKFold if has_classes else KFold)(n, shuffle=True, random_state=seed)
     how = f"{n} folds, each with its share of every class" if has_classes else f"{n} folds drawn at random"
-    return Folds(tuple(_split(splitter, y)), how, _fewer(n, n_splits, why))
+    return Folds(tuple(_split(splitter, y[rows], rows)), how, _fewer(n, n_splits, why), rare)
 
 
 def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     assert source.groups is not None
-    present = np.unique(source.groups)
+    y = target_of(source)
+    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    y, groups = y[rows], source.groups[rows]
+    present = np.unique(groups)
     name = source.schema.groups
     if len(present) == 1:
         raise DataError(
@@ -137,7 +159,6 @@ def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> 
             "learn from and one to test on."
         )
     allowed, why = len(present), f"{name!r} has {len(present):,} groups"
-    y = target_of(source)
     if has_classes and (most := int(np.bincount(y).max())) < allowed:
         # The splitter refuses more folds than every class has rows.
         allowed, why = most, f"no class has more than {_rows(most)}"
@@ -146,22 +167,34 @@ def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> 
                 "No class has more than 1 row; every class needs at least 2, one to learn from and one to test on."
             )
     for n in range(min(n_splits, allowed), 1, -1):
-        parts = _of_groups(source.groups, y, n, seed, has_classes=has_classes)
+        parts = _of_groups(rows, groups, y, n, seed, has_classes=has_classes)
         if parts is not None:
             note = _fewer(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW)
-            return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note)
+            return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note, rare)
     raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(has_classes)}.")
 
 
+def _without_rare(source: Source, y: NDArray[Any], n_splits: int) -> tuple[Rows, tuple[str, ...]]:
+    """Return the rows of the classes that folds are made of, and the sentence on the others."""
+    target = source.schema.target
+    assert target is not None
+    counts = np.bincount(y, minlength=len(target.levels))
+    rare = find_rare_classes(counts, n_splits)
+    return np.flatnonzero(~rare[y]), describe_rare_classes(counts, rare, target.levels)
+
+
 def _of_groups(
-    groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
+    rows: Rows, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
 ) -> tuple[Fold, ...] | None:
     """Return folds of whole groups, None where they would have too few rows."""
     kind = StratifiedGroupKFold if has_classes else GroupKFold
     # Groups of very different size, drawn at random, may leave a fold with hardly a row: then they are shared out by size.
     for splitter in (kind(n, shuffle=True, random_state=seed), GroupKFold(n)):
-        # Stratified folds may be left without a group.
-        parts = tuple(fold for fold in _split(splitter, y, groups) if len(fold.test))
+        with warnings.catch_warnings():
+            # Of a class with fewer rows than folds, some folds test none: groups decide that.
+            warnings.filterwarnings("ignore", message="The least populated class")
+            # Stratified folds may be left without a group.
+            parts = tuple(fold for fold in _split(splitter, y, rows, groups) if len(fold.test))
         if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(has_classes) for fold in parts):
             return parts
     return None
@@ -223,15 +256,19 @@ def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-def _split(splitter: Any, y: NDArray[Any], groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+def _split(splitter: Any, y: NDArray[Any], rows: Rows, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+    """Yield the folds of some rows of the table, given with their target and their groups."""
     for train, test in splitter.split(np.empty((len(y), 1)), y, groups):
-        yield Fold(np.sort(train), np.sort(test))
+        yield Fold(rows[np.sort(train)], rows[np.sort(test)])
 
 
-def _rarest(counts: NDArray[Any], levels: tuple[str, ...]) -> tuple[int, str]:
+def _rarest(source: Source, y: NDArray[Any]) -> tuple[int, str]:
     """Return the size and the name of the smallest class that occurs."""
+    target = source.schema.target
+    assert target is not None
+    counts = np.bincount(y)
     least = int(np.argmin(np.where(counts > 0, counts, np.iinfo(np.intp).max)))
-    return int(counts[least]), levels[least]
+    return int(counts[least]), target.levels[least]
 
 
 def _fewer(n: int, asked: int, why: str) -> tuple[str, ...]:
