@@ -45,7 +45,7 @@ _LABELS = {
     "knn": "Nearest neighbours wrapper",
 }
 # A loss that no reader would mind, in AUC or R2, where the standard error is smaller still.
-_NEGLIGIBLE = 0.005
+_NEGLIGIBLE = 0.01
 # No model may lose more than this on the recommended columns, whatever the standard error.
 _LARGEST_LOSS = 0.03
 # Folds of the wrappers inside each fold of the comparison.
@@ -236,7 +236,7 @@ def recommend_columns(
     others in a fold is the mean over the models. With d the scores of the best of them less those of another, fold by fold, the
     other is as good where
 
-    .. math:: \\bar d \\le \\max(s_d, 0.005)
+    .. math:: \\bar d \\le \\max(s_d, 0.01)
 
     with :math:`s_d` the standard error of :math:`\\bar d`, corrected for folds that learn from the same rows. Of those as good as
     the best the one with the fewest columns is recommended. All columns are a candidate too, and are recommended where every
