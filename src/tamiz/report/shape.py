@@ -179,6 +179,7 @@ _SHAPE: dict[str, Any] = {
     "recommendation": (
         {
             "recommended": str,
+            "refused": [str],
             "columns": [str],
             "folds": str,
             "n_samples": float,
