@@ -157,7 +157,7 @@ def selection_report(
         null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
     told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes, *lacking]))
     tell(told)
-    notes = [*told, *chosen_by.notes, *_told_in_folds(results, set(told))]
+    notes = [*told, *folds.remarks, *chosen_by.notes, *_told_in_folds(results, set(told))]
     if n_permutations is None:
         notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
     return _report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from tamiz.sources.base import Source
+from tamiz.sources.duplicates import same_columns
+from tamiz.sources.fingerprints import take_fingerprints
 from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.steps.doubts import doubt_of, doubt_of_target
-from tamiz.steps.duplicates import describe_duplicates, same_columns
-from tamiz.steps.fingerprints import take_fingerprints
+from tamiz.steps.duplicates import describe_duplicates
 from tamiz.steps.leaks import find_leaks, leakage_warnings
 from tamiz.warn import tell
 

@@ -15,7 +15,8 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_of
 from tamiz.validation import check_integer
-from tamiz.wrappers.rare_classes import describe_rare_classes, find_rare_classes
+from tamiz.wrappers.rare_classes import ENOUGH, describe_rare_classes, find_rare_classes
+from tamiz.wrappers.repeated_rows import tie_rows
 
 Rows = NDArray[np.intp]
 
@@ -106,7 +107,7 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     Notes
     -----
     Classes that are too rare to be learned and tested are in no fold, at random and in groups (`find_rare_classes`); `rare` names
-    them.
+    them. Copies of a row stay in its fold where folds are made at random (`tie_rows`). The cost is one pass and a sort.
     """
     check_integer("n_splits", n_splits, low=2)
     if source.groups is not None and source.time is not None:
@@ -123,27 +124,44 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
 
 def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     y = target_of(source)
+    tied = tie_rows(source, y)
+    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    leaders = _spread(tied.leaders, y, n_splits, has_classes=has_classes)
+    # Of rows that stay together one is drawn, and the others follow it.
+    heads = rows[leaders[rows] == rows]
+    kind = "different rows" if len(heads) < len(rows) else "rows"
     if not has_classes:
-        rows = np.arange(len(y))
-        rare: tuple[str, ...] = ()
-        n_allowed, why = len(y) // _least_test(has_classes), f"the table has {len(y):,} rows"
+        n_allowed, why = len(heads) // _least_test(has_classes), f"the table has {len(heads):,} {kind}"
         if n_allowed < 2:
             raise DataError(
                 f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
             )
     else:
-        rows, rare = _without_rare(source, y, n_splits)
-        n_allowed, level = _rarest(source, y[rows])
+        n_allowed, level = _rarest(source, y[heads])
         if n_allowed < 2:
             raise DataError(
                 f"Class {level!r} has 1 row; every class needs at least 2, one to learn from and one to test on. Leave the row "
                 "out, or join the class with another."
             )
-        why = f"class {level!r} has {n_allowed:,} rows"
+        why = f"class {level!r} has {n_allowed:,} {kind}"
     n = min(n_splits, n_allowed)
     splitter = (StratifiedKFold if has_classes else KFold)(n, shuffle=True, random_state=seed)
     how = f"{n} folds, each with its share of every class" if has_classes else f"{n} folds drawn at random"
-    return Folds(tuple(_split(splitter, y[rows], rows)), how, _fewer(n, n_splits, why), rare)
+    fold_of = np.empty(len(y), dtype=np.intp)
+    for number, fold in enumerate(_split(splitter, y[heads], heads)):
+        fold_of[fold.test] = number
+    fold_of = fold_of[leaders[rows]]
+    parts = tuple(Fold(rows[fold_of != number], rows[fold_of == number]) for number in range(n))
+    return Folds(parts, how, _fewer(n, n_splits, why), rare, tied.remarks)
+
+
+def _spread(leaders: Rows, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> Rows:
+    """Return which rows stay together, none of a class, or of a table, that would have too few different rows for the folds."""
+    heads, itself = leaders == np.arange(len(y)), np.arange(len(y))
+    if not has_classes:
+        return leaders if np.count_nonzero(heads) >= 2 * _least_test(has_classes) else itself
+    few = np.bincount(y[heads], minlength=int(y.max()) + 1) < min(n_splits, ENOUGH)
+    return np.where(few[y], itself, leaders)
 
 
 def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:

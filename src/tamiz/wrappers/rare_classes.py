@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # A class of so many rows stays, whatever the number of folds: there are then fewer folds.
-_ENOUGH = 5
+ENOUGH = 5
 # Classes of more than 1 row are left out up to this share of the rows.
 _MOST_SHARE = 0.05
 _MOST_NAMED = 5
@@ -42,7 +42,7 @@ def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
     """
     present = counts > 0
     left_out = np.zeros(len(counts), dtype=bool)
-    for least in range(2, min(n_splits, _ENOUGH) + 1):
+    for least in range(2, min(n_splits, ENOUGH) + 1):
         rare = present & (counts < least)
         if least > 2 and counts[rare].sum() > _MOST_SHARE * counts.sum():
             break
