@@ -168,6 +168,8 @@ def added_columns(
     time: Any = None,
     sample_weight: Any = None,
     merit: Merit | None = None,
+    predictors: Sequence[str] | None = None,
+    scoring: str | None = None,
     numbers: Sequence[int] = NUMBERS,
     chosen_numbers: Sequence[int] | None = None,
     n_draws: int = 2,
@@ -185,6 +187,11 @@ def added_columns(
     merit : Merit, default=None
         What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
         finds best by itself, of at most 20 levels, is copied. One that refits models is refused.
+    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
+        The models; None is those of `compare_columns`.
+    scoring : str, default=None
+        The name of a scorer of scikit-learn's; None is the first of `compare_columns`: the area under the ROC curve for classes,
+        R2 for a number.
     numbers : list of int, default=(0, 10, 25, 50)
         Columns added; 0 is always among them.
     chosen_numbers : list of int, default=None
@@ -199,7 +206,7 @@ def added_columns(
     Returns
     -------
     AddedColumns
-        Accuracy, or R2 where the target is a number, of naive Bayes (or ridge regression), the 5 nearest neighbours and a tree.
+        The score of every model on all columns, and on those chosen, by the number of columns added.
 
     Raises
     ------
@@ -211,7 +218,7 @@ def added_columns(
     A random column adds to every distance, so nearest rows are less alike, and it gives a tree something to cut small nodes by.
     Naive Bayes sees that it says next to nothing of a class. A copy counts again in every distance and in naive Bayes, which takes
     columns for independent: what k copies say it believes k times. To a tree a copy is nothing new: all that changes is which of
-    equally good cuts it takes.
+    equally good cuts it takes. A forest averages its trees, and a penalised regression shares a coefficient out among copies.
 
     References
     ----------
@@ -223,7 +230,8 @@ def added_columns(
     >>> from sklearn.datasets import load_iris
     >>> from tamiz.assessment import added_columns
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> added = added_columns(X, y, numbers=[0, 50])
+    >>> models = ["naive_bayes", "knn", "tree"]
+    >>> added = added_columns(X, y, predictors=models, scoring="accuracy", numbers=[0, 50])
     >>> for name in added.predictors:
     ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
     ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
@@ -253,14 +261,15 @@ def added_columns(
         best = _best_column(selector.merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         more = extended(table, draws, best, sizes[-1])
-        models, without = models_of(None, table.schema)
-        scorings, lacking = usual_scorings(None, table, splits, models.values())
-        scoring, names = scorings[0], list(models)
-        trial = Trial(more.source, folds, scoring, seed)
+        models, without = models_of(predictors, table.schema)
+        scorings, lacking = usual_scorings(None if scoring is None else [scoring], table, splits, models.values())
+        names = list(models)
+        trial = Trial(more.source, folds, scorings[0], seed)
+        chosen_by = chooser(selector)
+        # First, so that a merit that cannot be used is refused before any model is fitted.
+        sieve = _sieve(trial, chosen_by, names, more, asked, splits)
         shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
         every = {name: trial.scores(name, more.sets(sizes, n_draws)).reshape(shape) for name in names}
-        chosen_by = chooser(selector)
-        sieve = _sieve(trial, chosen_by, names, more, asked, splits)
     told += [*without, *lacking]
     if best is None:
         told.append(f"No column of at most {_MOST_LEVELS} levels is of any worth by itself, so none was copied.")
@@ -268,7 +277,7 @@ def added_columns(
     return AddedColumns(
         numbers=sizes,
         predictors={name: model.label for name, model in models.items()},
-        scoring=scoring,
+        scoring=scorings[0],
         folds=folds.how,
         n_samples=table.schema.n_rows,
         n_columns=len(table.schema.used),

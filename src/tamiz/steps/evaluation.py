@@ -155,6 +155,7 @@ class Evaluation:
                     self.source,
                     merit=merit,
                     numbers=_ADDED,
+                    scoring=self.scoring,
                     n_draws=1,
                     max_rows=max(self.source.schema.n_rows, _FEWEST_ADDED_TO),
                     n_splits=self.n_splits,
