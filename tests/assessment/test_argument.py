@@ -21,7 +21,6 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import BestFirst
 from tamiz.wrappers import MixedNB
 
-
 # Models that take no forest's time, and the score that theory is about.
 QUICK = {"predictors": ["naive_bayes", "knn", "tree"], "scoring": "accuracy"}
 
