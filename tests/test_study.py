@@ -191,6 +191,29 @@ def test_an_assessment_that_cannot_be_made_is_told_and_one_that_was_asked_for_is
         study(X, assess=True)
 
 
+def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2023-01-05") + pd.to_timedelta(np.sort(rng.integers(0, 24 * 700, 200)), unit="h")
+    frame = pd.DataFrame({"when": pd.Series(when), "noise": rng.normal(size=200)})
+    frame["busy"] = frame["when"].dt.hour.between(7, 16)
+    for data, more in ((frame, {"target": "busy"}), (open_source(frame, "busy"), {})):
+        result = study(data, maps=["pca"], **more).to_dict()
+        assert result["subset"]["columns"] == ["when (hour)"]
+        assert set(result["ranking"]["cuts"]) == {
+            "noise",
+            "when (year)",
+            "when (month)",
+            "when (weekday)",
+            "when (hour)",
+        }
+        assert any("sorted by 'when'" in sentence for sentence in result["warnings"])
+        columns = {column["name"]: column for column in result["table"]["columns"]}
+        assert "take part instead" in columns["when"]["left_out"]
+        assert columns["when (weekday)"]["doubt"] is None
+        assert "source = split_dates(" in result["repeat"]["python"]
+        assert "make_pipeline" not in result["repeat"]["python"]
+
+
 def test_groups_and_times_are_told_and_are_no_columns():
     X = pd.DataFrame({"a": [0, 1] * 10, "who": list("uvwx") * 5, "when": range(20)})
     table = study(X, ["u", "v"] * 10, groups="who", time="when", relevances=[], maps=[]).to_dict()["table"]

@@ -30,6 +30,7 @@ from tamiz.search.base import Search
 from tamiz.search.stopping import Stopping
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
+from tamiz.sources.date_parts import split_dates
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
@@ -86,7 +87,8 @@ def study(
     Parameters
     ----------
     data, target, kinds, weight, groups, time, memory
-        As in `open_source`; data may be a Source.
+        As in `open_source`; data may be a Source. Dates take part as year, month, weekday and hour (`split_dates`); those of kind
+        "numeric" as seconds since 1970.
     relevances : list of Relevance, default=None
         The ranking's criteria; None is every one that has a meaning on the table and is cheap.
     merit, search : Merit and Search, default=None
@@ -154,7 +156,9 @@ def study(
     run = Run()
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
-        source = run.first("read", lambda: data if isinstance(data, Source) else open_source(data, **of_table))
+        source = run.first(
+            "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
+        )
         schema = source.schema
         chosen_by, searched_by = usual_selector(schema, missing, merit, search)
         searched = _is_searched(chosen_by, schema, assess=assess)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,7 @@ from tamiz.search.plan import Plan
 from tamiz.search.prepared import Prepared
 from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
+from tamiz.sources.date_parts import in_parts, on_raw_dates
 from tamiz.sources.features import compare, mixed_table_tags, remember
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
@@ -69,6 +70,15 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         frame = eager_frame(X)
         chosen = np.flatnonzero(self._support).tolist()
         return (frame[:, chosen] if chosen else frame.select([])).to_native()
+
+
+def _on_parts(search: Search, schema: Schema) -> Search:
+    """Return a search whose columns name the parts of dates in place of the dates."""
+    if not schema.split:
+        return search
+    roles = {role: in_parts(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
+    groups = None if search.groups is None else [in_parts(schema, group) for group in search.groups]
+    return clone(search).set_params(groups=groups, **roles)
 
 
 def _check_part(owner: str, role: str, part: Any, kind: type, example: str) -> None:
@@ -143,7 +153,7 @@ class RankSelector(_Selector):
             self.scores_ = relevance.scores(known, source.schema)
         remember(self, X)
         self.schema_ = source.schema
-        tell([*source.schema.dropped, *source.schema.left_out])
+        tell([*source.schema.dropped, *source.schema.left_out, *on_raw_dates(source.schema)])
         left_out = np.array([c.left_out is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, left_out))
@@ -262,7 +272,7 @@ class SubsetSelector(_Selector):
         schema = prepared.source.schema
         remember(self, X)
         self.schema_ = schema
-        tell([*schema.dropped, *schema.left_out, *prepared.evaluator.notes()])
+        tell([*schema.dropped, *schema.left_out, *on_raw_dates(schema), *prepared.evaluator.notes()])
         about = [] if archive.best is None else prepared.evaluator.about(archive.mask(archive.best))
         self.merit_name_, self.merit_how_ = prepared.evaluator.name, " ".join([prepared.evaluator.how, *about]).strip()
         self.merit_effort_ = prepared.evaluator.effort
@@ -356,7 +366,7 @@ class SubsetSelector(_Selector):
             X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight, groups=groups
         )
         schema = source.schema
-        problem = self.search.problem(schema.names, schema.used, self.n_features)
+        problem = _on_parts(self.search, schema).problem(schema.names, schema.used, self.n_features)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
         merit_rng = generator(0) if random_state is None else rng
         evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, merit_rng), schema.names)

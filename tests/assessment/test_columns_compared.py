@@ -60,7 +60,7 @@ def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load,
         "logistic": LogisticRegression(max_iter=1000),
         "naive_bayes": MixedNB(),
         "knn": KNeighborsClassifier(5),
-        "forest": RandomForestClassifier(50, min_samples_leaf=2, random_state=3),
+        "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=3),
     }
     assert list(found.predictors) == list(models)
     for name, plain, choosing in pipelines(models):
@@ -77,7 +77,7 @@ def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
     models = {
         "ridge": Ridge(),
         "knn": KNeighborsRegressor(5),
-        "forest": RandomForestRegressor(50, min_samples_leaf=2, max_features=1 / 3, random_state=0),
+        "forest": RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=0),
     }
     assert list(found.predictors) == list(models)
     for name, plain, choosing in pipelines(models):

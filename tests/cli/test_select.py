@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
@@ -313,8 +314,34 @@ def test_days_are_written_as_days_and_moments_no_longer_than_they_are(
 ) -> None:
     days = pd.date_range("2020-01-01", periods=20)
     rows = "".join(f"{day:%Y-%m-%d},{day:%Y-%m-%d} 03:0{i % 7}:00,{'ab'[i < 9]}\n" for i, day in enumerate(days))
-    done = tamiz(
-        "select", write(f"day,at,y\n{rows}"), "-t", "y", "--fixed", "day", "--fixed", "at", "-o", "s.csv", "-q"
-    )
+    whole = ["--kinds", "day=numeric", "--kinds", "at=numeric", "--fixed", "day", "--fixed", "at"]
+    done = tamiz("select", write(f"day,at,y\n{rows}"), "-t", "y", *whole, "-o", "s.csv", "-q")
     assert done.exit_code == 0, done.stderr
     assert (folder / "s.csv").read_text().splitlines()[1] == '2020-01-01,2020-01-01 03:00:00,"b"'
+
+
+def busy_hours() -> pd.DataFrame:
+    """A moment and noise; the target is decided by the hour. The moments are sorted."""
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2023-01-05") + pd.to_timedelta(np.sort(rng.integers(0, 24 * 700, 300)), unit="h")
+    frame = pd.DataFrame({"when": pd.Series(when), "noise": rng.normal(size=300).round(4)})
+    return frame.assign(busy=np.where(frame["when"].dt.hour.between(7, 16), "yes", "no"))
+
+
+def test_dates_take_part_by_their_calendar_parts_on_the_command_line(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path]
+) -> None:
+    frame = busy_hours()
+    path = write(frame.to_csv(index=False))
+    done = tamiz("select", path, "-t", "busy", "-o", "chosen.csv", "--model", "m.tamiz")
+    assert done.stdout.split("\n")[:-1] == ["when (hour)"]
+    assert "The date 'when' takes part by its year, month, weekday and hour" in done.stderr
+    assert "The rows are sorted by 'when'" in done.stderr
+    written = pd.read_csv(folder / "chosen.csv")
+    assert written["when (hour)"].tolist() == frame["when"].dt.hour.tolist()
+    applied = tamiz("apply", "m.tamiz", write(frame.drop(columns="busy").to_csv(index=False), "new.csv"))
+    assert applied.stdout.split("\n")[:-1] == ["when (hour)", *map(str, frame["when"].dt.hour)]
+    ranked = tamiz("rank", path, "-t", "busy", "--top", 1)
+    assert ranked.stdout.split("\n")[1].startswith("when (hour)\t")
+    raw = tamiz("rank", path, "-t", "busy", "--kinds", "when=numeric", "--json")
+    assert [one["column"] for one in json.loads(raw.stdout)["columns"]] == ["when", "noise"]

@@ -566,6 +566,8 @@ def _build(
                 "fisher_score": (fisher / (1 + fisher)).tolist(),
             },
             "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
+            "uncut": None,
+            "constant": [],
             "combined": combined([gain, with_class, fisher]),
         },
         "redundancy": redundancy(names, between),

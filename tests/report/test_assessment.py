@@ -132,7 +132,7 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     null = collected(wine)["null"]
     assert null["chart"]["data"][0]["y"] == [19]
     assert null["title"] == "19 of 19 searches on shuffled targets found as much"
-    assert null["note"].endswith("p\u00a0=\u00a01, chance is enough to explain it.")
+    assert null["note"].endswith("p\u00a0=\u00a01, chance is not ruled out.")
     # Of five searches, none can show anything.
     wine["assessment"] |= {
         "null": wine["assessment"]["null"] | {"merits": [0.0] * 5, "observed": 1.0, "p_value": 1 / 6}

@@ -53,7 +53,7 @@ def test_a_choice_of_hostile_names_holds(read: Any) -> None:
 
 def test_what_says_nothing_is_hidden_and_comes_back(read: Any) -> None:
     reader = read("wine")
-    box = reader.page.get_by_role("checkbox", name="Hide the 1 column that says nothing")
+    box = reader.page.get_by_role("checkbox", name="Hide the 1 column with a score of 0 by information gain")
     box.check()
     assert set(sample.wine()["ranking"]["columns"]) - set(reader.names("scores")) == {"cellar"}
     # A search goes on among the others.

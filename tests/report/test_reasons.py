@@ -30,8 +30,8 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     [
         ({}, "Repeats weight (0.81) more than it tells of the target (0.2); with it the merit would fall by 0.1."),
         ({"relevance": 0.9}, "Adds less than it costs, though it tells 0.9 of the target; with it the merit would fall by 0.1."),
-        ({"relevance": 0.0}, "Tells nothing of the target by itself; with it the merit would fall by 0.1."),
-        ({"relevance": 0.004}, "Tells next to nothing of the target by itself; with it the merit would fall by 0.1."),
+        ({"relevance": 0.0}, "Has a symmetric uncertainty of 0 with the target; with it the merit would fall by 0.1."),
+        ({"relevance": 0.004}, "Has a symmetric uncertainty of 0.004 with the target; with it the merit would fall by 0.1."),
         ({"relevance": None, "repeats": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
         ({"other_merit": 0.5}, "With it the merit would stay the same, and of equal sets the smaller is kept."),
         ({"other_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal sets the smaller is kept."),

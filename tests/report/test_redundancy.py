@@ -43,8 +43,8 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("groups", "lead"),
     [
-        ([["ash", "hue"]], "ash and hue say the same; the other 2 columns say something else."),
-        ([["ash", "hue", "proline"]], "ash, hue and proline say the same; the other column says something else."),
+        ([["ash", "hue"]], "ash and hue say the same; the other 2 columns are in no group."),
+        ([["ash", "hue", "proline"]], "ash, hue and proline say the same; the other column is in no group."),
         ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue say the same: 2 groups like that hold 4 of the 4 columns."),
         ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol say the same."),
         ([], "No two of the 4 columns say the same; ash and hue come nearest and share 0.60."),
@@ -72,8 +72,8 @@ def test_a_constant_column_is_neither_kept_nor_counted() -> None:
 
 def test_columns_that_share_nothing_are_said_to() -> None:
     told = collected(found(["ash", "hue"], [0.0]))
-    assert told["lead"] == "No two of the 2 columns share anything to speak of."
-    assert told["title"] == "No column shares anything with another"
+    assert told["lead"] == "Every pair of the 2 columns shares less than 0.01."
+    assert told["title"] == "Every pair of columns shares less than 0.01"
 
 
 def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:

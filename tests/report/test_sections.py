@@ -72,7 +72,8 @@ def test_without_a_combined_rank_the_ranking_is_sorted_by_the_first_criterion(wi
     assert first[:-2] == sorted((v for v in first if v is not None), reverse=True)
     assert [row["name"] for row in told["rows"][-2:]] == ["country", "bottle"]
     assert (
-        told["lead"] == "flavanoids says most about class: information gain 0.8718 bits; 1 column says nothing at all."
+        told["lead"]
+        == "flavanoids says most about class: information gain 0.8718 bits; the information gain of 1 column is 0."
     )
 
 
@@ -273,9 +274,9 @@ def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
     [
         ([0.7, -0.9], 0.1, "PC 1 falls as ash rises", ""),
         ([0.7, -0.5], 0.1, "PC 1 rises with alcohol", ""),
-        ([0.2, -0.29], 0.1, "No column explains PC 1", "None reaches 0.3."),
+        ([0.2, -0.29], 0.1, "No column reaches a correlation of 0.3 with PC 1", "None reaches 0.3."),
         (
-            [0.5, -0.2], 0.4, "No column explains PC 1",
+            [0.5, -0.2], 0.4, "No column reaches a correlation of 0.3 with PC 1 beyond chance",
             "None reaches 0.3 beyond what chance gives. alcohol would reach about as much by chance.",
         ),
     ],

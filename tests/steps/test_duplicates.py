@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from tamiz import open_source
+from tamiz.sources import fingerprints
+from tamiz.sources.duplicates import same_columns
+from tamiz.sources.fingerprints import MOST_DISTINCT, take_fingerprints
 from tamiz.sources.views import columns_of, rows_of
-from tamiz.steps import fingerprints
-from tamiz.steps.duplicates import describe_duplicates, same_columns
-from tamiz.steps.fingerprints import MOST_DISTINCT, take_fingerprints
+from tamiz.steps.duplicates import describe_duplicates
 
 
 def repeated(source):

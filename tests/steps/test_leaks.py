@@ -12,8 +12,7 @@ from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score,
 from tamiz import open_source, study
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
-from tamiz.sources import room
-from tamiz.steps import fingerprints
+from tamiz.sources import fingerprints, room
 from tamiz.steps.leaks import find_leaks, leakage_warnings
 from tamiz.steps.redundancy import describe_redundancy
 from tamiz.steps.single_columns import ClassTask, NumberTask, drawn_folds

@@ -236,7 +236,7 @@ def added_columns(
     ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
     ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
     naive_bayes -0.02 +0.01
-    knn         -0.27 +0.01
+    knn         -0.26 +0.01
     tree        -0.01 -0.01
     """
     rng = generator(random_state)
@@ -291,7 +291,7 @@ def added_columns(
         copies_chosen={name: sieve.scores[name][1:] for name in names if best is not None},
         kept={kind: sieve.kept[k] for k, kind in enumerate(("random", "copies")[: len(sieve.kept)])},
         inflation=folds.inflation,
-        notes=tuple(told),
+        notes=(*told, *folds.remarks),
         seed=seed,
     )
 

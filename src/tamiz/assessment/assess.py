@@ -74,7 +74,8 @@ def selection_report(
         classes the area, balanced accuracy and accuracy are computed beside it.
     n_splits : int, default=10
         Folds, fewer where a class has not as many rows, where there are not as many groups or times, or where folds would have too
-        few rows: 2 to learn from, and 2 to test where the target is a number. That is told.
+        few rows: 2 to learn from, and 2 to test where the target is a number. Classes that are too rare for folds are left out of
+        them. A note says so.
     n_permutations : int, default=None
         Shuffled targets that the search is repeated on. None is 99 on a table of up to 200,000 values, and on a larger one 19, the
         fewest with which p can be 0.05.
@@ -156,7 +157,7 @@ def selection_report(
         null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
     told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes, *lacking]))
     tell(told)
-    notes = [*told, *chosen_by.notes, *_told_in_folds(results, set(told))]
+    notes = [*told, *folds.remarks, *chosen_by.notes, *_told_in_folds(results, set(told))]
     if n_permutations is None:
         notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
     return _report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
@@ -172,7 +173,7 @@ def _shuffled(
     rng: np.random.Generator,
 ) -> Null:
     """Search for shuffled targets."""
-    way = shuffling(source)
+    way = shuffling(source, folds.rows)
     by_merit = assessor.chooser.reads_target
 
     def found(view: Source, choice: Choice) -> float:

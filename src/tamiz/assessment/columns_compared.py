@@ -251,7 +251,7 @@ def compare_columns(
         baseline={scoring: scores("baseline", scoring) for scoring in scorings},
         all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
         chosen={key: scores("chosen", *key) for key in folds[0].chosen},
-        notes=(*told, *without, *lacking, *chosen_by.notes),
+        notes=(*told, *splits.folds.remarks, *without, *lacking, *chosen_by.notes),
         seed=seed,
     )
 

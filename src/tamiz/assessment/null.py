@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_of
+from tamiz.sources.views import columns_of, rows_of, target_of
 from tamiz.statistics.base import Floats
 
 Rows = NDArray[np.intp]
@@ -92,8 +92,8 @@ def usual_number(source: Source) -> int:
     return _MANY if source.schema.n_rows * len(source.schema.used) <= _SMALL else _FEWEST
 
 
-def shuffling(source: Source) -> Shuffling:
-    """Return how the target of a table may be shuffled.
+def shuffling(source: Source, rows: Rows | None = None) -> Shuffling:
+    """Return how the target of a table may be shuffled, among some rows where others are in no fold: these keep their values.
 
     Rows of a group are alike, and so are rows that follow each other in time: exchanged freely, they would lose what they have in
     common, and any column that has it too would look remarkable. Where more than half of the target's variation lies between
@@ -103,6 +103,8 @@ def shuffling(source: Source) -> Shuffling:
     Ticcinelli and Stefanovska (2018), Surrogate data for hypothesis testing of physical systems, Physics Reports 748.
     """
     y = target_of(source)
+    if rows is not None and len(rows) < len(y):
+        return _among(shuffling(rows_of(columns_of(source, []), rows)), y, rows)
     if source.time is not None:
         return _shifted(y, np.argsort(source.time, kind="stable"))
     if source.groups is None:
@@ -119,6 +121,17 @@ def shuffling(source: Source) -> Shuffling:
         return shuffled
 
     return Shuffling("shuffled within groups", within)
+
+
+def _among(way: Shuffling, y: Target, rows: Rows) -> Shuffling:
+    """Return the way of some rows as one of all rows."""
+
+    def draw(rng: np.random.Generator) -> Target:
+        shuffled = y.copy()
+        shuffled[rows] = way.draw(rng)
+        return shuffled
+
+    return Shuffling(way.how, draw)
 
 
 def _share_between(y: Target, members: list[Rows], *, has_classes: bool) -> float:

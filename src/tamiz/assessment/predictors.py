@@ -29,7 +29,7 @@ from tamiz.wrappers.labels import labels_of
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5
-_TREES, _LEAST_FOREST_LEAF = 50, 2
+_TREES, _LEAST_FOREST_LEAF = 30, 2
 _LOGISTIC_STEPS = 1000
 
 
@@ -180,7 +180,7 @@ class Tree(OfLevels):
 
 
 class Forest(OfLevels):
-    """A random forest of 50 trees, at least 2 rows in a leaf; a node tries the square root of the columns, for a number a third."""
+    """A random forest of 30 trees, at least 2 rows in a leaf; a node tries the square root of the columns, for a number a third."""
 
     label = "random forest"
 

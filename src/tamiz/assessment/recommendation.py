@@ -45,7 +45,7 @@ _LABELS = {
     "knn": "Nearest neighbours wrapper",
 }
 # A loss that no reader would mind, in AUC or R2, where the standard error is smaller still.
-_NEGLIGIBLE = 0.005
+_NEGLIGIBLE = 0.01
 # No model may lose more than this on the recommended columns, whatever the standard error.
 _LARGEST_LOSS = 0.03
 # Folds of the wrappers inside each fold of the comparison.
@@ -95,6 +95,8 @@ class Recommendation:
         By their ids; "all_columns" is the table with nothing left out.
     recommended : str
         The id of the one to keep.
+    refused : tuple of str
+        Those that would have been, but for the columns that they choose with all rows.
     predictors : dict of str
         The models' labels by their names.
     scorings : tuple of str
@@ -111,6 +113,7 @@ class Recommendation:
 
     candidates: dict[str, Candidate]
     recommended: str
+    refused: tuple[str, ...]
     predictors: dict[str, str]
     scorings: tuple[str, ...]
     baseline: dict[str, FoldScores]
@@ -135,6 +138,7 @@ class Recommendation:
         """Return the recommendation as JSON."""
         return {
             "recommended": self.recommended,
+            "refused": list(self.refused),
             "columns": list(self.columns),
             "folds": self.folds,
             "n_samples": self.n_samples,
@@ -232,11 +236,11 @@ def recommend_columns(
 
     Notes
     -----
-    A candidate on whose columns some model scores more than 0.03 less than on all columns is not recommended. The score of the
-    others in a fold is the mean over the models. With d the scores of the best of them less those of another, fold by fold, the
-    other is as good where
+    A candidate on whose columns some model scores more than 0.03 less than on all columns is not recommended, be it those of the
+    folds or those that it chooses with all rows. The score of the others in a fold is the mean over the models. With d the scores
+    of the best of them less those of another, fold by fold, the other is as good where
 
-    .. math:: \\bar d \\le \\max(s_d, 0.005)
+    .. math:: \\bar d \\le \\max(s_d, 0.01)
 
     with :math:`s_d` the standard error of :math:`\\bar d`, corrected for folds that learn from the same rows. Of those as good as
     the best the one with the fewest columns is recommended. All columns are a candidate too, and are recommended where every
@@ -279,21 +283,29 @@ def recommend_columns(
         comparison = _Comparison(source, splits, models, check_scoring(scoring=scorings), seed)
         found, failed = comparison.searched({name: chooser(one) for name, one in chosen_by.items()})
         scores, baseline = comparison.scored(found)
-    notes = (*given.schema.dropped, *weightless, *sampled, *splits.folds.notes, *without, *lacking, *failed)
+        inflation = splits.folds.inflation
+        names = np.array(schema.names, dtype=object)
+        made = {
+            name: Candidate(
+                one.label,
+                tuple(names[one.support].tolist()),
+                one.sets,
+                {key: FoldScores(values, inflation) for key, values in scores[name].items()},
+            )
+            for name, one in found.items()
+        }
+        recommended, refused = comparison.recommended(made, found, scorings[0], keep_all=keep_all)
+    unstable = [
+        f"{made[name].label} is not recommended: with all rows it chooses other columns than in the folds, and these cost a model "
+        f"more than {_LARGEST_LOSS:g}."
+        for name in refused
+    ]
+    notes = (*given.schema.dropped, *weightless, *sampled, *splits.folds.notes, *without, *lacking, *failed, *unstable)
     tell(notes)
-    inflation = splits.folds.inflation
-    made = {
-        name: Candidate(
-            one.label,
-            tuple(np.array(schema.names, dtype=object)[one.support].tolist()),
-            one.sets,
-            {key: FoldScores(values, inflation) for key, values in scores[name].items()},
-        )
-        for name, one in found.items()
-    }
     return Recommendation(
         candidates=made,
-        recommended=recommended_of(made, scorings[0], keep_all=keep_all),
+        recommended=recommended,
+        refused=refused,
         predictors={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
         baseline={name: FoldScores(values, inflation) for name, values in baseline.items()},
@@ -360,11 +372,7 @@ def recommended_of(candidates: Mapping[str, Candidate], scoring: str, *, keep_al
     """
     every = candidates[ALL_COLUMNS].scores
     offered = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
-    sound = [
-        name
-        for name, one in offered.items()
-        if all(every[key].mean - one.scores[key].mean <= _LARGEST_LOSS for key in every if key[1] == scoring)
-    ]
+    sound = [name for name, one in offered.items() if _is_sound(one.scores, every, scoring)]
     means = {name: candidates[name].mean_score(scoring) for name in sound or offered}
     best = max(means, key=lambda name: means[name].mean)
     near = []
@@ -373,6 +381,13 @@ def recommended_of(candidates: Mapping[str, Candidate], scoring: str, *, keep_al
         if behind.mean <= max(behind.standard_error, _NEGLIGIBLE):
             near.append((len(candidates[name].columns), -scores.mean, name))
     return min(near)[2]
+
+
+def _is_sound(
+    scores: Mapping[tuple[str, str], FoldScores], every: Mapping[tuple[str, str], FoldScores], scoring: str
+) -> bool:
+    """Return whether no model loses much beside all columns."""
+    return all(every[key].mean - scores[key].mean <= _LARGEST_LOSS for key in every if key[1] == scoring)
 
 
 @dataclass(frozen=True)
@@ -428,6 +443,30 @@ class _Comparison:
             effort=one.effort,
         )
         return _Searched(label or one.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
+
+    def recommended(
+        self, made: Mapping[str, Candidate], found: Mapping[str, _Searched], scoring: str, *, keep_all: bool
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return the candidate to keep, and those that would have been but for the columns that they choose with all rows.
+
+        A search may choose other columns with all rows than in every fold: these are scored in the folds too.
+        """
+        inflation = self.splits.folds.inflation
+        left = dict(made)
+        refused: list[str] = []
+        while True:
+            name = recommended_of(left, scoring, keep_all=keep_all)
+            support = found[name].support
+            fixed = _Searched("", support, np.tile(support, (len(self.splits.folds), 1)))
+            if name == ALL_COLUMNS or (fixed.sets == found[name].sets).all():
+                return name, tuple(refused)
+            scores = {key: FoldScores(values, inflation) for key, values in self.scored({name: fixed})[0][name].items()}
+            if _is_sound(scores, made[ALL_COLUMNS].scores, scoring):
+                return name, tuple(refused)
+            refused.append(name)
+            del left[name]
+            if not keep_all and len(left) == 1:
+                return refused[0], tuple(refused[1:])
 
     def scored(
         self, found: Mapping[str, _Searched]

@@ -37,7 +37,8 @@ def usual_scorings(
     if given is None and schema.has_classes:
         names = ["balanced_accuracy", "accuracy"]
         codes = target_of(source)
-        judged, lacking = _in_folds(codes, splits), _lacking(codes, splits)
+        # Rare classes may be in no fold.
+        judged, lacking = np.unique(codes[splits.folds.rows]), _lacking(codes, splits)
         without = [model.label for model in models if not model.ranks_rows(len(judged))]
         if without:
             notes = [f"The area under the ROC curve is left out: {without[0]} gives no probabilities."]
@@ -79,14 +80,9 @@ def absent_classes_allowed() -> Iterator[None]:
         yield
 
 
-def _in_folds(codes: NDArray[Any], splits: Splits) -> NDArray[Any]:
-    """Return the classes of the rows that any fold tests: rare ones may be in none."""
-    return np.unique(np.concatenate([codes[fold.test] for fold in splits.folds.parts]))
-
-
 def _lacking(codes: NDArray[Any], splits: Splits) -> tuple[int, int] | None:
     """Return the first fold, counted from 1, that tests or learns from no row of a class, and that class; None without any."""
-    every = _in_folds(codes, splits)
+    every = np.unique(codes[splits.folds.rows])
     for number, fold in enumerate(splits.folds.parts, start=1):
         for rows in (fold.test, fold.train):
             missing = np.setdiff1d(every, codes[rows])

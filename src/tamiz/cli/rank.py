@@ -20,6 +20,7 @@ from tamiz.registry import Entry
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
+    from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
 
 _relevances = Method(criteria, "relevance")
@@ -81,11 +82,12 @@ def rank(
     graph = make_builder(asked, width, target)
     entries = _entries(relevance, graph)
     from tamiz import RankSelector, open_source, parallel, save
+    from tamiz.sources import split_dates
     from tamiz.steps.joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
         tell_plan(voice, table, target, kinds, weight, memory, lambda schema: [_criterion(entries, schema, missing)[1]])
-        source = open_source(table, target, kinds=kinds, weight=weight, memory=memory)
+        source = split_dates(open_source(table, target, kinds=kinds, weight=weight, memory=memory))
         entry, criterion = _criterion(entries, source.schema, missing)
         if takes_graph(criterion):
             criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))
@@ -93,7 +95,7 @@ def rank(
     kept = selector.get_support()
     columns = source.schema.columns
     ranked = [(columns[j].name, float(selector.scores_[j])) for j in selector.ranking_.tolist() if kept[j]]
-    tell_columns(voice, source.schema)
+    tell_columns(voice, source)
     if model is not None:
         voice.say(f"Written: {save(selector, model)}")
     if as_json:
@@ -109,13 +111,19 @@ def rank(
     show_table(("column", "score"), ranked)
 
 
-def tell_columns(voice: Voice, schema: Schema) -> None:
-    """Note how the target was taken and which columns take no part."""
+def tell_columns(voice: Voice, source: Source) -> None:
+    """Note how the target was taken, which columns take no part and by which the rows are sorted."""
     from tamiz.report.text import counted, listed
+    from tamiz.sources.monotone_columns import on_monotone_columns
 
-    for sentence in schema.notes:
+    schema = source.schema
+    for sentence in [*schema.notes, *on_monotone_columns(source)]:
         voice.note(sentence)
-    left_out = [f"{column.name} ({column.left_out})" for column in schema.columns if column.left_out is not None]
+    left_out = [
+        f"{column.name} ({column.left_out})"
+        for column in schema.columns
+        if column.left_out and column.name not in schema.split
+    ]
     if left_out:
         voice.note(f"{counted(len(left_out), 'column')} left out: {listed(left_out, width=80)}.")
 

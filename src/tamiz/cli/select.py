@@ -87,6 +87,7 @@ def select(
     check_places([output, model, searching.journal], table)
     from tamiz import open_source, parallel, save
     from tamiz.search import registry as searches
+    from tamiz.sources import split_dates
     from tamiz.steps.labels import label_of
 
     voice: Voice = context.obj
@@ -95,15 +96,16 @@ def select(
     searching.make_merit(missing), searching.make_search()
     with voice.at_work(), parallel.session(jobs):
         tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time)
-        source = open_source(table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory)
+        opened = open_source(table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory)
+        source = split_dates(opened)
         selector = searching.selector(missing, seed, source.schema, journal=not dry_run)
         if dry_run:
-            tell_columns(voice, source.schema)
+            tell_columns(voice, source)
             show_plan(selector.plan(source), as_json=as_json)
             return
         interrupted = _fit(selector, source)
         report = None if interrupted or not assess else _assess(selector, source, searching.scoring, seed)
-    tell_columns(voice, source.schema)
+    tell_columns(voice, source)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_
@@ -111,7 +113,7 @@ def select(
     elif assess and report is None:
         voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
-        _write(table, [*chosen, target, weight, group, time], output)
+        _write(table, [*chosen, target, weight, group, time], kinds, output)
         voice.say(f"Written: {output}")
     if model is not None:
         voice.say(f"Written: {save(selector, model)}")
@@ -152,11 +154,13 @@ def _assess(selector: SubsetSelector, source: Any, scoring: str | None, seed: in
         return None
 
 
-def _write(table: Path, wanted: list[str | None], output: Path) -> None:
+def _write(table: Path, wanted: list[str | None], kinds: dict[str, Kind] | None, output: Path) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
     from tamiz import open_source
+    from tamiz.sources import split_dates
 
-    source = open_source(table)
+    dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
+    source = split_dates(open_source(table, kinds=dates or None))
     names = source.schema.names
     write_table(source.frame([j for j, name in enumerate(names) if name in wanted]), output)
 

@@ -52,13 +52,13 @@ class CFS(Merit):
     Cost O(n) for each pair of columns that a search asks for, k p pairs where it keeps k of p columns; each candidate then costs
     an addition to its parent's sums. A set of no columns scores 0.
 
-    The merit can exceed 1. With A the matrix of the :math:`U(A_i, A_j)` and c the vector of the :math:`U(A_j, C)` of the set, the
-    quadratic form of :math:`R = \\begin{pmatrix} A & c \\\\ c^T & 1 \\end{pmatrix}` at :math:`(1 / \\sqrt{1^T A 1}, -1)` is
-    :math:`2 (1 - M)`. So :math:`M \\le 1` for every set where R is positive semidefinite, as a correlation matrix is: the merit is
-    Ghiselli's correlation of the sum of the columns with the target. A matrix of symmetric uncertainties need not be: two
-    independent fair bits a and b, their exclusive or, and the target (a, b) have U = 0 between columns and 2/3 with the target, R
-    has the determinant -1/3, and the merit of all three is :math:`2 / \\sqrt 3 = 1.155`. With all :math:`2^k - 1` sums modulo 2 of
-    k bits it is :math:`2 \\sqrt{2^k - 1} / (k + 1)`: there is no upper bound, and a merit compares sets of one table only.
+    The merit can exceed 1. Let A be the matrix of the :math:`U(A_i, A_j)` of the set, c the vector of the :math:`U(A_j, C)`, and R
+    the matrix [[A, c], [c', 1]]. The quadratic form of R at :math:`(1 / \\sqrt{1^T A 1}, -1)` is :math:`2 (1 - M)`. So
+    :math:`M \\le 1` for every set where R is positive semidefinite, as a correlation matrix is: the merit is then Ghiselli's
+    correlation of the sum of the columns with the target. A matrix of symmetric uncertainties need not be. Two independent fair
+    bits a and b, their exclusive or, and the target (a, b) have U = 0 between columns and 2/3 with the target: the determinant of R
+    is -1/3, and the merit of all three is :math:`2 / \\sqrt{3} = 1.155`. With all :math:`2^k - 1` sums modulo 2 of k bits it is
+    :math:`2 \\sqrt{2^k - 1} / (k + 1)`: there is no upper bound, and a merit compares sets of one table only.
 
     References
     ----------

@@ -67,7 +67,7 @@ class PermutationImportance(RowRelevance):
     >>> from tamiz.criteria import PermutationImportance
     >>> X, y = load_iris(return_X_y=True)
     >>> RankSelector(PermutationImportance(GaussianNB())).fit(X, y).scores_.round(2)
-    array([-0.  ,  0.  ,  0.35,  0.38])
+    array([0.  , 0.  , 0.34, 0.38])
     """
 
     by_default: ClassVar[bool] = False

@@ -129,7 +129,7 @@ def _null(assessed: Mapping[str, Any]) -> dict[str, Any] | None:
     if null is None or not null["merits"]:
         return None
     words = as_high(null)
-    meaning = "chance alone does not explain it" if assessed["beats_chance"] else "chance is enough to explain it"
+    meaning = "chance alone does not explain it" if assessed["beats_chance"] else "chance is not ruled out"
     if assessed["beats_chance"] and null["p_value"] > _CHANCE:
         # So few searches that p could not be lower, whatever they found.
         meaning = "too few searches to tell chance from more"

@@ -93,7 +93,7 @@ def _axis(
 def _title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
     axis, best = shortened(axis, 40), shortened(best, 40)
     if not explains:
-        return f"No column explains {axis}"
+        return f"No column reaches a correlation of {_EXPLAINS} with {axis}{' beyond chance' if abs(value) >= _EXPLAINS else ''}"
     if _is_category(kind):
         return f"{axis} tells the levels of {best} apart"
     return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"

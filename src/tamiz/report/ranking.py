@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import listed, midway, number, shortened
+from tamiz.report.text import counted, listed, midway, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     counted = [one for one in ranking["criteria"] if combined is None or one["id"] in combined["criteria"]]
     criteria = [*counted, *(one for one in ranking["criteria"] if one not in counted)]
     scores = [ranking["scores"][criterion["id"]] for criterion in criteria]
-    # By the first that counts, a column that says nothing is told.
+    # Columns that the first criterion that counts scores 0 can be hidden.
     telling = scores[0]
     kinds = {column["name"]: column["kind"] for column in result["table"]["columns"]}
     kept = set(result["subset"]["columns"]) if result["subset"] is not None else set()
@@ -54,7 +54,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "kind": kinds.get(names[j], ""),
             "kept": names[j] in kept,
             "ranked": telling[j] is not None,
-            # What is left out has no score, and is no column that says nothing.
+            # What is left out has no score, which is not a score of 0.
             "silent": telling[j] == 0,
             "combined": None if combined is None else _combined(ranks[j], combined["intervals"][j], n_ranked),
             "scores": [_score(column[j], top) for column, top in zip(scores, tops, strict=True)],
@@ -75,6 +75,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "n_ranked": n_ranked,
         "n_silent": sum(row["silent"] for row in rows),
         "silent_by": midway(criteria[0]["label"]),
+        "uncut": uncut_sentences(ranking, target),
         "apart": _apart(ranking, counted) if combined is not None else "",
         "has_cuts": bool(ranking["cuts"]),
         "has_kept": bool(kept),
@@ -112,12 +113,74 @@ def _lead(
         return f"{named} {'come' if several else 'comes'} first: {by}; without a target no score tells more."
     about = f"about {shortened(target, 40)}"
     silent = sum(score == 0 for score in told)
-    if silent == len(told):
-        return f"No column says anything {about} by itself: every {label} is 0."
+    if silent == len(told) and not rank:
+        return f"Every {label} is 0. That is not evidence that the columns are unrelated to {shortened(target, 40)}."
     words = f"{named} {'say' if several else 'says'} most {about}: {by}"
     if silent:
-        words += f"; {'1 column says' if silent == 1 else f'{silent:,} columns say'} nothing at all"
+        words += f"; the {label} of {counted(silent, 'column')} is 0"
     return f"{words}."
+
+
+def uncut_sentences(ranking: Mapping[str, Any], target: str | None) -> list[str]:
+    """Return which numeric columns have no cut point or are constant, and what a test finds and could find in them.
+
+    Parameters
+    ----------
+    ranking : mapping
+        The ranking of a result.
+    target : str or None
+    """
+    sentences = []
+    if ranking["uncut"] is not None:
+        sentences.append(" ".join(_uncut(ranking["uncut"], shortened(target, 40))))
+    constant = ranking["constant"]
+    if constant:
+        verb = "is constant: it has" if len(constant) == 1 else "are constant: each has"
+        sentences.append(f"{listed(constant)} {verb} one value in all rows.")
+    return sentences
+
+
+def _uncut(found: Mapping[str, Any], target: str) -> list[str]:
+    """Return what is known of columns in one interval; a score of 0 is no evidence of absence, and its power is stated."""
+    n, by_classes = len(found["columns"]), found["rule"] == "mdl"
+    columns = f"{counted(n, 'column')} ({listed(found['columns'], limit=4)})"
+    rule = f"MDL discretisation finds no cut point in {columns}"
+    if not by_classes:
+        rule = f"Equal-frequency discretisation leaves {columns} in one interval"
+    its, it_carries = ("its", "it carries") if n == 1 else ("their", "they carry")
+    sentences = [
+        f"{rule}, so {its} entropy-based scores are 0.",
+        f"This is not evidence that {it_carries} no information.",
+    ]
+    if found["test"] is None:
+        return [*sentences, f"No other test was made: {found['why_not']}."]
+    level, n_tested = percent(found["level"]), found["n_tested"]
+    test = "one-way ANOVA F tests" if by_classes else "t tests of Pearson's correlation"
+    effect = f"differ{{}} significantly between the classes of {target}"
+    explained = "of whose variance the classes explain"
+    blind = "The F test compares means; MDL also finds classes that differ in spread or shape."
+    if not by_classes:
+        effect = f"correlate{{}} significantly with {target}"
+        explained = f"that explains, of the variance of {target},"
+        blind = "The t test finds linear effects only."
+    enough, adjusted = (f"{number(100 * found[key], digits=2)}%" for key in ("detectable", "detectable_adjusted"))
+    return [
+        *sentences,
+        f"In {test} of {counted(n_tested, 'numeric column')} (Benjamini-Hochberg, {level}), "
+        f"{_how_many(found['n_found'], n, effect)}.",
+        f"With {counted(found['n_rows'], 'row')}, one test at the {level} level has a power of {percent(found['power'])} for a "
+        f"column {explained} {enough}, and at the {level} / {n_tested:,} level for {adjusted}.",
+        blind,
+    ]
+
+
+def _how_many(n_found: int, n: int, effect: str) -> str:
+    """Return how many columns have an effect, whose verb lacks its ending."""
+    if n == 1:
+        return f"it {effect.format('s')}" if n_found else f"it does not {effect.format('')}"
+    if not n_found:
+        return f"none of these {n:,} {effect.format('s')}"
+    return f"{n_found:,} of these {n:,} {effect.format('s' if n_found == 1 else '')}"
 
 
 def _combined(rank: float | None, interval: Sequence[float] | None, n_ranked: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Merits that are means over folds may differ in their last bits.
 _SAME = 1e-12
 _MOST_TOGETHER = 3
-# A smaller symmetric uncertainty is not worth its number.
+# A smaller symmetric uncertainty is the reason by itself.
 _HARDLY = 0.01
 # Kinds of columns that are numbers.
 _CUT = ("numeric", "date")
@@ -116,7 +116,7 @@ def _cause(reason: Mapping[str, Any], change: float) -> str:
     if told is None:
         return "Adds less than it costs: "
     if told < _HARDLY:
-        return f"Tells {'next to nothing' if told else 'nothing'} of the target by itself; "
+        return f"Has a symmetric uncertainty of {number(told, digits=2)} with the target; "
     if repeats and repeats[0][1] >= told:
         name, shared = repeats[0]
         return (

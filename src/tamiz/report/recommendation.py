@@ -61,9 +61,9 @@ def recommended(found: Mapping[str, Any]) -> str:
     if not _gains(found, chosen):
         return f"No selection, and not all columns together, scores above the baseline: {measured}."
     if name == _ALL:
-        return f"Keep all {counted(found['n_columns'], 'column')}: every smaller selection loses too much ({measured})."
+        return f"Keep all {counted(found['n_columns'], 'column')}: every smaller selection loses too much. {measured}."
     kept = f"{len(chosen['columns']):,} of {counted(found['n_columns'], 'column')}"
-    return f"Keep {kept}, by {chosen['label']}: {listed(chosen['columns'], limit=_MOST_NAMED)} ({measured})."
+    return f"Keep {kept} ({_inside(chosen['label'])}): {listed(chosen['columns'], limit=_MOST_NAMED)}. {measured}."
 
 
 def cost(found: Mapping[str, Any]) -> str:
@@ -76,7 +76,8 @@ def cost(found: Mapping[str, Any]) -> str:
             return ""
         nearest = max(others, key=lambda one: min(change["mean"] for change in one["changes"][0]))
         changes = _changes(found["models"], nearest["changes"][0], told)
-        return f"The nearest selection, {nearest['label']} ({counted(len(nearest['columns']), 'column')}), changes {changes}."
+        size = counted(len(nearest["columns"]), "column")
+        return f"The nearest selection, {_inside(nearest['label'])} ({size}), changes {changes}."
     chosen = next(one for one in found["candidates"] if one["id"] == name)
     changes = _changes(found["models"], chosen["changes"][0], told)
     return f"Beside all columns, {_named(found['scores'][0]['id'])} changes {changes}."
@@ -122,6 +123,11 @@ def _group(found: Mapping[str, Any], k: int) -> dict[str, Any]:
             for one in found["candidates"]
         ],
     }
+
+
+def _inside(label: str) -> str:
+    """Return a selection's label inside a sentence."""
+    return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _named(scoring: str) -> str:

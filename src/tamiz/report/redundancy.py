@@ -83,7 +83,7 @@ def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]
     if not groups:
         (share, names) = pairs[0]
         if share == 0:
-            return f"No two of the {n} share anything to speak of."
+            return f"Every pair of the {n} shares less than 0.01."
         if share >= found["threshold"]:
             return f"{listed(names)} share {share:.2f}, but there are too few rows to tell whether they say the same."
         return f"No two of the {n} say the same; {listed(names)} come nearest and share {share:.2f}."
@@ -92,7 +92,7 @@ def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]
     if len(groups) == 1:
         rest = found["n_columns"] - grouped
         return (
-            f"{words}; {'the other column says' if rest == 1 else f'the other {rest:,} columns say'} something else."
+            f"{words}; {'the other column is' if rest == 1 else f'the other {rest:,} columns are'} in no group."
             if rest
             else f"{words}."
         )
@@ -101,7 +101,7 @@ def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]
 
 def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
     share, names = pairs[0]
-    return f"{listed(names)} share most: {share:.2f}" if share else "No column shares anything with another"
+    return f"{listed(names)} share most: {share:.2f}" if share else "Every pair of columns shares less than 0.01"
 
 
 def _drawn(found: Mapping[str, Any]) -> str:

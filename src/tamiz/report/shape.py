@@ -97,6 +97,23 @@ _SHAPE: dict[str, Any] = {
             "columns": [str],
             "scores": {},
             "cuts": {},
+            # Numeric columns in one interval, and a test of them where one is valid.
+            "uncut": (
+                {
+                    "rule": str,
+                    "columns": [str],
+                    "test": (str,),
+                    "why_not": str,
+                    "n_tested": (float,),
+                    "n_found": (float,),
+                    "level": float,
+                    "power": float,
+                    "n_rows": (float,),
+                    "detectable": (float,),
+                    "detectable_adjusted": (float,),
+                },
+            ),
+            "constant": [str],
             # The criteria that count, the mean of their ranks, and where it lies when rows are drawn again.
             "combined": (
                 {
@@ -162,6 +179,7 @@ _SHAPE: dict[str, Any] = {
     "recommendation": (
         {
             "recommended": str,
+            "refused": [str],
             "columns": [str],
             "folds": str,
             "n_samples": float,

@@ -8,6 +8,7 @@ registry = Registry(
     __name__,
     """
     open_source  open:open_source   function  A table opened
+    split_dates  date_parts:split_dates  function  Dates as year, month, weekday and hour
     as_source    open:as_source     function  Rows and target as fit takes them
     Source       base:Source        base      Where rows come from
     csv          text:open_text       file   Comma separated values

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.date_parts import split_like, without_parts
 from tamiz.sources.fitted import conformed
 from tamiz.sources.memory import raw_columns
 from tamiz.sources.schema import Schema
@@ -24,11 +25,13 @@ def conform(X: Any, schema: Schema) -> Source:
     same names, kinds and levels, such as one opened under the schema (`open_source(like=)`), is returned as it is; any other, such
     as a file with a level more or less, is read whole into memory.
     """
+    if isinstance(X, Source) and _alike(X.schema, schema):
+        return X
+    if (whole := without_parts(schema)) is not schema:
+        return split_like(conform(X, whole), schema)
     numbers = None
     if isinstance(X, Source):
-        if _alike(X.schema, schema):
-            return X
-        X, numbers = X.frame(), X.row_numbers
+        X, numbers = X.frame([j for j, column in enumerate(X.schema.columns) if not column.part_of]), X.row_numbers
     if sparse.issparse(X):
         raise TypeError("X is sparse, and the rows of fit were dense: pass a dense array, X.toarray().")
     names, load = raw_columns(X)

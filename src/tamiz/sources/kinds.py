@@ -17,6 +17,7 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
+from tamiz.sources.text_values import as_dates
 
 # float64, or float32 as it came.
 Numbers = NDArray[np.floating[Any]]
@@ -208,6 +209,9 @@ def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> Nu
     try:
         return _with_nan(pc.utf8_trim_whitespace(values).cast(pa.float64()))
     except pa.ArrowInvalid:
+        # A date that was declared numeric is seconds since 1970, in a file of text as in a frame of dates.
+        if (dates := as_dates(pc.utf8_trim_whitespace(values))) is not None:
+            return _with_nan(dates.cast(pa.int64()).cast(pa.float64(), safe=False)) / 1e6
         for at, text in enumerate(values.to_pylist()):
             if text is not None and not _reads_as_number(text):
                 raise DataError(f"{row(at)}, column {name}: {text!r} is not a number.") from None

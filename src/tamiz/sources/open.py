@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from tamiz.memory import Size, limited, read_size
 from tamiz.sources import registry
 from tamiz.sources.base import Source
+from tamiz.sources.date_parts import split_like, without_parts
 from tamiz.sources.fitted import Fitted
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
 from tamiz.sources.schema import Kind, Schema
@@ -39,7 +41,8 @@ def open_source(
         The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers of up
         to 20 distinct values; other numbers are numbers. Rows without a target are left out, and their number is told.
     kinds : mapping of name to kind, or one kind for every column but the target, default=None
-        "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out.
+        "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out. A
+        date of kind "numeric" is a number, seconds since 1970, that `split_dates` leaves as it is.
     weight : str or array of shape (n_samples,), default=None
         The name of a column with the weight of every row, or the weights.
     groups : str or array of shape (n_samples,), default=None
@@ -90,7 +93,10 @@ def open_source(
 
 def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None) -> Source:
     """Open new rows under the columns of a table that was fitted."""
-    return _open_within(data, Roles(fitted=fitted), memory)
+    # Parts of dates are computed from the dates of the new rows.
+    whole = without_parts(fitted.schema)
+    source = _open_within(data, Roles(fitted=replace(fitted, schema=whole)), memory)
+    return source if whole is fitted.schema else split_like(source, fitted.schema)
 
 
 def _open_within(data: Any, roles: Roles, memory: Size | None) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -37,6 +37,8 @@ class Column:
         Whether every row holds the same value and none is missing, or no value is present at all.
     left_out : str or None
         Why the column takes no part, or None.
+    part_of : tuple of (str, str), or None
+        The date that a calendar part is computed from, and the part: ("departure", "month"). None for a column of the user's table.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Column:
     n_missing: int = 0
     constant: bool = False
     left_out: str | None = None
+    # Fingerprints are of this text, and a part is known by its name and values.
+    part_of: tuple[str, str] | None = field(default=None, repr=False)
 
     @property
     def is_number(self) -> bool:
@@ -92,13 +96,23 @@ class Schema:
     @property
     def left_out(self) -> list[str]:
         """The sentence that tells of columns that take no part, none where every column does."""
-        out = [f"{column.name} ({column.left_out})" for column in self.columns if column.left_out is not None]
+        out = [
+            f"{column.name} ({column.left_out})"
+            for column in self.columns
+            if column.left_out is not None and column.name not in self.split
+        ]
         if not out:
             return []
         verb = "takes" if len(out) == 1 else "take"
         more = f", and {len(out) - _MOST_NAMED:,} more" if len(out) > _MOST_NAMED else ""
         named = ", ".join(out[:_MOST_NAMED])
-        return [f"{len(out):,} of {self.n_columns:,} columns {verb} no part: {named}{more}."]
+        n_given = sum(column.part_of is None for column in self.columns)
+        return [f"{len(out):,} of {n_given:,} columns {verb} no part: {named}{more}."]
+
+    @cached_property
+    def split(self) -> frozenset[str]:
+        """Names of the dates that take part by their calendar parts."""
+        return frozenset(column.part_of[0] for column in self.columns if column.part_of is not None)
 
     @property
     def n_columns(self) -> int:

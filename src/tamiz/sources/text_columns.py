@@ -60,7 +60,8 @@ def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool) -> 
     encoded = distinct(name, text.pieces())
     words = present(encoded.dictionary)
     typed = None
-    if kind == "date":
+    if kind in ("numeric", "date"):
+        # As a number a date is seconds since 1970.
         typed = as_dates(words)
     elif kind == "boolean":
         typed = as_booleans(words, words.drop_null())

@@ -28,6 +28,9 @@ def doubt_of(column: Column, distinct: Floats | None, n_rows: int) -> dict[str, 
     """
     if column.left_out is not None:
         return _of_left_out(column)
+    if column.part_of is not None:
+        # What it is is known, and kinds are of columns of the user's table.
+        return None
     if column.kind != "numeric" or distinct is None or not _FEWEST_CODES <= len(distinct) <= _MOST_CODES:
         return None
     if n_rows < _ROWS_A_CODE * len(distinct) or not np.all(distinct == np.floor(distinct)):

@@ -31,6 +31,8 @@ _MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
 _FEWEST_SHUFFLES = 19
 # Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
 _MOST_BESIDE = 200
+# Columns added.
+_ADDED = (0, 10, 50)
 # `added_columns` asks for so many.
 _FEWEST_ADDED_TO = 20
 _WAY = "Ask for it with assess=True (--assess)."
@@ -152,6 +154,7 @@ class Evaluation:
                 found = added_columns(
                     self.source,
                     merit=merit,
+                    numbers=_ADDED,
                     scoring=self.scoring,
                     n_draws=1,
                     max_rows=max(self.source.schema.n_rows, _FEWEST_ADDED_TO),

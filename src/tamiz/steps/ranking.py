@@ -6,11 +6,12 @@ from typing import Any
 
 from tamiz.criteria.discretization import MDL, Coder
 from tamiz.sources.base import Source
+from tamiz.steps.column_tests import describe_uncut
 from tamiz.steps.scoring import Ranked, score_columns
 
 
 def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
-    """Return the scores of every column by every criterion, and the cut points behind them."""
+    """Return the scores of every column by every criterion, the cut points behind them, and what is known of columns without."""
     schema = source.schema
     found, known = score_columns(ranked, source)
     used = set(schema.used.tolist())
@@ -29,6 +30,8 @@ def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
         "columns": schema.names,
         "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
         "cuts": cuts,
+        "uncut": describe_uncut(source, known),
+        "constant": [schema.columns[j].name for j in schema.used.tolist() if schema.columns[j].constant],
         "combined": None,
     }
 

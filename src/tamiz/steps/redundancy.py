@@ -72,8 +72,8 @@ def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: 
 
     Notes
     -----
-    Numbers are cut into intervals of equal frequency, whatever the target is: MDL leaves a column whole that says nothing of the
-    classes, and whole columns say nothing of each other either, but the question here is which columns repeat each other. A
+    Numbers are cut into intervals of equal frequency, whatever the target is: MDL leaves some columns in one interval, and such
+    columns have a symmetric uncertainty of 0 with each other, but the question here is which columns repeat each other. A
     group is a complete-linkage cluster: *every* pair of it shares at least `THRESHOLD`. Of a group the column is kept that says
     most of the target, the first of equals.
     """

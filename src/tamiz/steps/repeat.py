@@ -143,16 +143,21 @@ class _Script:
 
     def _opened(self, name: str) -> list[str]:
         if "data" in self._of_given and self._is_source():
-            return [f"{name} = data"]
-        self._import("tamiz", "open_source")
-        roles = [f"{role}={self._value(role, self._asked[role])}" for role in _OF_TABLE if role in self._asked]
-        return [f"{name} = {call('open_source', [self._value('data', self._asked['data']), *roles])}"]
+            opened = "data"
+        else:
+            self._import("tamiz", "open_source")
+            roles = [f"{role}={self._value(role, self._asked[role])}" for role in _OF_TABLE if role in self._asked]
+            opened = call("open_source", [self._value("data", self._asked["data"]), *roles])
+        if self._schema.split:
+            self._import("tamiz.sources", "split_dates")
+            opened = call("split_dates", [opened])
+        return [f"{name} = {opened}"]
 
     def _is_source(self) -> bool:
         return isinstance(self._asked["data"], Source)
 
     def _fits_pipeline(self) -> bool:
-        """Whether a frame holds what the selection depends on: neither times nor kinds of numbers have a place in it."""
+        """Whether a frame holds what the selection depends on: times, kinds of numbers and parts of dates have no place in it."""
         kinds = self._asked.get("kinds") or {}
         by_name = self._file is not None and isinstance(kinds, Mapping)
         roles = [self._asked[role] for role in ("target", "weight", "groups") if role in self._asked]
@@ -161,6 +166,7 @@ class _Script:
             and self._schema.target is not None
             and all(isinstance(role, str) for role in roles)
             and "time" not in self._asked
+            and not self._schema.split
             and all(kind in _OF_FRAMES for kind in kinds.values())
         )
 

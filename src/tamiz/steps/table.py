@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from tamiz.sources.base import Source
+from tamiz.sources.duplicates import same_columns
+from tamiz.sources.fingerprints import take_fingerprints
+from tamiz.sources.monotone_columns import on_monotone_columns
 from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.steps.doubts import doubt_of, doubt_of_target
-from tamiz.steps.duplicates import describe_duplicates, same_columns
-from tamiz.steps.fingerprints import take_fingerprints
+from tamiz.steps.duplicates import describe_duplicates
 from tamiz.steps.leaks import find_leaks, leakage_warnings
 from tamiz.warn import tell
 
@@ -40,7 +42,13 @@ def describe_table(source: Source) -> dict[str, Any]:
     same = same_columns(source, prints.columns)
     leaks = find_leaks(source)
     order = describe_row_order(source)
-    tell([*leakage_warnings(leaks, schema), *([order.sentence] if order is not None and order.is_doubtful else [])])
+    tell(
+        [
+            *leakage_warnings(leaks, schema),
+            *on_monotone_columns(source, [leak["name"] for leak in leaks]),
+            *([order.sentence] if order is not None and order.is_doubtful else []),
+        ]
+    )
     told = {
         j: {
             "n_distinct": _n_distinct(column, prints.distinct.get(j)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_of
 from tamiz.validation import check_integer
+from tamiz.wrappers.rare_classes import ENOUGH, describe_rare_classes, find_rare_classes
+from tamiz.wrappers.repeated_rows import tie_rows
 
 Rows = NDArray[np.intp]
 
@@ -52,19 +55,30 @@ class Folds:
     parts : tuple of Fold
     how : str
         How they were made, in words.
-    notes : tuple of str
-        What the user is warned of: other folds than were asked for.
+    fewer, rare : tuple of str
+        What the user is warned of: fewer folds than were asked for, and classes that no fold has rows of.
     remarks : tuple of str
         What a reader of the scores may want to know, and need not be warned of.
     """
 
     parts: tuple[Fold, ...]
     how: str
-    notes: tuple[str, ...] = ()
+    fewer: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user is warned of."""
+        return (*self.fewer, *self.rare)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that some fold learns from or tests, ascending."""
+        return np.unique(np.concatenate([rows for fold in self.parts for rows in (fold.train, fold.test)]))
 
     @property
     def inflation(self) -> float:
@@ -89,6 +103,11 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     ------
     DataError
         When the rows do not make 2 folds.
+
+    Notes
+    -----
+    Classes that are too rare to be learned and tested are in no fold, at random and in groups (`find_rare_classes`); `rare` names
+    them. Copies of a row stay in its fold where folds are made at random (`tie_rows`). The cost is one pass and a sort.
     """
     check_integer("n_splits", n_splits, low=2)
     if source.groups is not None and source.time is not None:
@@ -105,31 +124,52 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
 
 def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     y = target_of(source)
-    schema = source.schema
-    assert schema.target is not None
+    tied = tie_rows(source, y)
+    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    leaders = _spread(tied.leaders, y, n_splits, has_classes=has_classes)
+    # Of rows that stay together one is drawn, and the others follow it.
+    heads = rows[leaders[rows] == rows]
+    kind = "different rows" if len(heads) < len(rows) else "rows"
     if not has_classes:
-        n_allowed, why = len(y) // _least_test(has_classes), f"the table has {len(y):,} rows"
+        n_allowed, why = len(heads) // _least_test(has_classes), f"the table has {len(heads):,} {kind}"
         if n_allowed < 2:
             raise DataError(
                 f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
             )
     else:
-        n_allowed, level = _rarest(np.bincount(y, minlength=schema.n_classes), schema.target.levels)
+        n_allowed, level = _rarest(source, y[heads])
         if n_allowed < 2:
             raise DataError(
                 f"Class {level!r} has 1 row; every class needs at least 2, one to learn from and one to test on. Leave the row "
                 "out, or join the class with another."
             )
-        why = f"class {level!r} has {n_allowed:,} rows"
+        why = f"class {level!r} has {n_allowed:,} {kind}"
     n = min(n_splits, n_allowed)
     splitter = (StratifiedKFold if has_classes else KFold)(n, shuffle=True, random_state=seed)
     how = f"{n} folds, each with its share of every class" if has_classes else f"{n} folds drawn at random"
-    return Folds(tuple(_split(splitter, y)), how, _fewer(n, n_splits, why))
+    fold_of = np.empty(len(y), dtype=np.intp)
+    for number, fold in enumerate(_split(splitter, y[heads], heads)):
+        fold_of[fold.test] = number
+    fold_of = fold_of[leaders[rows]]
+    parts = tuple(Fold(rows[fold_of != number], rows[fold_of == number]) for number in range(n))
+    return Folds(parts, how, _fewer(n, n_splits, why), rare, tied.remarks)
+
+
+def _spread(leaders: Rows, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> Rows:
+    """Return which rows stay together, none of a class, or of a table, that would have too few different rows for the folds."""
+    heads, itself = leaders == np.arange(len(y)), np.arange(len(y))
+    if not has_classes:
+        return leaders if np.count_nonzero(heads) >= 2 * _least_test(has_classes) else itself
+    few = np.bincount(y[heads], minlength=int(y.max()) + 1) < min(n_splits, ENOUGH)
+    return np.where(few[y], itself, leaders)
 
 
 def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     assert source.groups is not None
-    present = np.unique(source.groups)
+    y = target_of(source)
+    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    y, groups = y[rows], source.groups[rows]
+    present = np.unique(groups)
     name = source.schema.groups
     if len(present) == 1:
         raise DataError(
@@ -137,7 +177,6 @@ def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> 
             "learn from and one to test on."
         )
     allowed, why = len(present), f"{name!r} has {len(present):,} groups"
-    y = target_of(source)
     if has_classes and (most := int(np.bincount(y).max())) < allowed:
         # The splitter refuses more folds than every class has rows.
         allowed, why = most, f"no class has more than {_rows(most)}"
@@ -146,22 +185,34 @@ def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> 
                 "No class has more than 1 row; every class needs at least 2, one to learn from and one to test on."
             )
     for n in range(min(n_splits, allowed), 1, -1):
-        parts = _of_groups(source.groups, y, n, seed, has_classes=has_classes)
+        parts = _of_groups(rows, groups, y, n, seed, has_classes=has_classes)
         if parts is not None:
             note = _fewer(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW)
-            return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note)
+            return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note, rare)
     raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(has_classes)}.")
 
 
+def _without_rare(source: Source, y: NDArray[Any], n_splits: int) -> tuple[Rows, tuple[str, ...]]:
+    """Return the rows of the classes that folds are made of, and the sentence on the others."""
+    target = source.schema.target
+    assert target is not None
+    counts = np.bincount(y, minlength=len(target.levels))
+    rare = find_rare_classes(counts, n_splits)
+    return np.flatnonzero(~rare[y]), describe_rare_classes(counts, rare, target.levels)
+
+
 def _of_groups(
-    groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
+    rows: Rows, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
 ) -> tuple[Fold, ...] | None:
     """Return folds of whole groups, None where they would have too few rows."""
     kind = StratifiedGroupKFold if has_classes else GroupKFold
     # Groups of very different size, drawn at random, may leave a fold with hardly a row: then they are shared out by size.
     for splitter in (kind(n, shuffle=True, random_state=seed), GroupKFold(n)):
-        # Stratified folds may be left without a group.
-        parts = tuple(fold for fold in _split(splitter, y, groups) if len(fold.test))
+        with warnings.catch_warnings():
+            # Of a class with fewer rows than folds, some folds test none: groups decide that.
+            warnings.filterwarnings("ignore", message="The least populated class")
+            # Stratified folds may be left without a group.
+            parts = tuple(fold for fold in _split(splitter, y, rows, groups) if len(fold.test))
         if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(has_classes) for fold in parts):
             return parts
     return None
@@ -223,15 +274,19 @@ def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-def _split(splitter: Any, y: NDArray[Any], groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+def _split(splitter: Any, y: NDArray[Any], rows: Rows, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+    """Yield the folds of some rows of the table, given with their target and their groups."""
     for train, test in splitter.split(np.empty((len(y), 1)), y, groups):
-        yield Fold(np.sort(train), np.sort(test))
+        yield Fold(rows[np.sort(train)], rows[np.sort(test)])
 
 
-def _rarest(counts: NDArray[Any], levels: tuple[str, ...]) -> tuple[int, str]:
+def _rarest(source: Source, y: NDArray[Any]) -> tuple[int, str]:
     """Return the size and the name of the smallest class that occurs."""
+    target = source.schema.target
+    assert target is not None
+    counts = np.bincount(y)
     least = int(np.argmin(np.where(counts > 0, counts, np.iinfo(np.intp).max)))
-    return int(counts[least]), levels[least]
+    return int(counts[least]), target.levels[least]
 
 
 def _fewer(n: int, asked: int, why: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import copy
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -40,22 +40,42 @@ _OF_TWO_CLASSES = {
 def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
     """Return what is needed to cross-validate an estimator on a table."""
     check_predicts(estimator)
-    n_rows = n_given(source)
+    n_rows, is_whole = n_given(source), shows_all_rows(source)
     weight = weight_of(source)
     if weight is not None and (weight == 0).any():
         source = rows_of(source, np.flatnonzero(weight))
         weight = weight_of(source)
     read = read_scoring(scoring, classes=is_classifier(estimator))
     labels = _labels(estimator, source)
-    _check_score(read, source, labels)
     check_takes_weights(estimator, source.schema)
     read.check(source.schema)
     if not encode:
         check_takes_columns(estimator, source.schema)
-    made = _folds(cv, estimator, source, labels, n_rows, seed)
-    _check_folds(made.parts, estimator, labels)
+    made = _folds(cv, estimator, source, labels, n_rows, seed, is_whole=is_whole)
+    folds = made.folds
+    if folds.rare:
+        # Models, scores and their checks then know nothing of the classes that no fold has.
+        rows = folds.rows
+        source, labels, weight = rows_of(source, rows), labels[rows], None if weight is None else weight[rows]
+        folds = replace(folds, parts=tuple(_among(fold, rows) for fold in folds.parts))
+    _check_score(read, source, labels)
+    _check_folds(folds.parts, estimator, labels)
     model = seeded(clone(estimator), seed)
-    return Task(model, source, made.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
+    return Task(model, source, folds.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Folds with all that is said of them."""
+
+    folds: Folds
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def _among(fold: Fold, rows: NDArray[np.intp]) -> Fold:
+    """Return a fold by the places of its rows among some rows of the table."""
+    return Fold(np.searchsorted(rows, fold.train), np.searchsorted(rows, fold.test))
 
 
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:
@@ -94,16 +114,20 @@ def _check_score(scoring: Scoring, source: Source, labels: NDArray[Any]) -> None
         )
 
 
-def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int) -> Folds:
+def _folds(
+    cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_whole: bool
+) -> _Made:
     """Return the folds: those of a splitter or a list, or as many as a number says, drawn by the seed."""
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
     if isinstance(cv, Integral):
         check_integer("cv", cv, low=2)
         folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
-        return _with_order(folds, source)
+        # Searches inside the folds of an assessment see a part of the table each. What is rare, repeated or in order there is so
+        # in the whole table, too, of which it is said once.
+        return _described(folds, source) if is_whole else _Made(folds, folds.fewer)
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
-        return Folds(tuple(_listed(cv, source, n_rows)), "the folds of a list")
+        return _Made(Folds(tuple(_listed(cv, source, n_rows)), "the folds of a list"))
     try:
         splitter = check_cv(_drawn(cv, seed), labels, classifier=is_classifier(estimator))
         with warnings.catch_warnings(record=True) as said:
@@ -113,17 +137,17 @@ def _folds(cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
-    return Folds(parts, f"the folds of {cv!r}", tuple(f"cv={cv!r}: {one.message}" for one in said))
+    return _Made(Folds(parts, f"the folds of {cv!r}"), tuple(f"cv={cv!r}: {one.message}" for one in said))
 
 
-def _with_order(folds: Folds, source: Source) -> Folds:
-    """Return folds with what there is to say of the order of the rows; of a part of a table it is said for the whole."""
-    order = describe_row_order(source) if shows_all_rows(source) else None
+def _described(folds: Folds, source: Source) -> _Made:
+    """Return folds with what is said of them and of the order of the rows."""
+    order = describe_row_order(source)
     if order is None:
-        return folds
+        return _Made(folds, folds.notes, folds.remarks)
     if order.is_doubtful:
-        return replace(folds, notes=(*folds.notes, order.sentence))
-    return replace(folds, remarks=(*folds.remarks, order.sentence))
+        return _Made(folds, (*folds.notes, order.sentence), folds.remarks)
+    return _Made(folds, folds.notes, (*folds.remarks, order.sentence))
 
 
 def _drawn(cv: Any, seed: int) -> Any:

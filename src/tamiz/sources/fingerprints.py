@@ -36,7 +36,8 @@ class Fingerprints:
     columns : dict of int to tuple
         Of every column that takes part: equal for columns of equal numbers, and of levels that are the same but for their names.
     distinct : dict of int to ndarray or None
-        The distinct present values of every numeric column, None where there are more than `MOST_DISTINCT`.
+        The distinct present values of every numeric column, None where there are more than `MOST_DISTINCT`; empty where they were
+        not asked for.
     """
 
     rows: tuple[Marks, Marks] | None
@@ -52,23 +53,27 @@ class _Piece:
     distinct: dict[int, Floats | None]
 
 
-def take_fingerprints(source: Source) -> Fingerprints:
+def take_fingerprints(source: Source, *, rows: bool = True, distinct_values: bool = True) -> Fingerprints:
     """Read every column that takes part, once.
 
     Parameters
     ----------
     source : Source
+    rows : bool, default=True
+        Whether rows are compared, and not columns only.
+    distinct_values : bool, default=True
+        Whether the distinct values of numbers are collected, which takes most of the time.
     """
     schema = source.schema
     n, used = schema.n_rows, schema.used.tolist()
-    keeps_rows = n <= _MOST_ROWS and _ROW_WORK * n <= free_memory()
+    keeps_rows = rows and n <= _MOST_ROWS and _ROW_WORK * n <= free_memory()
     first, second = (np.empty(n if keeps_rows else 0, dtype=np.uint64) for _ in range(2))
     totals = {j: np.zeros(schema.level_sizes.get(j, 1) + 1, dtype=np.uint64) for j in used}
-    distinct: dict[int, Floats | None] = {j: np.empty(0) for j in schema.numeric}
+    distinct: dict[int, Floats | None] = {j: np.empty(0) for j in schema.numeric} if distinct_values else {}
     pieces = (piece for block in source.blocks(used) for piece in block.pieces(PIECE_ROWS))
     sizes = {j: len(total) for j, total in totals.items()}
     done = 0
-    for piece in parallel.map_blocks(lambda block: _read(block, sizes), pieces):
+    for piece in parallel.map_blocks(lambda block: _read(block, sizes, distinct_values=distinct_values), pieces):
         here = slice(done, done + len(piece.first))
         if keeps_rows:
             first[here], second[here] = piece.first, piece.second
@@ -82,7 +87,7 @@ def take_fingerprints(source: Source) -> Fingerprints:
     return Fingerprints((first, second) if keeps_rows else None, prints, distinct)
 
 
-def _read(block: Block, sizes: dict[int, int]) -> _Piece:
+def _read(block: Block, sizes: dict[int, int], *, distinct_values: bool) -> _Piece:
     n = len(block.rows)
     piece = _Piece(np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64), {}, {})
     for j, size in sizes.items():
@@ -90,7 +95,8 @@ def _read(block: Block, sizes: dict[int, int]) -> _Piece:
         total = np.zeros(size, dtype=np.uint64)
         if values.dtype.kind == "f":
             fold_numbers(values.view(np.uint64), block.rows.start, piece.first, piece.second, total)
-            piece.distinct[j] = _few(values)
+            if distinct_values:
+                piece.distinct[j] = _few(values)
         else:
             fold_codes(values, block.rows.start, piece.first, piece.second, total)
         piece.totals[j] = total

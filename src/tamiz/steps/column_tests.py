@@ -1,0 +1,201 @@
+"""Columns that discretisation leaves in one interval, tested by other means: their entropy-based scores are 0, not their effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+
+from tamiz.criteria.base import Known
+from tamiz.criteria.discretization import MDL, Coder, EqualFrequency
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.statistics.moments import ClassMoments, Moments
+
+# The false discovery rate, and the power for which the smallest effect is stated.
+LEVEL, POWER = 0.05, 0.8
+
+
+@dataclass(frozen=True)
+class FTests:
+    """An F test of each column.
+
+    Attributes
+    ----------
+    statistic, between, within, n_rows : ndarray of shape (n_columns,)
+        F, its degrees of freedom, and the rows with a value; F is NaN where a column cannot be tested.
+    """
+
+    statistic: Floats
+    between: Floats
+    within: Floats
+    n_rows: Floats
+
+    def p_values(self) -> Floats:
+        """Return the p-value of every column, NaN where it cannot be tested."""
+        return np.asarray(stats.f.sf(self.statistic, self.between, self.within))
+
+
+def describe_uncut(source: Source, known: Known) -> dict[str, Any] | None:
+    """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
+
+    Parameters
+    ----------
+    source : Source
+    known : Known
+        What was counted for the ranking.
+
+    Returns
+    -------
+    dict or None
+        "rule", "mdl" or "equal_frequency"; "columns", the names; "test", None where none was made, and "why_not"; "n_tested", the
+        numeric columns tested; "n_found", how many of "columns" are significant; "level" of the false discovery rate; "power";
+        "n_rows", those with a value in the column of most missing values; "detectable" and "detectable_adjusted", the share of the
+        variance that is detected with that power in a single test, and at the level divided by the number of tests. None where
+        every column is cut, or nothing was cut.
+
+    Notes
+    -----
+    The test is one-way analysis of variance for classes, and the t test of Pearson's correlation, as an F test, for a number;
+    p-values are adjusted over all numeric columns (Benjamini and Hochberg 1995). The smallest effect that is detected follows from
+    the noncentral F distribution with noncentrality :math:`n \\eta^2 / (1 - \\eta^2)` (Cohen 1988, chapter 8). Both assume
+    independent rows that count once, so there is no test with weights, groups or times.
+    """
+    schema = source.schema
+    if schema.target is None or not schema.numeric:
+        return None
+    rule, name = (MDL(), "mdl") if schema.has_classes else (EqualFrequency(10), "equal_frequency")
+    coder = Coder(rule, schema, with_target=True, owner="study")
+    if coder.requires(known):
+        return None
+    edges = coder.coding(known).edges
+    varied = [j for j in schema.numeric if not schema.columns[j].constant]
+    uncut = [j for j in varied if not len(edges[j])]
+    if not uncut:
+        return None
+    found = {"rule": name, "columns": [schema.columns[j].name for j in uncut], "level": LEVEL, "power": POWER}
+    why_not = _why_not(source)
+    if not why_not:
+        moments = ClassMoments(schema.numeric, schema.n_classes)
+        tests = anova(_anova_moments(source, known, moments)) if schema.has_classes else correlation_tests(source)
+        place = {j: k for k, j in enumerate(schema.numeric)}
+        tested = _summary(tests, [place[j] for j in uncut])
+        if tested is not None:
+            return {**found, "test": "anova" if schema.has_classes else "correlation", "why_not": "", **tested}
+        why_not = "too few rows"
+    nothing = dict.fromkeys(("test", "n_tested", "n_found", "n_rows", "detectable", "detectable_adjusted"))
+    return {**found, **nothing, "why_not": why_not}
+
+
+def anova(moments: ClassMoments) -> FTests:
+    """Return one-way analysis of variance of each column over the classes in which it has values.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+    """
+    n = moments.weight.sum(axis=0)
+    mean = np.divide((moments.weight * moments.mean).sum(axis=0), n, out=np.zeros_like(n), where=n > 0)
+    between = (moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
+    within = moments.squares.sum(axis=0)
+    n_classes = (moments.weight > 0).sum(axis=0)
+    constant = moments.largest.max(axis=0, initial=-np.inf) <= moments.least.min(axis=0, initial=np.inf)
+    return _f_tests(between, within, n_classes - 1.0, n - n_classes, n, constant)
+
+
+def correlation_tests(source: Source) -> FTests:
+    """Return the test of Pearson's correlation of each numeric column with a numeric target, over the rows with a value.
+
+    Parameters
+    ----------
+    source : Source
+    """
+    schema = source.schema
+    (moments,) = source.reduce(Moments((*schema.numeric, schema.n_columns)))
+    spread = np.sqrt(moments.squares[0] / np.maximum(moments.weight[0], 1.0))
+    spread = np.where(spread > 0, spread, 1.0)
+    # About the means of all rows, in units of the standard deviations: no digits are lost, and nothing overflows.
+    sums = np.zeros((6, len(schema.numeric)))
+    for block in source.blocks(schema.numeric):
+        y_all = (np.asarray(block.y) - moments.mean[0, -1]) / spread[-1]
+        for k, j in enumerate(schema.numeric):
+            x = (np.asarray(block.column(j)) - moments.mean[0, k]) / spread[k]
+            present = ~np.isnan(x)
+            x, y = x[present], y_all[present]
+            sums[:, k] += len(x), x.sum(), y.sum(), x @ x, y @ y, x @ y
+    n, x, y, xx, yy, xy = sums
+    count = np.maximum(n, 1.0)
+    xx, yy, xy = xx - x * x / count, yy - y * y / count, xy - x * y / count
+    constant = (moments.largest[0, :-1] <= moments.least[0, :-1]) | (yy <= 0) | (xx <= 0)
+    share = np.minimum(np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=~constant), 1.0)
+    return _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, constant)
+
+
+def detectable(between: float, within: float, level: float, power: float = POWER) -> float:
+    """Return the share of the variance that an F test of so many degrees of freedom detects with a power.
+
+    Parameters
+    ----------
+    between, within : float
+        Degrees of freedom.
+    level, power : float
+    """
+    critical = stats.f.isf(level, between, within)
+
+    def lacking(noncentrality: float) -> float:
+        return float(power - stats.ncf.sf(critical, between, within, noncentrality))
+
+    upper = 1.0
+    while lacking(upper) > 0:
+        upper *= 2
+    noncentrality = brentq(lacking, 0.0, upper)
+    return float(noncentrality / (noncentrality + between + within + 1))
+
+
+def _f_tests(between: Floats, within: Floats, first: Floats, second: Floats, n: Floats, constant: Any) -> FTests:
+    testable = (first > 0) & (second > 0) & ~constant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(testable, (between / first) / (within / second), np.nan)
+    return FTests(statistic, first, second, n)
+
+
+def _anova_moments(source: Source, known: Known, moments: ClassMoments) -> ClassMoments:
+    """Return the moments by class, counted now where the ranking did not need them."""
+    if known.lacking([moments]):
+        known.add(source.reduce(moments))
+    filled: ClassMoments = known[moments]
+    return filled
+
+
+def _summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
+    """Return what the tests find in the columns left in one interval, None where none of them can be tested."""
+    p = tests.p_values()
+    tested = np.flatnonzero(~np.isnan(p))
+    here = np.intersect1d(tested, uncut)
+    if not len(here):
+        return None
+    adjusted = np.full(len(p), np.nan)
+    adjusted[tested] = stats.false_discovery_control(p[tested])
+    least = int(here[np.argmin(tests.n_rows[here])])
+    freedom = float(tests.between[least]), float(tests.within[least])
+    return {
+        "n_tested": len(tested),
+        "n_found": int((adjusted[here] <= LEVEL).sum()),
+        "n_rows": int(tests.n_rows[least]),
+        "detectable": detectable(*freedom, LEVEL),
+        "detectable_adjusted": detectable(*freedom, LEVEL / len(tested)),
+    }
+
+
+def _why_not(source: Source) -> str:
+    """Return why no test is valid, "" where one is."""
+    schema: Schema = source.schema
+    if schema.weight is not None:
+        return "the rows have weights"
+    if source.groups is not None:
+        return "the rows of a group are not independent"
+    return "rows in time are not independent" if source.time is not None else ""

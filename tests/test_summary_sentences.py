@@ -1,0 +1,261 @@
+"""Every sentence of a report's summary says what scikit-learn and plain arithmetic say of the same table."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_classification
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.feature_selection import f_classif
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, mutual_info_score, r2_score, roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tamiz
+from tamiz import SubsetSelector, open_source
+from tamiz.assessment.splits import draw_splits
+from tamiz.criteria import CFS
+from tamiz.report import registry
+from tamiz.search import BestFirst
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")]
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+SHARED = {
+    "penguins.csv": "species",
+    "Hitters.csv": "Salary",
+    "College.csv": "Private",
+    "diabetes.arff": "class",
+    "credit-g.arff": "class",
+    "cpu.arff": "class",
+}
+NUMBER = r"(−?\d+\.\d+)%?"
+
+
+def frames():
+    rng = np.random.default_rng(0)
+    rare, y = make_classification(900, 8, n_informative=3, weights=[0.93], flip_y=0.02, random_state=1)
+    return {
+        "iris": load_iris(return_X_y=True, as_frame=True),
+        "wine": load_wine(return_X_y=True, as_frame=True),
+        "breast cancer": load_breast_cancer(return_X_y=True, as_frame=True),
+        "diabetes": load_diabetes(return_X_y=True, as_frame=True),
+        "imbalanced": (pd.DataFrame(rare).add_prefix("x"), pd.Series(y, name="rare")),
+        "noise": (
+            pd.DataFrame(rng.normal(size=(200, 6))).add_prefix("x"),
+            pd.Series(rng.integers(0, 2, 200), name="y"),
+        ),
+    }
+
+
+class Studied:
+    """A study, the first sentences of its sections, and the table as numpy where it is numbers alone."""
+
+    def __init__(self, name):
+        if name in SHARED:
+            if not (DATA / name).exists():
+                pytest.skip(f"{name} of ../shared/data is not here")
+            given = DATA / name, SHARED[name]
+        else:
+            given = frames()[name]
+        self.source = open_source(*given)
+        self.found = tamiz.study(*given, maps=["pca"]).to_dict()
+        sections = {entry.name: entry.load()(self.found) for entry in registry.of_kind("section")}
+        self.sections = {name: shown for name, shown in sections.items() if shown is not None}
+        numeric = all(
+            column["kind"] == "numeric" and not column["n_missing"] for column in self.found["table"]["columns"]
+        )
+        self.X, self.y = (
+            (frames()[name][0].to_numpy(), frames()[name][1].to_numpy())
+            if numeric and name not in SHARED
+            else (None, None)
+        )
+        self.folds = draw_splits(self.source, self.found_folds(), np.random.default_rng(0)).folds.parts
+
+    def found_folds(self):
+        return len(self.found["recommendation"]["scores"][0]["baseline"]["folds"])
+
+    def lead(self, section):
+        return self.sections[section]["lead"]
+
+
+@pytest.fixture(scope="module", params=[*frames(), *SHARED])
+def studied(request):
+    return Studied(request.param)
+
+
+def area(model, X, y):
+    chances = model.predict_proba(X)
+    if chances.shape[1] == 2:
+        return roc_auc_score(y, chances[:, 1])
+    return roc_auc_score(y, chances, multi_class="ovr", average="weighted")
+
+
+def folded(studied, models):
+    """Return the scores of scikit-learn's models on all columns, fold by fold."""
+    scores = []
+    for model in models:
+        of_model = []
+        for fold in studied.folds:
+            fitted = model.fit(studied.X[fold.train], studied.y[fold.train])
+            score = area if hasattr(fitted, "predict_proba") else lambda m, X, y: r2_score(y, m.predict(X))
+            of_model.append(score(fitted, studied.X[fold.test], studied.y[fold.test]))
+        scores.append(of_model)
+    return np.array(scores)
+
+
+def test_the_table_is_counted(studied):
+    rows, columns = (
+        int(n.replace(",", "")) for n in re.findall(r"([\d,]+) (?:rows|columns)", studied.lead("table"))[:2]
+    )
+    table = studied.found["table"]
+    assert (rows, columns) == (table["n_rows"], len(table["columns"]))
+    assert rows == studied.source.schema.n_rows + studied.source.schema.n_dropped
+
+
+def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studied):
+    if studied.X is None:
+        pytest.skip("mixed columns are encoded otherwise by scikit-learn")
+    if studied.found["table"]["target_kind"] == "classes":
+        forest = RandomForestClassifier(30, min_samples_leaf=2, max_features="sqrt", random_state=0)
+        models = [make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)), GaussianNB()]
+        models += [make_pipeline(StandardScaler(), KNeighborsClassifier(5)), forest]
+    else:
+        forest = RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=0)
+        models = [make_pipeline(StandardScaler(), model) for model in (Ridge(), KNeighborsRegressor(5))] + [forest]
+    every = next(one for one in studied.found["recommendation"]["candidates"] if one["id"] == "all_columns")
+    ours = [score["folds"] for score in every["scores"][0]]
+    # Standardised by n - 1 here and by n there; naive Bayes is smoothed otherwise.
+    np.testing.assert_allclose(ours, folded(studied, models), atol=2e-3)
+
+
+def test_the_recommendation_follows_its_rule_and_states_its_scores(studied):
+    found = studied.found["recommendation"]
+    kept = [one for one in found["candidates"] if one["id"] not in found["refused"]]
+    scores = {one["id"]: np.array([cell["folds"] for cell in one["scores"][0]]) for one in kept}
+    every = scores["all_columns"].mean(axis=1)
+    means = {
+        name: values.mean(axis=0) for name, values in scores.items() if (every - values.mean(axis=1) <= 0.03).all()
+    }
+    best = max(means, key=lambda name: means[name].mean())
+    folds = studied.folds
+    inflation = 1 / len(folds) + np.mean([len(fold.test) / len(fold.train) for fold in folds])
+    sizes = {one["id"]: len(one["columns"]) for one in found["candidates"]}
+
+    def is_near(name):
+        behind = means[best] - means[name]
+        return behind.mean() <= max(np.sqrt(inflation * behind.var(ddof=1)), 0.01)
+
+    assert found["recommended"] == min(filter(is_near, means), key=lambda name: (sizes[name], -means[name].mean()))
+    lead = studied.lead("recommendation")
+    reached = scores[found["recommended"]].mean(axis=1)
+    stated = [float(number.replace("−", "-")) for number in re.findall(NUMBER, lead)]
+    assert stated[0] == pytest.approx(reached.min(), abs=6e-4)
+    assert stated[1] == pytest.approx(reached.max(), abs=6e-4)
+    assert stated[2] == pytest.approx(found["scores"][0]["baseline"]["mean"], abs=6e-4)
+    assert f"{found['n_samples']:,} rows" in lead
+    if found["recommended"] != "all_columns" and lead.startswith("Keep"):
+        assert lead.startswith(f"Keep {sizes[found['recommended']]:,} of {found['n_columns']:,} columns")
+
+
+def test_changes_are_differences_of_folds_with_the_corrected_interval(studied):
+    found = studied.found["recommendation"]
+    if found["recommended"] == "all_columns":
+        pytest.skip("all columns are kept")
+    one, every = (
+        next(c for c in found["candidates"] if c["id"] == name) for name in (found["recommended"], "all_columns")
+    )
+    inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])
+    sentence = studied.sections["recommendation"]["cost"]
+    for mine, other in zip(one["scores"][0], every["scores"][0], strict=True):
+        change = np.subtract(mine["folds"], other["folds"])
+        half = stats.t.ppf(0.975, len(change) - 1) * np.sqrt(inflation * change.var(ddof=1))
+        worded = [f"{abs(value):.3f}" for value in (change.mean(), change.mean() - half, change.mean() + half)]
+        assert re.search(rf"{worded[0]} \([−+]?{worded[1]} to [−+]?{worded[2]}\)", sentence)
+
+
+def test_the_first_column_has_the_least_mean_rank_and_its_interval_contains_it(studied):
+    ranking, combined = studied.found["ranking"], studied.found["ranking"]["combined"]
+    scores = np.array([[np.nan if s is None else s for s in ranking["scores"][name]] for name in combined["criteria"]])
+    used = ~np.isnan(scores[0])
+    ranks = np.mean([stats.rankdata(-np.round(row[used], 12)) for row in scores], axis=0)
+    np.testing.assert_allclose(ranks, np.array(combined["ranks"], dtype=float)[used], atol=1e-9)
+    first = np.array(ranking["columns"], dtype=object)[used][np.argmin(ranks)]
+    assert str(first) in studied.lead("ranking")
+    for rank, interval in zip(combined["ranks"], combined["intervals"], strict=True):
+        assert interval is None or interval[0] <= rank <= interval[1]
+
+
+def test_columns_without_a_cut_point_are_tested_as_scipy_tests_them(studied):
+    uncut = studied.found["ranking"]["uncut"]
+    if studied.X is None or uncut is None or uncut["rule"] != "mdl":
+        pytest.skip("no numeric column without a cut point")
+    adjusted = stats.false_discovery_control(f_classif(studied.X, studied.y)[1])
+    names = studied.found["ranking"]["columns"]
+    significant = sum(adjusted[names.index(name)] <= 0.05 for name in uncut["columns"])
+    sentence = " ".join(studied.sections["ranking"]["uncut"])
+    assert f"{significant} of " in sentence or (
+        significant == 0 and re.search(r"\b(none|0) of|does not|do not", sentence)
+    )
+
+
+def test_the_merit_of_the_subset_is_halls_formula_on_the_cut_columns(studied):
+    subset = studied.found["subset"]
+    assert f"{len(subset['columns']):,} of" in studied.lead("subset")
+    if studied.X is None or subset["merit"]["id"] != "cfs":
+        pytest.skip("the merit is a model's, or the columns are mixed")
+    names, cuts = studied.found["ranking"]["columns"], studied.found["ranking"]["cuts"]
+    codes = [np.searchsorted(cuts[name], studied.X[:, names.index(name)]) for name in subset["columns"]]
+
+    def uncertainty(a, b):
+        both = mutual_info_score(a, a) + mutual_info_score(b, b)
+        return 2 * mutual_info_score(a, b) / both if both else 0.0
+
+    own = sum(uncertainty(code, studied.y) for code in codes)
+    pairs = sum(uncertainty(a, b) if a is not b else 1.0 for a in codes for b in codes)
+    assert subset["value"] == pytest.approx(own / np.sqrt(pairs), abs=1e-9)
+
+
+def test_the_effect_on_models_is_worded_by_its_intervals(studied):
+    compared, lead = studied.found["buys"], studied.lead("buys")
+    assert f"{compared['n_samples']:,} rows" in lead
+    first = compared["scores"][0]
+    for cell in first["models"]:
+        assert f"{cell['chosen']['mean']:.3f}" in lead
+        assert f"{cell['all_columns']['mean']:.3f}" in lead
+    loses = [cell["difference"]["interval"][1] < 0 for cell in first["models"]]
+    gains = [cell["difference"]["interval"][0] > 0 for cell in first["models"]]
+    assert bool(re.search(r"\bloses?\b", lead)) == any(loses)
+    assert bool(re.search(r"\bgains?\b", lead)) == any(gains)
+
+
+def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
+    lead, assessed = studied.lead("assessment"), studied.found["assessment"]
+    nested = np.array(assessed["scores"]["nested"]["folds"])
+    baseline = np.array(assessed["scores"]["baseline"]["folds"])
+    inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])
+    gain = nested - baseline
+    helps = gain.mean() > max(2 * np.sqrt(inflation * gain.var(ddof=1)), 0)
+    assert ("better than the baseline" in lead) == helps
+    assert ("No gain over the baseline" in lead) == (not helps)
+    if studied.X is None or studied.found["table"]["target_kind"] != "classes":
+        return
+    scores, accuracies = [], []
+    for fold in studied.folds:
+        chosen = SubsetSelector(CFS(), BestFirst()).fit(studied.X[fold.train], studied.y[fold.train]).support_
+        if not chosen.any():
+            scores.append(0.5)
+            continue
+        model = GaussianNB().fit(studied.X[fold.train][:, chosen], studied.y[fold.train])
+        scores.append(area(model, studied.X[fold.test][:, chosen], studied.y[fold.test]))
+        accuracies.append(accuracy_score(studied.y[fold.test], model.predict(studied.X[fold.test][:, chosen])))
+    assert nested.mean() == pytest.approx(np.mean(scores), abs=5e-3)
+    share = np.unique(studied.y, return_counts=True)[1].max() / len(studied.y)
+    if accuracies and abs(np.mean(accuracies) - share) > 0.01:
+        assert ("always predicting the most frequent class" in lead) == (np.mean(accuracies) < share)
