@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,23 @@ def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, floa
     """Return the scores of a model on rows that it has not seen, by the names of a scorer of several."""
     y, weight = labels_of(test), weight_of(test)
     given = {} if weight is None else {"sample_weight": weight}
-    with warnings.catch_warnings():
-        # A model may predict a class that the tested rows do not have.
-        warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
-        values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
+    values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
     for name, value in values.items():
         if not np.isfinite(value):
             raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")
     return {name: float(value) for name, value in values.items()}
+
+
+@contextmanager
+def without_known_warnings() -> Iterator[None]:
+    """Keep what scikit-learn warns of in every fold from the user: around the work of all threads, for they share the filters.
+
+    A model may predict a class that the tested rows do not have, and a forest may be fitted in a thread of ours.
+    """
+    with warnings.catch_warnings():
+        for message in ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used"):
+            warnings.filterwarnings("ignore", message, UserWarning)
+        yield
 
 
 def _lacking(codes: NDArray[Any], splits: Splits) -> tuple[int, int] | None:
