@@ -98,6 +98,6 @@ def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
 def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
     X, _ = table(60)
     monkeypatch.setattr(evaluation, "_MOST_RIDGE_VALUES", 100)
-    with pytest.warns(TamizWarning, match=r"60 rows of 3 numbers.*--merit wrapper:ridge"):
+    with pytest.warns(TamizWarning, match=r"60 rows of 2 numbers.*--merit wrapper:ridge"):
         merit, _ = usual_selector(open_source(X.drop(columns="x0"), X["x0"]).schema, "distribute", None, None)
     assert isinstance(merit, CFS)
