@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from scipy.io import loadmat
 from sklearn.feature_selection import SelectFromModel
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 from tests.assessment.tables import noise, signal
 from tests.reference.tables import shared
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, progress, save, selection_report
 from tamiz.assessment import nested, predictors
-from tamiz.criteria import CFS, FisherScore, InformationGain, Variance
+from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
 from tamiz.sources import views
@@ -34,14 +35,14 @@ def one_number(report):
 @pytest.mark.parametrize(("seed", "predictor"), [(0, "naive_bayes"), (2, "naive_bayes"), (3, "knn")])
 def test_where_nothing_is_to_be_found_the_honest_score_and_the_null_say_so(seed, predictor):
     X, y = noise(seed)
-    report = selection_report(RANKED, X, y, predictor=predictor, n_permutations=19, n_splits=5)
+    report = selection_report(RANKED, X, y, predictor=predictor, scoring="accuracy", n_permutations=19, n_splits=5)
     assert report.baseline.mean == 0.5
     # Margins: the honest score within 0.1 of what no column scores, the optimistic one 0.25 or more above that.
     assert abs(report.nested.mean - 0.5) <= 0.1
     assert report.apparent.mean >= 0.75
     assert report.gap > 0.2
     assert report.null.p_value > 0.1
-    assert report.verdict.startswith("Nothing shows that the columns chosen predict better than none: accuracy 0.")
+    assert report.verdict.startswith("No gain over the baseline was found for the columns chosen: roc_auc 0.")
 
 
 def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
@@ -51,7 +52,7 @@ def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
     assert report.nested.mean > 0.75
     assert abs(report.gap) < 0.1
     assert report.null.p_value == 0.05
-    assert report.verdict.startswith("The columns chosen predict better than none: accuracy 0.")
+    assert report.verdict.startswith("The columns chosen predict better than none: roc_auc 0.")
     assert report.frequencies[[0, 3]].tolist() == [1, 1]
 
 
@@ -84,15 +85,62 @@ def test_the_scores_are_those_of_the_predictor_fitted_anew_in_every_fold():
     source = open_source(X, y)
     folds = make_folds(source, 3, np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0])
     cv = [(fold.train, fold.test) for fold in folds.parts]
-    assert report.all_columns.values.tolist() == cross_val_score(LogisticRegression(), X, y, cv=cv).tolist()
     whole = SubsetSelector(CFS(), BestFirst()).fit(X, y).support_
     assert report.support.tolist() == whole.tolist()
-    assert report.apparent.values.tolist() == cross_val_score(LogisticRegression(), X[:, whole], y, cv=cv).tolist()
+    assert report.scoring == "roc_auc"
+    for scoring in ("roc_auc", "balanced_accuracy", "accuracy"):
+        found = report.by_score(scoring)
+        every = cross_val_score(LogisticRegression(), X, y, cv=cv, scoring=scoring)
+        assert found.all_columns.values.tolist() == every.tolist()
+        once = cross_val_score(LogisticRegression(), X[:, whole], y, cv=cv, scoring=scoring)
+        assert found.apparent.values.tolist() == once.tolist()
     for k, fold in enumerate(folds.parts):
         chosen = SubsetSelector(CFS(), BestFirst()).fit(X[fold.train], y[fold.train]).support_
         assert report.sets[k].tolist() == chosen.tolist()
         model = LogisticRegression().fit(X[fold.train][:, chosen], y[fold.train])
-        assert report.nested.values[k] == model.score(X[fold.test][:, chosen], y[fold.test])
+        tested = X[fold.test][:, chosen]
+        assert report.nested.values[k] == roc_auc_score(y[fold.test], model.decision_function(tested))
+        assert report.beside["accuracy"].nested.values[k] == model.score(tested, y[fold.test])
+
+
+def test_a_score_that_was_asked_for_or_that_the_merit_was_given_decides_with_the_usual_ones_beside():
+    X, y = signal(n=60, p=4)
+    asked = selection_report(SEARCHED, X, y, scoring="f1", n_splits=2, n_permutations=0)
+    assert (asked.scoring, asked.decided_by) == ("f1", "f1")
+    assert list(asked.beside) == ["roc_auc", "balanced_accuracy", "accuracy"]
+    merit = CrossValidated("gaussian_nb", cv=2, scoring="balanced_accuracy")
+    given = selection_report(SubsetSelector(merit, Forward()), X, y, n_splits=2, n_permutations=0)
+    assert (given.scoring, list(given.beside)) == ("balanced_accuracy", ["roc_auc", "accuracy"])
+    plain = selection_report(
+        SubsetSelector(CrossValidated("gaussian_nb", cv=2), Forward()), X, y, n_splits=2, n_permutations=0
+    )
+    assert (plain.scoring, plain.predictor) == ("roc_auc", "GaussianNB")
+
+
+def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_area():
+    X, y = signal(n=60)
+    ordered = np.argsort(y, kind="stable")
+    # Whole groups of one class each, one of them a fold.
+    groups = np.empty(60, dtype=int)
+    groups[ordered] = np.arange(60) // 15
+    with pytest.warns(
+        TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn"
+    ) as told:
+        report = selection_report(SEARCHED, X, y, groups=groups, n_splits=4, n_permutations=0)
+    assert (report.scoring, list(report.beside)) == ("balanced_accuracy", ["accuracy"])
+    # scikit-learn's own warning, that a class is predicted which is not tested, does not reach the user.
+    assert {one.category for one in told} == {TamizWarning}
+    three = np.arange(60) % 3
+    with pytest.warns(TamizWarning, match="left out: RidgeClassifier gives no probabilities"):
+        report = selection_report(
+            RankSelector(FisherScore(), n_features=2),
+            X,
+            three,
+            predictor=RidgeClassifier(),
+            n_splits=2,
+            n_permutations=0,
+        )
+    assert report.scoring == "balanced_accuracy"
 
 
 def test_a_fold_that_chooses_nothing_scores_as_no_column():
@@ -274,7 +322,7 @@ def rows(y, p=3):
         (
             [0, 1] * 10,
             {"predictor": "naive"},
-            r"^predictor must be one of 'naive_bayes', 'knn', 'tree', 'ridge', got 'naive'",
+            r"^predictor must be one of 'naive_bayes', 'knn', 'tree', 'forest', 'logistic', 'ridge', got 'naive'",
         ),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
         (
@@ -384,8 +432,8 @@ def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, predictor="knn", n_permutations=0)
     assert report.all_columns is None
     assert report.notes == ("The score of all columns was not found: the rows do not fit in memory.",)
-    (line,) = (line for line in repr(report).splitlines() if line.startswith("accuracy, all"))
-    assert line.split() == ["accuracy,", "all", "columns", "not", "found", "nothing", "chosen"]
+    (line,) = (line for line in repr(report).splitlines() if line.startswith("roc_auc, all"))
+    assert line.split() == ["roc_auc,", "all", "columns", "not", "found", "no", "column", "left", "out"]
 
 
 @pytest.mark.slow

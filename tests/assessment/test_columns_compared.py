@@ -3,14 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
-from sklearn.linear_model import Ridge
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source, selection_report
@@ -22,6 +23,8 @@ from tamiz.search import BestFirst, Forward, RandomSubsets
 from tamiz.wrappers import MixedNB
 
 SEARCHED = SubsetSelector(CFS(), BestFirst())
+# Models that take no forest's time.
+QUICK = ["naive_bayes", "knn", "tree"]
 
 
 def folds_of(X, y, seed=0, n_splits=10):
@@ -29,9 +32,20 @@ def folds_of(X, y, seed=0, n_splits=10):
     return [(fold.train, fold.test) for fold in parts]
 
 
+class Standardized(TransformerMixin, BaseEstimator):
+    """Columns divided by the root of their sum of squares over n - 1, as tamiz has them: by n the penalty would weigh otherwise."""
+
+    def fit(self, X, y=None):
+        self.mean_, self.scale_ = X.mean(axis=0), X.std(axis=0, ddof=1)
+        return self
+
+    def transform(self, X):
+        return (X - self.mean_) / self.scale_
+
+
 def pipelines(models):
     for name, model in models.items():
-        scaled = [StandardScaler()] if name in ("knn", "ridge") else []
+        scaled = [Standardized()] if name in ("knn", "ridge", "logistic") else []
         yield name, make_pipeline(*scaled, model), make_pipeline(SEARCHED, *scaled, model)
 
 
@@ -40,36 +54,44 @@ def pipelines(models):
 )
 def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load, area):
     X, y = load(return_X_y=True)
-    found = compare_columns(SEARCHED, X, y, random_state=3)
-    assert found.scorings == ("accuracy", "f1_macro", area)
+    found = compare_columns(SEARCHED, X, y, n_splits=3, random_state=3)
+    assert found.scorings == (area, "balanced_accuracy", "accuracy")
     models = {
+        "logistic": LogisticRegression(max_iter=1000),
         "naive_bayes": MixedNB(),
         "knn": KNeighborsClassifier(5),
-        "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=3),
+        "forest": RandomForestClassifier(50, min_samples_leaf=2, random_state=3),
     }
+    assert list(found.predictors) == list(models)
     for name, plain, choosing in pipelines(models):
         for pipeline, scores in ((plain, found.all_columns), (choosing, found.chosen)):
-            told = cross_validate(pipeline, X, y, cv=folds_of(X, y, 3), scoring=list(found.scorings))
+            told = cross_validate(pipeline, X, y, cv=folds_of(X, y, 3, 3), scoring=list(found.scorings))
             for scoring in found.scorings:
                 np.testing.assert_allclose(scores[name, scoring].values, told[f"test_{scoring}"], rtol=0, atol=1e-12)
 
 
 def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
     X, y = load_diabetes(return_X_y=True)
-    found = compare_columns(SEARCHED, X, y)
+    found = compare_columns(SEARCHED, X, y, n_splits=3)
     assert found.scorings == ("r2",)
-    # Columns that are divided by the root of n - 1 and of n differ in scale, and so would the penalty: what is compared is ridge
-    # on the same scale.
-    models = {"knn": KNeighborsRegressor(5), "tree": DecisionTreeRegressor(min_samples_leaf=5, random_state=0)}
+    models = {
+        "ridge": Ridge(),
+        "knn": KNeighborsRegressor(5),
+        "forest": RandomForestRegressor(50, min_samples_leaf=2, max_features=1 / 3, random_state=0),
+    }
+    assert list(found.predictors) == list(models)
     for name, plain, choosing in pipelines(models):
         for pipeline, scores in ((plain, found.all_columns), (choosing, found.chosen)):
-            told = cross_validate(pipeline, X, y, cv=folds_of(X, y), scoring="r2")
+            told = cross_validate(pipeline, X, y, cv=folds_of(X, y, 0, 3), scoring="r2")
             np.testing.assert_allclose(scores[name, "r2"].values, told["test_score"], rtol=0, atol=1e-12)
-    for at, (train, test) in enumerate(folds_of(X, y)):
-        centre, spread = X[train].mean(axis=0), X[train].std(axis=0, ddof=1)
-        model = Ridge().fit((X[train] - centre) / spread, y[train])
-        score = model.score((X[test] - centre) / spread, y[test])
-        assert found.all_columns["ridge", "r2"].values[at] == pytest.approx(score, rel=0, abs=1e-12)
+
+
+def test_a_tree_is_compared_by_its_name():
+    X, y = load_wine(return_X_y=True)
+    found = compare_columns(SEARCHED, X, y, predictors=["tree"], scoring=["accuracy"], n_splits=3, random_state=3)
+    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=3)
+    told = cross_validate(make_pipeline(SEARCHED, tree), X, y, cv=folds_of(X, y, 3, 3))["test_score"]
+    assert found.chosen["tree", "accuracy"].values.tolist() == told.tolist()
 
 
 def test_naive_bayes_scores_as_scikit_learns_does_but_for_its_smoothing():
@@ -83,14 +105,17 @@ def test_mixed_columns_with_gaps_are_compared_on_the_folds_of_the_report_with_it
     X, y = signal(n=120)
     table = pd.DataFrame(X, columns=list("abcdefgh"))
     table["kind"] = np.where(np.random.default_rng(0).random(120) < 0.3, None, np.where(y > 0, "u", "v"))
-    found = compare_columns(SEARCHED, table, y, random_state=5)
+    found = compare_columns(SEARCHED, table, y, predictors=QUICK, n_splits=4, random_state=5)
     for predictor in ("naive_bayes", "knn"):
-        report = selection_report(SEARCHED, table, y, predictor=predictor, n_permutations=0, random_state=5)
+        report = selection_report(SEARCHED, table, y, predictor=predictor, n_splits=4, n_permutations=0, random_state=5)
         assert found.folds == report.folds
         assert found.sets.tolist() == report.sets.tolist()
-        assert found.chosen[predictor, "accuracy"].values.tolist() == report.nested.values.tolist()
-        assert found.all_columns[predictor, "accuracy"].values.tolist() == report.all_columns.values.tolist()
-        assert found.baseline["accuracy"].values.tolist() == report.baseline.values.tolist()
+        assert found.scorings == (report.scoring, *report.beside)
+        for scoring in found.scorings:
+            one = report.by_score(scoring)
+            assert found.chosen[predictor, scoring].values.tolist() == one.nested.values.tolist()
+            assert found.all_columns[predictor, scoring].values.tolist() == one.all_columns.values.tolist()
+            assert found.baseline[scoring].values.tolist() == one.baseline.values.tolist()
 
 
 def test_what_a_report_chose_in_its_folds_is_not_searched_for_again(monkeypatch):
@@ -98,16 +123,16 @@ def test_what_a_report_chose_in_its_folds_is_not_searched_for_again(monkeypatch)
     # Lots are drawn, so that other seeds would choose other columns.
     drawing = SubsetSelector(CFS(), RandomSubsets(30))
     report = selection_report(drawing, X, y, n_permutations=0, n_splits=5, random_state=2)
-    searched = compare_columns(drawing, X, y, n_splits=5, random_state=2)
+    searched = compare_columns(drawing, X, y, predictors=QUICK, n_splits=5, random_state=2)
     monkeypatch.setattr(SubsetSelector, "fit", None)
-    taken = compare_columns(drawing, X, y, n_splits=5, report=report, random_state=2)
+    taken = compare_columns(drawing, X, y, predictors=QUICK, n_splits=5, report=report, random_state=2)
     assert taken.to_dict() == searched.to_dict()
     assert len(np.unique(taken.sets, axis=0)) > 1
 
 
 def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
     X, y = signal()
-    found = compare_columns(SEARCHED, X, y, n_splits=5)
+    found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)
     change = found.difference("tree", "accuracy")
     one, other = (cell["tree", "accuracy"].values for cell in (found.chosen, found.all_columns))
     assert change.values.tolist() == (one - other).tolist()
@@ -117,7 +142,7 @@ def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
 
 def test_a_fold_that_chooses_nothing_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
-    found = compare_columns(SEARCHED, X, y, n_splits=4)
+    found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=4)
     assert not found.sets.any()
     for scores in found.chosen.values():
         assert len(scores.values) == 4
@@ -128,7 +153,7 @@ def test_a_fold_that_chooses_nothing_scores_as_no_column():
 def test_a_wrapper_chooses_by_its_own_model():
     X, y = load_iris(return_X_y=True)
     selector = SubsetSelector(CrossValidated(GaussianNB(), cv=3), Forward(), n_features=2)
-    found = compare_columns(selector, X, y, n_splits=3)
+    found = compare_columns(selector, X, y, predictors=QUICK, n_splits=3)
     assert found.sets.sum(axis=1).tolist() == [2, 2, 2]
     assert found.selector == "accuracy of GaussianNB by Forward"
 
@@ -138,15 +163,19 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
     weight = np.ones(80)
     weight[::7] = 0
     with pytest.warns(TamizWarning) as told:
-        found = compare_columns(SEARCHED, X, y, sample_weight=weight, n_splits=3)
-    assert list(found.predictors) == ["naive_bayes", "tree"]
+        found = compare_columns(SEARCHED, X, y, sample_weight=weight, n_splits=2)
+    assert list(found.predictors) == ["logistic", "naive_bayes", "forest"]
     assert found.notes == (
         "12 rows of weight 0 left out where models are scored.",
-        "Nearest neighbours take no weights, and are left out.",
+        "Nearest neighbours accept no weights, and are left out.",
     )
     assert tuple(str(one.message) for one in told) == found.notes
     left = weight > 0
-    without = compare_columns(SEARCHED, X[left], y[left], predictors=["naive_bayes", "tree"], n_splits=3)
+    # A forest draws other rows where rows have weights, also where all are 1.
+    same = ["logistic", "naive_bayes", "tree"]
+    with pytest.warns(TamizWarning, match="of weight 0"):
+        found = compare_columns(SEARCHED, X, y, sample_weight=weight, predictors=same, n_splits=3)
+    without = compare_columns(SEARCHED, X[left], y[left], predictors=same, n_splits=3)
     assert found.n_samples == without.n_samples == left.sum()
     for key in found.chosen:
         assert found.chosen[key].values == pytest.approx(without.chosen[key].values)
@@ -161,9 +190,9 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
     with pytest.warns(
         TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn from, class"
     ):
-        found = compare_columns(SEARCHED, X, y, groups=groups, n_splits=4)
+        found = compare_columns(SEARCHED, X, y, groups=groups, predictors=QUICK, n_splits=4)
     assert found.folds == "4 folds of whole groups (group)"
-    assert found.scorings == ("accuracy", "f1_macro")
+    assert found.scorings == ("balanced_accuracy", "accuracy")
 
 
 def test_of_many_rows_some_are_drawn_with_enough_of_every_class():
@@ -171,26 +200,26 @@ def test_of_many_rows_some_are_drawn_with_enough_of_every_class():
     y = np.r_[np.zeros(3000, dtype=int), np.ones(12, dtype=int)]
     X = rng.normal(size=(3012, 3)) + y[:, None]
     with pytest.warns(TamizWarning, match=r"^2\d\d of 3,012 rows, drawn at random\.$"):
-        found = compare_columns(SEARCHED, X, y, max_rows=200)
+        found = compare_columns(SEARCHED, X, y, predictors=QUICK, max_rows=200)
     assert 200 <= found.n_samples <= 212
     assert "roc_auc" in found.scorings
-    again = compare_columns(SEARCHED, X[:300], np.arange(300) % 2, max_rows=300)
+    again = compare_columns(SEARCHED, X[:300], np.arange(300) % 2, predictors=QUICK, max_rows=300)
     assert again.n_samples == 300
 
 
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
-    told = {repr(compare_columns(SEARCHED, X, y, n_jobs=n_jobs).to_dict()) for n_jobs in (1, 2)}
+    told = {repr(compare_columns(SEARCHED, X, y, n_splits=2, n_jobs=n_jobs).to_dict()) for n_jobs in (1, 2)}
     assert len(told) == 1
 
 
 def test_printed_it_is_a_table_of_every_model_and_score():
     X, y = signal()
-    lines = repr(compare_columns(SEARCHED, X, y, n_splits=5)).splitlines()
+    lines = repr(compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)).splitlines()
     assert lines[0].startswith("8 columns against ")
     assert lines[0].endswith(" chosen by CFS by BestFirst; 5 folds, each with its share of every class, 80 rows")
     assert len(lines) == 2 + 9
-    assert lines[2].startswith("naive Bayes           accuracy    0.")
+    assert lines[2].startswith("naive Bayes           roc_auc              0.")
 
 
 @pytest.mark.parametrize(
@@ -205,6 +234,7 @@ def test_printed_it_is_a_table_of_every_model_and_score():
             {"predictors": ["ridge"]},
             r"^Ridge regression predicts numbers, and the target 'target' is classes",
         ),
+        (list(np.arange(20) / 3), {"predictors": ["logistic"]}, r"^Logistic regression needs classes"),
         ([0, 1] * 10, {"scoring": "accuracy"}, r"^scoring must be a list of names such as"),
         ([0, 1] * 10, {"scoring": ["acuracy"]}, r"'acuracy'.*accuracy"),
         (
@@ -238,4 +268,4 @@ def test_a_model_that_fails_is_named_with_its_fold(monkeypatch):
 
     monkeypatch.setattr(columns_compared.Nothing, "learn", fail)
     with pytest.raises(DataError, match=r"^Fold 1 of 10: no luck$"):
-        compare_columns(SEARCHED, X, y)
+        compare_columns(SEARCHED, X, y, predictors=QUICK)

@@ -10,7 +10,7 @@ from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
 from tamiz.assessment.null import Null
-from tamiz.assessment.report import SelectionReport
+from tamiz.assessment.report import RoleScores, SelectionReport
 from tamiz.assessment.scores import FoldScores
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import trust
@@ -47,6 +47,25 @@ REPORT = SelectionReport(
 )
 
 
+# One row of twenty is of a class: no prediction is right more often than the most frequent class, yet rows are ranked well.
+IMBALANCED = replace(
+    REPORT,
+    nested=scores(0.94, 0.95, 0.93, 0.94),
+    apparent=scores(0.95, 0.95, 0.95, 0.95),
+    baseline=scores(0.95, 0.95, 0.95, 0.95),
+    all_columns=scores(0.92, 0.93, 0.92, 0.93),
+    null=None,
+    beside={
+        "roc_auc": RoleScores(
+            scores(0.8, 0.85, 0.8, 0.83), scores(0.86, 0.86, 0.85, 0.87), scores(0.5, 0.5, 0.5, 0.5), None
+        ),
+        "balanced_accuracy": RoleScores(
+            scores(0.5, 0.52, 0.49, 0.5), scores(0.5, 0.5, 0.5, 0.5), scores(0.5, 0.5, 0.5, 0.5), None
+        ),
+    },
+)
+
+
 def test_the_numbers_follow_from_the_folds():
     assert REPORT.columns == ("a", "b<c")
     assert REPORT.gap == pytest.approx(0.1)
@@ -63,11 +82,11 @@ def test_a_report_reads_as_lines():
     assert [[cell for cell in re.split("  +", line) if cell] for line in lines] == [
         ["chosen", "a, b<c", "by all rows"],
         ["CFS", "0.25", "what the search saw"],
-        ["accuracy, no column", "0.5000 ± 0.0000", "the share of the classes or the mean, and no column"],
-        ["accuracy, honest", "0.7500 ± 0.0387", "columns chosen anew inside every fold"],
-        ["accuracy, optimistic", "0.8500 ± 0.0387", "columns chosen by all rows, those tested among them"],
-        ["accuracy, all columns", "0.6500 ± 0.0671", "nothing chosen"],
-        ["selection bias", "0.1000", "optimistic less honest"],
+        ["accuracy, baseline", "0.5000 ± 0.0000", "predicts the shares of the classes or the mean, without any column"],
+        ["accuracy, nested CV", "0.7500 ± 0.0387", "columns chosen again inside every fold"],
+        ["accuracy, apparent", "0.8500 ± 0.0387", "columns chosen once with all rows, those tested among them"],
+        ["accuracy, all columns", "0.6500 ± 0.0671", "no column left out"],
+        ["optimism", "0.1000", "apparent less nested CV"],
         ["stability", f"{REPORT.stability.estimate:.2f}", REPORT.stability.sentence],
         ["chosen in, of 4 folds", "a 4, b<c 3, d 1"],
         [
@@ -109,13 +128,14 @@ def test_a_report_is_json():
     [
         (
             {"null": None},
-            "The columns chosen predict better than none: accuracy 0.75 on rows that took no part in the choice",
+            r"The columns chosen predict better than none: accuracy 0\.75 \(0\.5 without any column\) in nested "
+            r"cross-validation; 60 rows\.$",
         ),
         # Three shuffled targets say nothing, nineteen do.
         ({}, "The columns chosen predict better than none: accuracy 0.75"),
         (
             {"null": Null(np.arange(19) / 19, 0.25, "merit", "")},
-            "The columns chosen predict better than none .* but the search finds",
+            "The columns chosen predict better than none, but the search finds as much on shuffled targets: accuracy 0.75",
         ),
         ({"null": Null(np.zeros(19), 0.25, "merit", "")}, "The columns chosen predict better than none: accuracy 0.75"),
         (
@@ -124,11 +144,11 @@ def test_a_report_is_json():
         ),
         (
             {"nested": scores(0.4, 0.8, 0.3, 0.7)},
-            "Nothing shows that the columns chosen predict better than none: accuracy 0.55",
+            "No gain over the baseline was found for the columns chosen: accuracy 0.55",
         ),
         (
             {"nested": scores(0.5, 0.5, 0.5, 0.5)},
-            "Nothing shows that the columns chosen predict better than none: accuracy 0.5",
+            "No gain over the baseline was found for the columns chosen: accuracy 0.5 ",
         ),
     ],
 )
@@ -152,15 +172,32 @@ def test_the_verdict_needs_a_gain_beyond_its_error_and_beyond_luck(changes, verd
 def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
-    assert ("finds as much where nothing is" in report.verdict) is not beats_chance
+    assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
     assert ("may be chance" in trust.verdict(report.to_dict())) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.helps is False
-    assert trust.verdict(without.to_dict()).startswith(
-        "The columns that the search finds do not help"
-        if beats_chance
-        else "The search finds nothing better than chance"
+    told = trust.verdict(without.to_dict())
+    assert told.startswith("No gain over the baseline was found on new rows")
+    assert ("nor more than on shuffled targets" in told) is not beats_chance
+
+
+def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decides():
+    assert IMBALANCED.decided_by == "roc_auc"
+    assert IMBALANCED.helps
+    assert IMBALANCED.verdict == (
+        "The columns chosen predict better than none: roc_auc 0.82 (0.5 without any column) in nested cross-validation; "
+        "accuracy 0.94 (0.95); balanced_accuracy 0.502 (0.5); 60 rows."
     )
+    told = IMBALANCED.to_dict()
+    assert (told["decided_by"], told["helps"]) == ("roc_auc", True)
+    assert [one["id"] for one in told["beside"]] == ["roc_auc", "balanced_accuracy"]
+    assert told["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
+    # Without the area it is balanced accuracy, and a score that was asked for decides in any case.
+    beside = {"balanced_accuracy": IMBALANCED.beside["balanced_accuracy"]}
+    assert replace(IMBALANCED, beside=beside).decided_by == "balanced_accuracy"
+    assert not replace(IMBALANCED, beside=beside).helps
+    assert replace(REPORT, scoring="f1_macro", beside=IMBALANCED.beside).decided_by == "f1_macro"
+    assert replace(REPORT, beside={}).decided_by == "accuracy"
 
 
 def test_a_report_is_not_changed():
