@@ -221,6 +221,22 @@ def test_groups_and_times_are_told_and_are_no_columns():
     assert [column["name"] for column in table["columns"]] == ["a"]
 
 
+def test_a_group_counts_as_one_row_where_the_target_is_one_per_group_and_the_report_says_so():
+    rng = np.random.default_rng(0)
+    who = np.arange(40).repeat(15)
+    ill = (rng.permutation(40) % 2)[who]
+    X = pd.DataFrame(rng.normal(size=(40, 6))[who] + 0.01 * rng.normal(size=(600, 6)), columns=list("abcdef"))
+    more = {"relevances": [InformationGain()], "maps": []}
+    by_rows, by_groups = (study(X, ill, **more, **roles).to_dict() for roles in ({}, {"groups": who}))
+    assert all(by_rows["ranking"]["cuts"][name] for name in "abcdef")
+    assert by_groups["ranking"]["cuts"] == {name: [] for name in "abcdef"}
+    assert by_groups["subset"]["columns"] == []
+    (told,) = [sentence for sentence in by_groups["warnings"] if "each group counts once" in sentence]
+    assert "40 groups" in told
+    selected = RankSelector(InformationGain()).fit(open_source(X, ill, groups=who))
+    assert by_groups["ranking"]["scores"]["information_gain"] == selected.scores_.tolist()
+
+
 def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, source, found):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

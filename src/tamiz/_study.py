@@ -31,6 +31,7 @@ from tamiz.search.stopping import Stopping
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_dates
+from tamiz.sources.group_rows import count_groups_once, on_groups
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
@@ -252,10 +253,13 @@ class _Study:
     def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
         """Return the columns by every criterion, and those that say the same."""
         ranked = ranked_by(relevances, self.source.schema, self.missing, self.joined)
-        scored = self.run.step("ranking", lambda: describe_ranking(self.source, ranked))
+        tell(on_groups(self.source))
+        # Relevances that read rows have a source of their own.
+        counted = count_groups_once(self.source)
+        scored = self.run.step("ranking", lambda: describe_ranking(counted, ranked))
         if scored is not None:
             scored["combined"] = self.run.step(
-                "combined rank", lambda: describe_combined(self.source, ranked, scored, self.seed)
+                "combined rank", lambda: describe_combined(counted, ranked, scored, self.seed)
             )
         repeating = self.run.step("redundancy", lambda: describe_redundancy(self.source, scored, self.missing))
         return {"ranking": scored, "redundancy": repeating}

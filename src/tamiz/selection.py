@@ -31,6 +31,7 @@ from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import in_parts, on_raw_dates
 from tamiz.sources.features import compare, mixed_table_tags, remember
+from tamiz.sources.group_rows import count_groups_once
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
@@ -131,7 +132,7 @@ class RankSelector(_Selector):
     def _criterion(self) -> Relevance:
         return self.relevance
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score the columns.
 
         Parameters
@@ -141,15 +142,17 @@ class RankSelector(_Selector):
             Not read by a relevance that needs no target.
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
-        groups : ignored
-            A ranking is made without folds.
+        groups : array of shape (n_samples,), default=None
+            Where the target is constant in every group, each group counts as one row in scores from counts; relevances that read
+            rows do not read them.
         """
         _check_part("RankSelector", "relevance", self.relevance, Relevance, "InformationGain()")
         with parallel.session():
-            source = as_source(X, y if self.relevance.needs_target or isinstance(X, Source) else None, sample_weight)
+            target = y if self.relevance.needs_target or isinstance(X, Source) else None
+            source = as_source(X, target, sample_weight, groups=groups)
             self.relevance.check(source.schema)
             relevance = self.relevance.ready(source)
-            known = complete([relevance], source.reduce, source.schema)
+            known = complete([relevance], count_groups_once(source).reduce, source.schema)
             self.scores_ = relevance.scores(known, source.schema)
         remember(self, X)
         self.schema_ = source.schema
@@ -261,7 +264,8 @@ class SubsetSelector(_Selector):
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         groups : array of shape (n_samples,), default=None
-            Rows of one group are learned from or tested, never both, by a merit that makes folds; other merits do not read them.
+            Rows of one group are learned from or tested, never both, by a merit that makes folds. For a merit of counts such as CFS
+            each group counts as one row where the target is constant in every group.
         """
         with parallel.session(self.n_jobs):
             prepared = self._prepared(X, y, sample_weight, groups, self.random_state)
@@ -369,7 +373,8 @@ class SubsetSelector(_Selector):
         problem = _on_parts(self.search, schema).problem(schema.names, schema.used, self.n_features)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
         merit_rng = generator(0) if random_state is None else rng
-        evaluator = Checked(self.merit.ready(source).prepare(source.reduce, schema, merit_rng), schema.names)
+        gather = count_groups_once(source).reduce
+        evaluator = Checked(self.merit.ready(source).prepare(gather, schema, merit_rng), schema.names)
         return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng)
 
     def _facts(self, prepared: Prepared) -> dict[str, Any]:

@@ -165,3 +165,16 @@ def test_memory_that_is_no_size_is_a_wrong_command_line(tamiz, iris, command):
     run = tamiz(command, iris, "--target", "species", "--memory", "lots")
     assert run.exit_code == 2
     assert "'lots' is no size such as 800MB, 1GB or 1.5GiB." in run.stderr
+
+
+def test_a_group_counts_as_one_row_in_a_ranking(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rng = np.random.default_rng(0)
+    who = np.arange(40).repeat(15)
+    columns = [who, (rng.permutation(40) % 2)[who], rng.normal(size=40)[who] + 0.01 * rng.normal(size=600)]
+    path = write("who,ill,noise\n" + "".join(f"p{w},{i},{x:.5f}\n" for w, i, x in zip(*columns, strict=True)))
+    by_rows = json.loads(tamiz("rank", path, "-t", "ill", "--kinds", "who=id", "--json").stdout)
+    done = tamiz("rank", path, "-t", "ill", "--group", "who", "--json")
+    by_groups = json.loads(done.stdout)
+    assert by_rows["columns"][0]["score"] > 0.1
+    assert by_groups["columns"] == [{"column": "noise", "score": 0.0}]
+    assert "each group counts once" in done.stderr

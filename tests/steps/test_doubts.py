@@ -16,7 +16,7 @@ def doubts(*data):
 def test_whole_numbers_of_few_values_may_be_codes():
     n = np.arange(120)
     frame = pd.DataFrame({
-        "zip": 20000 + n % 5, "half": n % 5 + 0.5, "two": n % 2, "thirteen": n % 13, "long": (n - 60) * (n - 60),
+        "zip": 20000 + n % 5, "half": n % 5 + 0.5, "two": n % 2, "thirteen": n % 13, "long": (n * 37 % 120) ** 2,
         "word": [f"{k % 4}a" for k in n],
     })  # fmt: skip
     assert doubts(frame) == {"zip": "categorical"}

@@ -358,3 +358,16 @@ def test_a_table_on_disk_is_told_as_one_in_memory(tmp_path, monkeypatch):
     assert table["duplicate_rows"]["n"] == 40
     assert table["columns"][5]["same_as"] == "good"
     assert [group["columns"] for group in redundancy["groups"]] == [["good", "again"]]
+
+
+def test_a_part_of_a_date_that_gives_the_target_away_is_excluded_with_its_date():
+    from tamiz.sources import split_dates
+
+    hours = np.random.default_rng(0).integers(0, 24, 300)
+    frame = pd.DataFrame(
+        {"seen": pd.Timestamp("2024-03-04") + pd.to_timedelta(hours, unit="h"), "x": np.arange(300.0) % 7}
+    )
+    table = split_dates(open_source(frame, np.where(hours < 12, "am", "pm")))
+    (sentence,) = leakage_warnings(find_leaks(table), table.schema)
+    assert "'seen (hour)'" in sentence
+    assert "kinds={'seen': 'id'}" in sentence

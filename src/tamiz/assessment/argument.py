@@ -14,7 +14,7 @@ from tamiz import parallel
 from tamiz.assessment.extended import Extended, extended
 from tamiz.assessment.models import models_of
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import usual_scorings
+from tamiz.assessment.scoring import usual_scorings, without_known_warnings
 from tamiz.assessment.selectors import Chooser, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.assessment.trial import Trial
@@ -244,7 +244,7 @@ def added_columns(
     asked = _asked(sizes, chosen_numbers)
     for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _FEWEST_ROWS)):
         check_integer(name, value, low=low)
-    with parallel.session(n_jobs):
+    with parallel.session(n_jobs), without_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
         whole, told = counted(given)
         told = [*given.schema.dropped, *told]

@@ -16,7 +16,7 @@ from tamiz.assessment.nested import Assessor, FoldResult, in_turn
 from tamiz.assessment.null import Null, shuffling, usual_number
 from tamiz.assessment.report import RoleScores, SelectionReport
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import usual_scorings
+from tamiz.assessment.scoring import usual_scorings, without_known_warnings
 from tamiz.assessment.selectors import Choice, chooser
 from tamiz.assessment.splits import counted, draw_splits
 from tamiz.exceptions import DataError
@@ -122,7 +122,7 @@ def selection_report(
     chosen_by = chooser(selector)
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
-    with parallel.session(n_jobs):
+    with parallel.session(n_jobs), without_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
         source, weightless = counted(given)
         schema = source.schema

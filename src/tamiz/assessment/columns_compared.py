@@ -17,7 +17,7 @@ from tamiz.assessment.nested import in_turn
 from tamiz.assessment.predictors import Nothing, Predictor
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import score_learned, usual_scorings
+from tamiz.assessment.scoring import score_learned, usual_scorings, without_known_warnings
 from tamiz.assessment.selectors import Chooser, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.exceptions import DataError
@@ -205,7 +205,7 @@ def compare_columns(
     chosen_by = chooser(selector)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
-    with parallel.session(n_jobs):
+    with parallel.session(n_jobs), without_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
         whole, weightless = counted(given)
         if whole.schema.target is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tamiz import parallel, progress
 from tamiz.assessment.predictors import Learned, Nothing, Predictor
-from tamiz.assessment.scoring import absent_classes_allowed, score_learned
+from tamiz.assessment.scoring import score_learned
 from tamiz.assessment.selectors import Chooser
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -127,7 +127,7 @@ def in_turn(
     for at, item in enumerate(progress.track(label, items, total=len(items))):
         threads = nullcontext() if together else parallel.alone()
         # Only how many are done is of interest.
-        with threads, progress.listening(_unheard), absent_classes_allowed(), held() as sentences, _named(name(at)):
+        with threads, progress.listening(_unheard), held() as sentences, _named(name(at)):
             told.append((work(item), sentences))
     return told
 

@@ -16,7 +16,7 @@ from tamiz.assessment.models import models_of
 from tamiz.assessment.nested import in_turn
 from tamiz.assessment.predictors import Nothing, Predictor
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import absent_classes_allowed, score_learned, usual_scorings
+from tamiz.assessment.scoring import score_learned, usual_scorings, without_known_warnings
 from tamiz.assessment.selectors import Chooser, OnFewerRows, chooser
 from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
 from tamiz.criteria.cfs import CFS
@@ -48,6 +48,8 @@ _LABELS = {
 _NEGLIGIBLE = 0.01
 # No model may lose more than this on the recommended columns, whatever the standard error.
 _LARGEST_LOSS = 0.03
+# Products of more coordinates take longer than a reader waits for.
+_MOST_COORDINATES = 1_000
 # Folds of the wrappers inside each fold of the comparison.
 _INNER_FOLDS = 5
 # Distances of rows grow with their square: nearest neighbours search on so many rows at most.
@@ -205,7 +207,8 @@ def recommend_columns(
     candidates : dict of selectors by name, default=None
         The selections to compare, beside all columns. None is CFS by best-first search, and forward searches by the cross-validated
         score of naive Bayes (area under the ROC curve; of more than two classes balanced accuracy), ridge regression and the 5
-        nearest neighbours; without naive Bayes for a number.
+        nearest neighbours; without naive Bayes for a number, and without the last two where a row has more than 1,000 numbers and
+        indicators.
     predictors : list of str, default=None
         The models: names of `tamiz.assessment`'s predictors. None is logistic regression, naive Bayes, the 5 nearest neighbours
         and a random forest for classes; ridge regression, nearest neighbours and a random forest for a number.
@@ -268,7 +271,7 @@ def recommend_columns(
     check_integer("n_splits", n_splits, low=2)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
-    with parallel.session(n_jobs):
+    with parallel.session(n_jobs), without_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
         whole, weightless = counted(given)
         if whole.schema.target is None:
@@ -351,6 +354,9 @@ def usual_candidates(
     if schema.has_classes:
         # Of many classes the area takes a pass for each, and a rare one no longer hides the others from the mean of their recalls.
         found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
+    n_coordinates = len(schema.numeric) + sum(schema.level_sizes.values())
+    if n_coordinates > _MOST_COORDINATES:
+        return found
     found["ridge"] = wrapper("ridge")
     if schema.weight is None:
         by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
@@ -489,9 +495,8 @@ class _Comparison:
                 learned = self.models[model].learn_by(train, support, self.seed)
                 return score_learned(self.scorer, learned, test)
 
-        with absent_classes_allowed():
-            done = progress.track("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
-            known = dict(zip(jobs, done, strict=True))
+        done = progress.track("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
+        known = dict(zip(jobs, done, strict=True))
         scores: dict[str, dict[tuple[str, str], Floats]] = {}
         for name, one in found.items():
             values = {

@@ -70,13 +70,14 @@ def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, floa
 
 
 @contextmanager
-def absent_classes_allowed() -> Iterator[None]:
-    """Ignore scikit-learn's warning that a model predicts a class that the tested rows do not have.
+def without_known_warnings() -> Iterator[None]:
+    """Keep what scikit-learn warns of in every fold from the user: around the work of all threads, for they share the filters.
 
-    Filters belong to the process: two threads that each set and restore them leave one behind. So this is around the threads.
+    A model may predict a class that the tested rows do not have, and a forest may be fitted in a thread of ours.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
+        for message in ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used"):
+            warnings.filterwarnings("ignore", message, UserWarning)
         yield
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tamiz import parallel, progress
 from tamiz.assessment.nested import in_turn
 from tamiz.assessment.predictors import Forest, OfLevels, Tree
-from tamiz.assessment.scoring import absent_classes_allowed
 from tamiz.assessment.selectors import Chooser
 from tamiz.candidates import Candidates, Masks
 from tamiz.sources.base import Source
@@ -105,9 +104,8 @@ class Trial:
         done = progress.track(
             "Trees", parallel.map_blocks(lambda at: self._fitted_score(kind, sets[at[0]], at[1]), where), len(where)
         )
-        with absent_classes_allowed():
-            for at, score in zip(where, done, strict=True):
-                scores[at] = score
+        for at, score in zip(where, done, strict=True):
+            scores[at] = score
         return scores
 
     def _fitted_score(self, kind: OfLevels, mask: NDArray[np.bool_], fold: int) -> float:

@@ -44,6 +44,12 @@ _relevances = Method(criteria, "relevance")
     metavar="K",
     help="Print the best K columns only.",
 )
+@click.option(
+    "--group",
+    metavar="COLUMN",
+    help="The column with the group of each row, such as a patient: where the target has one value in each group, a group "
+    "counts as one row. No feature.",
+)
 @graph_options
 @model_option
 @json_flag
@@ -59,6 +65,7 @@ def rank(
     memory: int | None,
     relevance: Entry | None,
     n_features: int | None,
+    group: str | None,
     asked: Asked | None,
     width: float | None,
     model: Path | None,
@@ -70,6 +77,7 @@ def rank(
     tamiz rank data.csv --target class --relevance gain-ratio --top 10
     tamiz rank data.csv --relevance laplacian-score --graph knn:5
     tamiz rank large.csv --target class --memory 1GB
+    tamiz rank data.csv --target class --group patient
     tamiz rank data.csv --target class --json | jq .columns
     tamiz rank data.csv --target class --top 10 --model best.tamiz
 
@@ -86,8 +94,9 @@ def rank(
     from tamiz.steps.joining import takes_graph, usual_builder
 
     with voice.at_work(), parallel.session(jobs):
-        tell_plan(voice, table, target, kinds, weight, memory, lambda schema: [_criterion(entries, schema, missing)[1]])
-        source = split_dates(open_source(table, target, kinds=kinds, weight=weight, memory=memory))
+        criteria_of = lambda schema: [_criterion(entries, schema, missing)[1]]  # noqa: E731
+        tell_plan(voice, table, target, kinds, weight, memory, criteria_of, group=group)
+        source = split_dates(open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory))
         entry, criterion = _criterion(entries, source.schema, missing)
         if takes_graph(criterion):
             criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))
@@ -112,12 +121,13 @@ def rank(
 
 
 def tell_columns(voice: Voice, source: Source) -> None:
-    """Note how the target was taken, which columns take no part and by which the rows are sorted."""
+    """Note how the target was taken, which columns take no part, by which the rows are sorted, and how groups count."""
     from tamiz.report.text import counted, listed
+    from tamiz.sources.group_rows import on_groups
     from tamiz.sources.monotone_columns import on_monotone_columns
 
     schema = source.schema
-    for sentence in [*schema.notes, *on_monotone_columns(source)]:
+    for sentence in [*schema.notes, *on_monotone_columns(source), *on_groups(source)]:
         voice.note(sentence)
     left_out = [
         f"{column.name} ({column.left_out})"

@@ -53,6 +53,11 @@ def with_target(source: Source, y: NDArray[Any]) -> Source:
     return _OtherTarget(source, y)
 
 
+def with_weight(source: Source, weight: NDArray[np.float64], name: str) -> Source:
+    """Return the table with other weights of its rows, under the name that messages call them by."""
+    return _OtherWeight(source, weight, name)
+
+
 def target_of(source: Source) -> NDArray[Any]:
     """Return the target of every row that counts: int32 codes of its classes, or float64."""
     return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
@@ -178,6 +183,18 @@ class _OtherTarget(_View):
         """Yield the rows with their other target."""
         for block in super().blocks(columns):
             yield replace(block, y=self._y[block.rows.start : block.rows.stop])
+
+
+class _OtherWeight(_View):
+    def __init__(self, table: Source, weight: NDArray[np.float64], name: str) -> None:
+        super().__init__(table)
+        self._weight = weight
+        self.schema = replace(table.schema, weight=name)
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with their other weights."""
+        for block in super().blocks(columns):
+            yield replace(block, weight=self._weight[block.rows.start : block.rows.stop])
 
 
 class _SomeRows(_View):

@@ -31,6 +31,8 @@ _MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
 _FEWEST_SHUFFLES = 19
 # Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
 _MOST_BESIDE = 200
+# Coordinates, and values of the points that ridge regression searches on by default: they are kept some five times.
+_MOST_COORDINATES, _MOST_RIDGE_VALUES = 1_000, 50_000_000
 # Columns added.
 _ADDED = (0, 10, 50)
 # `added_columns` asks for so many.
@@ -63,12 +65,6 @@ class Evaluation:
     seed: int
     asked: bool
     notes: tuple[str, ...]
-
-    @property
-    def n_seen(self) -> int:
-        """How many numbers most models see of a row: a column of levels is one for each."""
-        schema = self.source.schema
-        return len(schema.numeric) + sum(schema.level_sizes.values())
 
     def recommend(self, selector: SubsetSelector) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Return the comparison of a fitted selector with others, and that of its columns with all columns; None on failure."""
@@ -145,7 +141,7 @@ class Evaluation:
         merit : Merit
             What chooses among the columns and those added.
         """
-        if not self.asked and self.n_seen > _MOST_BESIDE:
+        if not self.asked and n_numbers(self.source.schema) > _MOST_BESIDE:
             return None
         from tamiz.assessment import added_columns
 
@@ -216,11 +212,16 @@ def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess
     from tamiz.assessment.splits import sampled_rows
 
     schema = source.schema
-    n_seen = len(schema.numeric) + sum(schema.level_sizes.values())
+    n_seen = n_numbers(schema)
     most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_VALUES // max(n_seen, 1)))
     n_splits = _FOLDS if schema.n_rows <= _FEW_ROWS else _FEWER_FOLDS
     rows, notes = sampled_rows(source, most, n_splits, generator(seed))
     return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes))
+
+
+def n_numbers(schema: Schema) -> int:
+    """Return how many numbers most models see of a row: a column of levels is one for each."""
+    return len(schema.numeric) + sum(schema.level_sizes.values())
 
 
 def usual_selector(
@@ -239,7 +240,16 @@ def usual_selector(
     merit, search : Merit and Search, or None
     """
     if merit is None and schema.target is not None and not schema.has_classes:
-        return CrossValidated("ridge"), search or Forward()
+        n_seen = n_numbers(schema)
+        if n_seen <= _MOST_COORDINATES and schema.n_rows * n_seen <= _MOST_RIDGE_VALUES:
+            return CrossValidated("ridge"), search or Forward()
+        tell(
+            [
+                f"Columns are chosen by CFS: ridge regression, the usual merit for a number, would need much memory or time for "
+                f"{schema.n_rows:,} rows of {n_seen:,} numbers (an indicator for every level). merit=CrossValidated('ridge') "
+                "(--merit wrapper:ridge) asks for it."
+            ]
+        )
     return merit or CFS(missing=missing), search or BestFirst()
 
 

@@ -196,10 +196,13 @@ def leakage_warnings(leaks: list[dict[str, Any]], schema: Schema) -> list[str]:
         return []
     first, *rest = taking
     name = first["name"]
+    # A part of a date is left out with the date.
+    dates = {column.name: column.part_of[0] for column in schema.columns if column.part_of is not None}
+    excluded = {dates.get(name, name): "id"}
     more = f" The same check names {listed([repr(leak['name']) for leak in rest], limit=4)}." if rest else ""
     return [
         f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} Unless its values "
-        f"are known before the target is, exclude it: {in_python({name: 'id'})} ({on_the_command_line({name: 'id'})})."
+        f"are known before the target is, exclude it: {in_python(excluded)} ({on_the_command_line(excluded)})."
     ]
 
 

@@ -14,6 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.search.base import Problem
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
+from tamiz.sources.group_rows import count_groups_once
 from tamiz.sources.views import rows_of
 from tamiz.steps.merits import asked_merits
 from tamiz.warn import tell
@@ -88,7 +89,7 @@ def _repeated(
     rule = None if schema.has_classes else EqualFrequency(10)
     measure = SymmetricUncertainty(missing=missing or "distribute", discretization=rule)
     try:
-        pairs = measure.prepare(seen.reduce, seen.schema)
+        pairs = measure.prepare(count_groups_once(seen).reduce, seen.schema)
         # A sample may hold no value of a column.
         counted = seen.schema.used
         with_target = pairs.pairs(counted, np.full(len(counted), schema.n_columns))

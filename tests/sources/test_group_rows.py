@@ -1,0 +1,123 @@
+"""Rows of one group in a ranking: each group counts once, and columns that identify the group are found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz.criteria import CFS, InformationGain
+from tamiz.search import BestFirst, Forward
+from tamiz.sources.group_rows import count_groups_once, identifies_groups, on_groups, share_between
+from tamiz.sources.views import rows_of, weight_of
+
+N_PATIENTS, N_VISITS = 50, 20
+PATIENT = np.arange(N_PATIENTS).repeat(N_VISITS)
+
+
+def patients(seed=0, jitter=0.01):
+    """Noise that is constant but for a jitter in each patient, one column that tells the disease, one per visit."""
+    rng = np.random.default_rng(seed)
+    ill = rng.permutation(N_PATIENTS) % 2 == 0
+    noise = rng.normal(size=(N_PATIENTS, 20))[PATIENT] + jitter * rng.normal(size=(len(PATIENT), 20))
+    frame = pd.DataFrame(noise, columns=[f"noise{i}" for i in range(20)])
+    frame["marker"] = (3 * ill + rng.normal(size=N_PATIENTS))[PATIENT] + jitter * rng.normal(size=len(PATIENT))
+    frame["visit"] = rng.normal(size=len(PATIENT))
+    return frame, np.where(ill, "ill", "well")[PATIENT]
+
+
+def test_noise_that_is_constant_in_patients_gets_cut_points_by_rows_and_none_by_groups():
+    cut_by_rows, cut_by_groups = [], []
+    for seed in range(5):
+        X, y = patients(seed)
+        for groups, cut in ((None, cut_by_rows), (PATIENT, cut_by_groups)):
+            scores = RankSelector(InformationGain()).fit(X, y, groups=groups).scores_
+            cut += (scores[:20] > 0).tolist()
+            assert scores[20] > 0.3
+    assert np.mean(cut_by_rows) > 0.95
+    assert np.mean(cut_by_groups) < 0.05
+
+
+def test_scores_are_those_of_one_row_per_group_where_rows_repeat_exactly():
+    X, y = patients(jitter=0.0)
+    first = np.arange(0, len(y), N_VISITS)
+    X = X.drop(columns="visit")
+    by_groups = RankSelector(InformationGain()).fit(X, y, groups=PATIENT).scores_
+    np.testing.assert_allclose(
+        by_groups, RankSelector(InformationGain()).fit(X.iloc[first], y[first]).scores_, atol=1e-12
+    )
+    sets = [
+        SubsetSelector(CFS(), BestFirst()).fit(*data)
+        for data in ((open_source(X, y, groups=PATIENT),), (X.iloc[first], y[first]))
+    ]
+    assert sets[0].get_feature_names_out().tolist() == sets[1].get_feature_names_out().tolist()
+    assert sets[0].merit_ == pytest.approx(sets[1].merit_)
+
+
+def test_groups_of_any_size_count_once_and_keep_their_own_weights():
+    X, y = patients()
+    some = np.sort(np.random.default_rng(1).choice(len(y), 400, replace=False))
+    own = np.random.default_rng(2).uniform(0.5, 2, len(y))
+    source = rows_of(open_source(X, y, groups=PATIENT, weight=own), some)
+    weight = weight_of(count_groups_once(source))
+    np.testing.assert_allclose(np.bincount(PATIENT[some], weight / own[some]), 1.0)
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {},
+        {"groups": np.arange(len(PATIENT))},
+        {"groups": np.arange(len(PATIENT)) % N_PATIENTS},
+    ],
+)
+def test_rows_count_where_there_are_no_groups_of_several_rows_or_the_target_varies_in_them(roles):
+    X, y = patients()
+    source = open_source(X, y, **roles)
+    assert count_groups_once(source) is source
+
+
+def test_a_merit_of_folds_reads_the_rows_as_they_are():
+    from tamiz.criteria import CrossValidated
+
+    X, y = patients()
+    merit = CrossValidated("knn", cv=3)
+    selector = SubsetSelector(merit, Forward(), n_features=1, random_state=0).fit(
+        X[["marker", "visit"]], y, groups=PATIENT
+    )
+    assert selector.get_feature_names_out().tolist() == ["marker"]
+
+
+def test_a_column_with_values_of_its_own_in_nearly_every_group_identifies_it():
+    rng = np.random.default_rng(0)
+    own = rng.permutation(N_PATIENTS)[PATIENT] + 0.3 * rng.random(len(PATIENT))
+    assert identifies_groups(own, PATIENT)
+    assert identifies_groups(rng.permutation(N_PATIENTS)[PATIENT].astype(np.int32), PATIENT)
+    # Values shared by two patients, by all, and of rows.
+    for values in (
+        PATIENT // 2,
+        np.zeros(len(PATIENT)),
+        rng.normal(size=len(PATIENT)),
+        own + rng.normal(size=len(PATIENT)),
+    ):
+        assert not identifies_groups(values, PATIENT)
+
+
+@pytest.mark.parametrize("is_number", [True, False])
+def test_the_share_between_groups_is_one_for_constants_and_near_zero_for_rows(is_number):
+    rng = np.random.default_rng(0)
+    assert share_between(rng.integers(0, 9, N_PATIENTS)[PATIENT], PATIENT, is_number=is_number) == pytest.approx(1)
+    assert abs(share_between(rng.integers(0, 9, len(PATIENT)), PATIENT, is_number=is_number)) < 0.02
+
+
+def test_the_report_states_how_groups_count_and_which_columns_identify_them():
+    X, y = patients(jitter=0.0001)
+    counted, identify = on_groups(open_source(X, y, groups=PATIENT))
+    for fact in ("50 groups", "1,000 rows", "each group counts once"):
+        assert fact in counted
+    assert "'noise0'" in identify
+    assert "identify the group" in identify
+    varying, _ = on_groups(open_source(X, np.tile(["a", "b"], len(y) // 2), groups=PATIENT))
+    assert "varies within groups" in varying
+    assert "'noise0'" in varying
+    assert "'visit'" not in varying
+    assert on_groups(open_source(X, y)) == []

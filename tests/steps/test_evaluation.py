@@ -1,0 +1,103 @@
+"""All sections of a study that say what columns are worth read the same rows, folds, models and scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tamiz
+from tamiz import SubsetSelector, open_source
+from tamiz.criteria import CFS, CrossValidated
+from tamiz.exceptions import TamizWarning
+from tamiz.report import registry
+from tamiz.search import BestFirst, Forward
+from tamiz.steps import evaluation
+from tamiz.steps.evaluation import prepare_evaluation, usual_selector
+from tamiz.warn import held
+
+
+def table(n=400, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    X = pd.DataFrame(rng.normal(size=(n, p)), columns=[f"x{j}" for j in range(p)])
+    X["x0"] += 1.5 * y
+    return X, np.where(y, "ill", "well")
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
+    monkeypatch.setattr(evaluation, "_FEWER_FOLDS", 3)
+    monkeypatch.setattr(evaluation, "_MOST_ROWS", 150)
+    monkeypatch.setattr(evaluation, "_FEWEST_ROWS", 150)
+    found = tamiz.study(*table(), relevances=[], maps=[]).to_dict()
+    recommended, compared, assessed, added = (found[k] for k in ("recommendation", "buys", "assessment", "argument"))
+    parts = (recommended, compared, assessed, added)
+    # A few more than 150, for each class has some rows in every fold.
+    assert len({part["n_samples"] for part in parts}) == len({part["folds"] for part in parts}) == 1
+    assert recommended["models"] == compared["models"] == added["models"]
+    assert recommended["scores"][0]["id"] == assessed["scoring"] == added["scoring"] == "roc_auc"
+    names = [model["id"] for model in recommended["models"]]
+    by_cfs = next(one for one in recommended["candidates"] if one["id"] == "cfs")
+    every = next(one for one in recommended["candidates"] if one["id"] == "all_columns")
+    # Naive Bayes predicts in the assessment.
+    bayes = names.index("naive_bayes")
+    assert assessed["scores"]["nested"]["folds"] == by_cfs["scores"][0][bayes]["folds"]
+    assert assessed["scores"]["all_columns"]["folds"] == every["scores"][0][bayes]["folds"]
+    for at, line in enumerate(added["panels"][0]["lines"]):
+        assert (
+            line["means"][0]
+            == every["scores"][0][at]["mean"]
+            == compared["scores"][0]["models"][at]["all_columns"]["mean"]
+        )
+    shown = {entry.name: entry.load()(found) for entry in registry.of_kind("section")}
+    rows = f"{recommended['n_samples']:,} rows"
+    for section in ("recommendation", "buys", "assessment"):
+        assert rows in shown[section]["lead"]
+        assert "0.500" in shown[section]["lead"], section
+        assert any(
+            "of 400 rows, drawn at random" in note
+            for note in found[{"recommendation": section}.get(section, section)]["notes"]
+        )
+
+
+def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
+    rng = np.random.default_rng(3)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 100))
+    X[:, 7] += 3 * y
+    source = open_source(X, y)
+    selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)
+    asked = prepare_evaluation(source, None, 0, assess=None)
+    quick = asked.report(selector, 0.01)
+    assert quick["helps"]
+    assert len(quick["null"]["merits"]) >= 19
+    with held() as notes:
+        assert asked.report(selector, 1e4) is None
+    assert any("10000.0 s" in note and "--assess" in note for note in notes)
+    # Asked for, it is made whatever it takes.
+    assert replace(asked, asked=True).n_splits == asked.n_splits
+
+
+def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
+    X, y = table(60)
+    number = open_source(X.drop(columns="x0"), X["x0"]).schema
+    classes = open_source(X, y).schema
+    merit, search = usual_selector(number, "distribute", None, None)
+    assert isinstance(merit, CrossValidated)
+    assert merit.estimator == "ridge"
+    assert isinstance(search, Forward)
+    merit, search = usual_selector(classes, "category", None, None)
+    assert isinstance(merit, CFS)
+    assert merit.missing == "category"
+    assert isinstance(search, BestFirst)
+    given = CFS(), Forward()
+    assert usual_selector(number, "distribute", *given) == given
+
+
+def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
+    X, _ = table(60)
+    monkeypatch.setattr(evaluation, "_MOST_RIDGE_VALUES", 100)
+    with pytest.warns(TamizWarning, match=r"60 rows of 2 numbers.*--merit wrapper:ridge"):
+        merit, _ = usual_selector(open_source(X.drop(columns="x0"), X["x0"]).schema, "distribute", None, None)
+    assert isinstance(merit, CFS)
