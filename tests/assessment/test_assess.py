@@ -119,6 +119,7 @@ def test_a_score_that_was_asked_for_or_that_the_merit_was_given_decides_with_the
 
 def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_area():
     X, y = signal(n=60)
+    two = RankSelector(FisherScore(), n_features=2)
     ordered = np.argsort(y, kind="stable")
     # Whole groups of one class each, one of them a fold.
     groups = np.empty(60, dtype=int)
@@ -126,7 +127,7 @@ def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_ar
     with pytest.warns(
         TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn"
     ) as told:
-        report = selection_report(SEARCHED, X, y, groups=groups, n_splits=4, n_permutations=0)
+        report = selection_report(two, X, y, groups=groups, n_splits=4, n_permutations=0)
     assert (report.scoring, list(report.beside)) == ("balanced_accuracy", ["accuracy"])
     # scikit-learn's own warning, that a class is predicted which is not tested, does not reach the user.
     assert {one.category for one in told} == {TamizWarning}
