@@ -1,0 +1,177 @@
+"""The section of the recommended columns: each of its sentences agrees with the numbers of the comparison."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tamiz.report import Result
+from tamiz.report.recommendation import collect_recommendation, cost, recommended
+
+from . import sample_buys
+
+NAMES = ["ash", "hue", "proline", "alcohol", "malic", "color"]
+NONE = (0.0, 0.0)
+
+
+def found(**more: Any) -> dict[str, Any]:
+    """Return a recommendation of two of six columns by CFS."""
+    return {**sample_buys.recommended(NAMES, NAMES[:2]), **more}
+
+
+def collected(result: dict[str, Any]) -> dict[str, Any]:
+    shown = collect_recommendation(result)
+    assert shown is not None
+    return shown
+
+
+def numbers(text: str) -> list[float]:
+    return [float(one.replace("−", "-").replace("+", "")) for one in re.findall(r"[−+]?\d+\.\d+", text)]
+
+
+def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() -> None:
+    one = found()
+    assert recommended(one) == (
+        "Keep 2 of 6 columns (CFS): ash and hue. AUC 0.890 to 0.931 over 3 models in nested cross-validation of 178 rows; baseline "
+        "0.500."
+    )
+    means = [cell["mean"] for cell in one["candidates"][1]["scores"][0]]
+    assert numbers(recommended(one)) == pytest.approx([min(means), max(means), 0.5])
+
+
+def test_the_label_of_a_selection_is_small_inside_a_sentence_unless_it_is_an_abbreviation() -> None:
+    one = found(recommended="knn", columns=NAMES[:3])
+    assert recommended(one).startswith("Keep 3 of 6 columns (nearest neighbours wrapper): ash, hue and proline. AUC ")
+    every = found(recommended="all_columns", columns=NAMES)
+    assert cost(every).startswith("The nearest selection, CFS (2 columns), changes by")
+
+
+def test_one_model_has_one_score() -> None:
+    one = found()
+    one["models"] = one["models"][:1]
+    for candidate in one["candidates"]:
+        candidate |= {key: [row[:1] for row in candidate[key]] for key in ("scores", "changes")}
+    assert ". AUC 0.931 over 1 model in nested" in recommended(one)
+
+
+def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
+    one = found()
+    assert cost(one) == (
+        "Beside all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) for the "
+        "tree and by +0.031 (+0.011 to +0.051) for naive Bayes."
+    )
+    changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])
+    told = [number for change in changes for number in (change["mean"], *change["interval"])]
+    assert numbers(cost(one)) == pytest.approx(told, abs=5e-4)
+
+
+def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
+    one = found()
+    one["scores"][0]["id"] = "balanced_accuracy"
+    assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommended(one)
+    assert cost(one).startswith("Beside all columns, Balanced accuracy changes by −2.0 points (−5.0 to +1.0)")
+    one["scores"][0]["id"] = "r2"
+    assert ". R² 0.890 to 0.931 over 3 models" in recommended(one)
+
+
+def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_told() -> None:
+    every = found(recommended="all_columns", columns=NAMES)
+    assert recommended(every) == (
+        "Keep all 6 columns: every smaller selection loses too much. AUC 0.880 to 0.930 over 3 models in nested cross-validation "
+        "of 178 rows; baseline 0.500."
+    )
+    # CFS loses at most .02, nearest neighbours .06.
+    assert cost(every).startswith(
+        "The nearest selection, CFS (2 columns), changes by −0.020 (−0.050 to +0.010) for nearest"
+    )
+    assert collected({"recommendation": every, "warnings": []})["columns"] == []
+    alone = {**every, "candidates": every["candidates"][:1]}
+    assert cost(alone) == ""
+
+
+@pytest.mark.parametrize("name", ["cfs", "all_columns"])
+def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
+    one = found(recommended=name)
+    # No model's interval lies above it, though all their means do.
+    one["scores"][0]["baseline"] = sample_buys.folded(0.905, 0.0, 0.0)
+    chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
+    chosen["scores"][0] = [sample_buys.folded(0.92, 0.03) for _ in one["models"]]
+    assert recommended(one) == (
+        "No selection, and not all columns together, scores above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
+        "cross-validation of 178 rows; baseline 0.905."
+    )
+    chosen["scores"][0][1] = sample_buys.folded(0.95, 0.03)
+    assert recommended(one).startswith("Keep ")
+
+
+def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:
+    names = [f"probe {j}" for j in range(40)]
+    one = sample_buys.recommended([*names, "last"], names)
+    assert "probe 10 and 29 more. AUC" in recommended(one)
+    assert collected({"recommendation": one, "warnings": []})["columns"] == names
+
+
+def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_the_recommended_one_marked() -> None:
+    shown = collected({"recommendation": found(), "warnings": []})
+    assert shown["models"] == ["naive Bayes", "5 nearest neighbours", "decision tree"]
+    assert [(group["name"], group["baseline"]) for group in shown["groups"]] == [
+        ("AUC, each class against the rest", "0.500"),
+        ("Balanced accuracy", "33.3%"),
+    ]
+    rows = shown["groups"][0]["rows"]
+    assert [(row["label"], row["kept"], row["size"]) for row in rows] == [
+        ("All columns", False, "6"),
+        ("CFS", True, "2"),
+        ("Nearest neighbours wrapper", False, "3"),
+    ]
+    assert rows[0]["cells"] == [("0.900", "", ""), ("0.930", "", ""), ("0.880", "", "")]
+    assert rows[1]["cells"] == [
+        ("0.931", "+0.031", "up"),
+        ("0.910", "−0.020", "unknown"),
+        ("0.890", "+0.010", "unknown"),
+    ]
+    assert rows[2]["cells"][0] == ("0.840", "−0.060", "down")
+    assert shown["groups"][1]["rows"][1]["cells"][0] == ("93.1%", "+3.1 points", "up")
+
+
+def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_of(wine: dict[str, Any]) -> None:
+    from tamiz.report import render
+
+    page = render(wine)
+    section = page[page.index('<section id="recommendation"') :]
+    section = section[: section.index("</section>")]
+    kept = re.findall(r'<tr class="kept">.*?</tr>', section, re.S)
+    assert len(kept) == 2
+    assert all("CFS" in row and 'title="Recommended"' in row for row in kept)
+    assert section.count('class="change loss"') == 4
+    assert '<span class="change loss">−0.060</span>' in section
+
+
+def test_folds_and_notes_are_told_but_not_what_the_page_tells_above(wine: dict[str, Any]) -> None:
+    assert collected(wine)["made"].startswith(
+        "178 rows, 10 folds, each with its share of every class. Every selection is"
+    )
+    wine["recommendation"]["notes"] = [wine["warnings"][0], "CFS is left out of the comparison: it failed."]
+    assert collected(wine)["notes"] == ["CFS is left out of the comparison: it failed."]
+
+
+def test_what_was_not_compared_has_no_section_and_no_line(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+    assert collect_recommendation(bare) is None
+    wine["recommendation"]["candidates"] = wine["recommendation"]["candidates"][:1]
+    wine["recommendation"]["recommended"] = "all_columns"
+    lines = repr(Result(wine)).splitlines()
+    assert any(line.startswith("  Recommended: Keep all 13 columns") for line in lines)
+    assert not any(line.startswith("  Costs") for line in lines)
+
+
+def test_names_that_are_html_are_text(hostile: dict[str, Any]) -> None:
+    from tamiz.report import render
+
+    page = render(hostile)
+    section = page[page.index('<section id="recommendation"') :]
+    section = section[: section.index("</section>")]
+    assert "<img" not in section
+    assert "<b>bold" not in section
+    assert "&lt;img" in section
