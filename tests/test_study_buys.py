@@ -1,4 +1,4 @@
-"""A study tells what its subset buys, and what columns cost that tell nothing new, by counts of the work alone."""
+"""A study compares selections, its own among them, and adds noise columns and copies, with the numbers of the functions."""
 
 import json
 
@@ -8,13 +8,24 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector
-from tamiz.assessment import added_columns, compare_columns
+from tamiz.assessment import added_columns, compare_columns, recommend_columns
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.report import render
 from tamiz.search import BestFirst, Forward
+from tamiz.steps import evaluation
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Few folds, few columns added, and the usual models without those that are refitted."""
+    monkeypatch.setattr("tamiz.assessment.models._OF_CLASSES", ("naive_bayes", "knn"))
+    monkeypatch.setattr("tamiz.assessment.models._OF_NUMBERS", ("ridge", "knn"))
+    monkeypatch.setattr(evaluation, "_FOLDS", 3)
+    monkeypatch.setattr(evaluation, "_ADDED", (0, 5))
+    monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
 
 
 def study(*data, **more):
@@ -28,97 +39,123 @@ def table(n=60, seed=0):
     return X, np.where(y, "ill", "well")
 
 
-def test_what_a_study_tells_is_what_the_functions_find():
+def test_what_a_study_finds_is_what_the_functions_find():
     X, y = table()
     found = study(X, y, random_state=4)
     selector = SubsetSelector(CFS(), BestFirst())
-    compared = compare_columns(selector, X, y, random_state=4)
-    assert found["buys"] == json.loads(json.dumps(compared.to_dict()))
-    assert found["argument"] == json.loads(json.dumps(added_columns(X, y, random_state=4).to_dict()))
-    assert {"buys", "argument"} <= {timing["step"] for timing in found["timings"]}
-    # Without a column more, the lines begin where the comparison stands.
+    same = {"n_splits": 3, "random_state": 4}
+    assert found["recommendation"] == json.loads(json.dumps(recommend_columns(X, y, **same).to_dict()))
+    compared = json.loads(json.dumps(compare_columns(selector, X, y, **same).to_dict()))
+    assert found["buys"] == {**compared, "selector": "CFS"}
+    added = added_columns(X, y, numbers=[0, 5], n_draws=1, **same)
+    assert found["argument"] == json.loads(json.dumps(added.to_dict()))
+    assert {"recommendation", "argument"} <= {timing["step"] for timing in found["timings"]}
+    # Without a column more, the lines begin where the comparison is.
     for model, line in zip(found["buys"]["scores"][0]["models"], found["argument"]["panels"][0]["lines"], strict=True):
-        assert line["means"][0] == model["all_columns"]["mean"]
+        assert line["means"][0] == pytest.approx(model["all_columns"]["mean"], abs=1e-12)
 
 
-def test_the_folds_choices_are_searched_for_once(monkeypatch):
+def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(evaluation, "_FOLDS", 2)
+    monkeypatch.setattr(evaluation, "_ADDED", (0, 1))
+    X, y = table(24)
+    found = study(X, y)
+    for part in ("recommendation", "buys", "argument"):
+        assert [model["id"] for model in found[part]["models"]] == ["logistic", "naive_bayes", "knn", "forest"]
+    assert [one["id"] for one in found["recommendation"]["scores"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
+
+
+def test_the_score_that_was_asked_for_decides_in_every_section():
     X, y = table()
-    from tamiz.assessment import columns_compared
-
-    monkeypatch.setattr(columns_compared, "in_turn", _without_searches(columns_compared.in_turn))
-    assert len(study(X, y)["buys"]["n_chosen"]) == 10
-
-
-def _without_searches(in_turn):
-    def turned(*arguments, **more):
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(SubsetSelector, "fit", None)
-            return in_turn(*arguments, **more)
-
-    return turned
+    found = study(X, y, scoring="f1_macro")
+    for part in ("recommendation", "buys"):
+        assert [one["id"] for one in found[part]["scores"]] == ["f1_macro", "balanced_accuracy", "accuracy"]
+    assert found["argument"]["scoring"] == found["assessment"]["scoring"] == "f1_macro"
+    assert found["assessment"]["decided_by"] == "f1_macro"
 
 
 def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
     X, y = table()
     for found in (study(X, y, assess=False), study(X)):
-        assert found["buys"] is None
-        assert found["argument"] is None
+        assert all(found[part] is None for part in ("recommendation", "buys", "assessment", "argument"))
 
 
-def test_a_comparison_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch):
+def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
-    told = "What the subset buys was not computed: 10 searches and models take long here. Ask for it with assess=True (--assess)."
-    monkeypatch.setattr("tamiz.steps.searching._MOST_SETS", 1)
-    monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
-    found = study(X, y)
-    assert found["buys"] is None
-    assert told in found["warnings"]
-    assert found["argument"] is not None
-    asked = study(X, y, assess=True)
-    assert len(asked["buys"]["models"]) == 3
-    assert told not in asked["warnings"]
+    monkeypatch.setattr(evaluation, "_MOST_SECONDS_A_SEARCH", 1e-9)
+    found = study(X, y)["recommendation"]
+    assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
+    assert [note for note in found["notes"] if "left out of the comparison" in note] == [
+        f"{label} is left out of the comparison: All rows: its search takes longer than max_seconds."
+        for label in ("Naive Bayes wrapper", "Ridge wrapper", "Nearest neighbours wrapper")
+    ]
+    asked = study(X, y, assess=True)["recommendation"]
+    assert [one["id"] for one in asked["candidates"]] == ["all_columns", "cfs", "naive_bayes", "ridge", "knn"]
+    assert not asked["notes"]
 
 
 def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     X, y = table(n=300)
-    monkeypatch.setattr("tamiz.steps.buys._MOST_ROWS", 100)
-    monkeypatch.setattr("tamiz.steps.buys._ADDED_MOST_ROWS", 80)
+    monkeypatch.setattr(evaluation, "_MOST_ROWS", 100)
+    monkeypatch.setattr(evaluation, "_FEWEST_ROWS", 100)
     found = study(X, y)
-    assert (found["buys"]["n_samples"], found["argument"]["n_samples"]) == (100, 80)
-    assert found["buys"]["notes"] == ["100 of 300 rows, drawn at random."]
-    assert found["argument"]["notes"] == ["80 of 300 rows, drawn at random."]
+    for part in ("recommendation", "buys", "assessment", "argument"):
+        assert found[part]["n_samples"] == 100
+        assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
     assert "100 of 300 rows, drawn at random." in render(found)
 
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
     X, y = table()
-    monkeypatch.setattr("tamiz.steps.buys._ADDED_MOST_COLUMNS", 2)
+    monkeypatch.setattr(evaluation, "_MOST_BESIDE", 2)
     found = study(X, y)
     assert found["argument"] is None
-    assert found["buys"]["notes"][-1].startswith(
-        "No columns were added to show what they cost: beside the 3 numbers that models see"
+    assert found["buys"]["notes"][-1] == (
+        "No noise columns and copies were added: a row has 3 numbers, more than 2. Ask for it with assess=True (--assess)."
     )
-    assert study(X, y, assess=True)["argument"] is not None
+    asked = study(X, y, assess=True)
+    assert asked["argument"] is not None
+    assert not asked["buys"]["notes"]
 
 
 def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_asked_for():
     X, y = table(20)
     found = study(X, y, groups=["one"] * 20)
-    assert found["buys"] is None
-    assert found["argument"] is None
+    assert all(found[part] is None for part in ("recommendation", "buys", "assessment", "argument"))
     assert any(
-        w.startswith("What the subset buys cannot be told: Every row is of one group") for w in found["warnings"]
+        w.startswith("What the subset is worth to models was not computed: Every row is of one group")
+        for w in found["warnings"]
     )
-    assert not any("added columns" in w for w in found["warnings"])
     with pytest.raises(DataError, match="Every row is of one group"):
         study(X, y, groups=["one"] * 20, assess=True)
 
 
-def test_a_wrapper_chooses_in_every_fold_and_the_figure_keeps_to_the_usual_merit():
+def test_a_wrapper_stands_in_the_place_of_the_usual_one_and_the_figure_keeps_to_the_usual_merit():
     X, y = table()
     found = study(X, y, merit=CrossValidated("mixed_nb", cv=3), search=Forward())
-    assert found["buys"]["selector"].endswith("by Forward")
+    assert [one["id"] for one in found["recommendation"]["candidates"]] == [
+        "all_columns",
+        "cfs",
+        "naive_bayes",
+        "ridge",
+        "knn",
+    ]
+    assert found["buys"]["selector"] == "Naive Bayes wrapper"
     assert found["argument"]["selector"] == "CFS by best-first search"
+    own = study(X, y, merit=CrossValidated("gaussian_nb", cv=3), search=Forward())["recommendation"]
+    assert [one["id"] for one in own["candidates"]][-1] == "subset"
+    assert own["candidates"][-1]["label"] == "accuracy of Gaussian naive Bayes by Forward"
+
+
+def test_the_sizes_and_columns_asked_for_bind_every_selection():
+    X, y = table()
+    found = study(X, y, n_features=2, search=BestFirst(fixed=["c"]))["recommendation"]
+    for one in found["candidates"][1:]:
+        assert len(one["columns"]) == 2
+        assert "c" in one["columns"]
+    # Two columns were asked for, so all columns are no answer.
+    assert found["recommended"] != "all_columns"
 
 
 @pytest.mark.parametrize("case", ["one column", "weights", "a number", "time", "many classes", "gaps and levels"])
@@ -140,22 +177,26 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
             gaps=np.nan, same=1.0, kind=np.where(np.arange(60) % 7 == 0, None, np.where(np.arange(60) % 2, "u", "v"))
         )
     found = study(X, y, **more)
-    assert len(found["buys"]["models"]) == (2 if case == "weights" else 3)
+    assert len(found["buys"]["models"]) == (1 if case == "weights" else 2)
     assert len(found["buys"]["scores"]) == (1 if case == "a number" else 3)
     assert found["argument"]["panels"]
-    assert 'id="buys"' in render(found)
+    page = render(found)
+    assert 'id="buys"' in page
+    assert 'id="recommendation"' in page
 
 
-def test_one_thread_and_two_buy_the_same():
+def test_one_thread_and_two_find_the_same():
     X, y = table()
     one, two = (study(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert (one["buys"], one["argument"]) == (two["buys"], two["argument"])
+    for part in ("recommendation", "buys", "assessment", "argument"):
+        assert one[part] == two[part]
 
 
-def test_beside_a_comparison_of_few_rows_the_section_says_why_no_columns_were_added():
+def test_of_few_rows_it_is_told_that_no_columns_were_added():
     X, y = table(16)
     found = study(X, y)
     assert found["argument"] is None
-    assert found["buys"]["notes"][-1] == (
-        "What added columns cost cannot be told: Adding columns takes at least 20 rows, and there are 16."
+    assert (
+        "What added columns cost was not computed: Adding columns takes at least 20 rows, and there are 16."
+        in found["warnings"]
     )

@@ -86,7 +86,7 @@ class Evaluation:
             self._leave_out("What the subset is worth to models", error)
             return None
         name = next(name for name, one in candidates.items() if one is selector)
-        return _described(found, self.notes), compared(found, name, self.notes)
+        return _described(found, self.notes), compared(found, name, (*self.notes, *self._beside_many()))
 
     def report(self, selector: SubsetSelector, search_seconds: float) -> dict[str, Any] | None:
         """Return how far the score of a fitted selector can be trusted; None where that takes long, or fails.
@@ -141,7 +141,7 @@ class Evaluation:
         merit : Merit
             What chooses among the columns and those added.
         """
-        if not self.asked and n_numbers(self.source.schema) > _MOST_BESIDE:
+        if self._beside_many():
             return None
         from tamiz.assessment import added_columns
 
@@ -163,6 +163,13 @@ class Evaluation:
         described = found.to_dict()
         described["notes"] = [*self.notes, *described["notes"]]
         return described
+
+    def _beside_many(self) -> tuple[str, ...]:
+        """Return the note that no columns are added, because a row has many numbers; none where they are."""
+        n = n_numbers(self.source.schema)
+        if self.asked or n <= _MOST_BESIDE:
+            return ()
+        return (f"No noise columns and copies were added: a row has {n:,} numbers, more than {_MOST_BESIDE}. {_WAY}",)
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
         """Return the usual selections, the fitted one in the place of that of its kind, all with its sizes and fixed columns."""
