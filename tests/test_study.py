@@ -38,23 +38,15 @@ PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 USUAL = KNearest(15, weight=Binary(), metric="seuclidean")
 
-pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+pytestmark = [
+    pytest.mark.usefixtures("few_models"),
+    pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
+]
 
 
 def study(*data, assess=False, **more):
     """A study that searches once; what repeats the search a hundred times has tests of its own."""
     return tamiz.study(*data, assess=assess, **more)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    """The usual models without those that are refitted, few columns added, and nothing left out by the clock."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tamiz.assessment.models._OF_CLASSES", ("naive_bayes", "knn"))
-        patched.setattr(evaluation, "_ADDED", (0, 5))
-        patched.setattr(evaluation, "_MOST_SECONDS", 1e9)
-        patched.setattr(evaluation, "_MOST_SECONDS_A_SEARCH", 1e9)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +60,7 @@ def source():
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(few_models):
     with pytest.warns(TamizWarning):
         return study(str(PENGUINS), "species", assess=None).to_dict()
 

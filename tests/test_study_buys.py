@@ -8,23 +8,24 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector
-from tamiz.assessment import added_columns, compare_columns, recommend_columns
+from tamiz.assessment import added_columns, compare_columns, models, recommend_columns
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.report import render
 from tamiz.search import BestFirst, Forward
 from tamiz.steps import evaluation
 
-pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+pytestmark = [
+    pytest.mark.usefixtures("few_models"),
+    pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
+]
+OF_CLASSES = models._OF_CLASSES
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Few folds, few columns added, and the usual models without those that are refitted."""
-    monkeypatch.setattr("tamiz.assessment.models._OF_CLASSES", ("naive_bayes", "knn"))
-    monkeypatch.setattr("tamiz.assessment.models._OF_NUMBERS", ("ridge", "knn"))
+def few_folds(monkeypatch):
+    """Few folds and shuffled targets."""
     monkeypatch.setattr(evaluation, "_FOLDS", 3)
-    monkeypatch.setattr(evaluation, "_ADDED", (0, 5))
     monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
 
 
@@ -56,7 +57,7 @@ def test_what_a_study_finds_is_what_the_functions_find():
 
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
-    monkeypatch.undo()
+    monkeypatch.setattr("tamiz.assessment.models._OF_CLASSES", OF_CLASSES)
     monkeypatch.setattr(evaluation, "_FOLDS", 2)
     monkeypatch.setattr(evaluation, "_ADDED", (0, 1))
     X, y = table(24)

@@ -236,6 +236,12 @@ def test_printed_it_is_a_table_of_every_model_and_score():
         ),
         (list(np.arange(20) / 3), {"predictors": ["logistic"]}, r"^Logistic regression needs classes"),
         ([0, 1] * 10, {"scoring": "accuracy"}, r"^scoring must be a list of names such as"),
+        ([0, 1, 2, 2] * 5, {"scoring": ["roc_auc"]}, r"^roc_auc scores two classes, and the target 'target' has 3"),
+        (
+            list(np.arange(20) / 3),
+            {"scoring": ["accuracy"]},
+            r"^accuracy scores classes, and the target .* is a number",
+        ),
         ([0, 1] * 10, {"scoring": ["acuracy"]}, r"'acuracy'.*accuracy"),
         (
             [0, 1] * 10,

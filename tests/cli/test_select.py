@@ -240,6 +240,16 @@ def test_the_honest_numbers_are_those_of_the_selection_report(tamiz: Callable[..
     assert shown(tamiz(*rule, "--json", "-q"))["assessment"] == json.loads(json.dumps(report.to_dict()))
 
 
+def test_the_score_of_an_assessment_need_not_be_that_of_the_merit(tamiz: Callable[..., Result], iris: Path) -> None:
+    rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess", "--json", "-q"]
+    usual = shown(tamiz(*rule))
+    asked = shown(tamiz(*rule, "--scoring", "f1_macro"))
+    assert usual["merit_name"] == asked["merit_name"] == "CFS"
+    assert usual["columns"] == asked["columns"]
+    assert usual["assessment"]["scoring"] == "roc_auc_ovr_weighted"
+    assert (asked["assessment"]["scoring"], asked["assessment"]["decided_by"]) == ("f1_macro", "f1_macro")
+
+
 def test_an_interrupted_assessment_leaves_the_columns_chosen(
     tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

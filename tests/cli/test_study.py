@@ -7,7 +7,7 @@ from click.testing import Result
 
 
 @pytest.fixture(scope="module")
-def studied(tmp_path_factory: pytest.TempPathFactory, iris: Path) -> tuple[Path, Result]:
+def studied(tmp_path_factory: pytest.TempPathFactory, iris: Path, few_models: None) -> tuple[Path, Result]:
     """A study of the flowers: its folder, and what was said."""
     from click.testing import CliRunner
 
@@ -84,6 +84,7 @@ def test_only_one_thing_goes_to_standard_output(tamiz: Callable[..., Result], ir
     assert "Only one of --output and --json can go to standard output." in done.stderr
 
 
+@pytest.mark.usefixtures("few_models")
 def test_the_demo_studies_the_embedded_penguins(tamiz: Callable[..., Result], folder: Path) -> None:
     done = tamiz("demo", "--json", "demo.json")
     assert done.exit_code == 0, done.stderr
@@ -130,7 +131,8 @@ def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
 def test_the_trust_that_the_score_deserves_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
     folder, done = studied
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("  Trust: ")]
-    assert told.startswith("  Trust: The search promises 9")
+    assert told.startswith("  Trust: The selected columns predict new rows better than the baseline: AUC 0.9")
+    assert any(line.startswith("  Recommended: Keep ") for line in done.stderr.splitlines())
     assert 'id="assessment"' in (folder / "r.html").read_text()
 
 

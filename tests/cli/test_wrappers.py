@@ -59,7 +59,7 @@ def test_score_and_folds_are_options(tamiz: Callable[..., Result], iris: Path) -
     assert shown["merit"] == pytest.approx(score(range(4), 5, "f1_macro"), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in wrappers.of_kind("model") if entry.name != "ridge"])
+@pytest.mark.parametrize("name", [entry.name for entry in wrappers.of_kind("model")])
 def test_every_model_takes_a_mixed_table_of_classes(tamiz: Callable[..., Result], mixed: Path, name: str) -> None:
     done = tamiz(
         "select", mixed, "-t", "class", "--exclude", "pay", "--merit", f"wrapper:{name}", "--search", "forward"
@@ -82,17 +82,20 @@ def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixe
     [
         (["--merit", "wrapper"], 2, "a wrapper scores a model: wrapper:NAME with one of gaussian-nb,"),
         (["--merit", "wrapper:gausian"], 2, "'gausian' is no model (did you mean 'gaussian-nb'?)"),
-        (["--merit", "cfs", "--scoring", "r2"], 2, "name one, --merit wrapper:NAME."),
+        (["--merit", "cfs", "--scoring", "r2"], 2, "name one, --merit wrapper:NAME, or ask for --assess."),
+        (["--scoring", "roc_auc"], 2, "name one, --merit wrapper:NAME, or ask for --assess."),
+        (["--scoring", "auc", "--assess"], 2, "(did you mean 'roc_auc'?)"),
+        (
+            ["--scoring", "roc_auc", "--assess"],
+            1,
+            "roc_auc scores two classes, and the target 'species' has 3; use roc_auc_ovr",
+        ),
+        (["--scoring", "r2", "--assess"], 1, "r2 scores numbers, and the target 'species' is classes; use accuracy,"),
         (["--merit", "wrapper:knn", "--scoring", "acuracy"], 2, "(did you mean 'accuracy'?)"),
         (["--folds", 3], 2, "--folds is for a model's predictions: name one, --merit wrapper:NAME."),
         (["--merit", "knn"], 2, "'knn' is a model: a wrapper scores it, wrapper:knn."),
         (["--merit", "kfs"], 2, "'kfs' is no merit (did you mean 'cfs'?)"),
         (["--merit", "wrapper:knn", "--folds", 1], 2, "--folds"),
-        (
-            ["--merit", "wrapper:ridge"],
-            1,
-            "ridge predicts numbers, and the target is classes; use 'linear' or 'logistic'.",
-        ),
     ],
 )
 def test_a_wrapper_that_cannot_be_is_one_sentence(
@@ -110,14 +113,48 @@ def test_naive_bayes_of_a_number_is_refused_with_the_way_out(tamiz: Callable[...
     assert "mixed_nb needs classes, and the target 'pay' is a number; use 'knn'." in " ".join(done.stderr.split())
 
 
+def test_a_score_of_classes_is_refused_for_a_number(tamiz: Callable[..., Result], mixed: Path) -> None:
+    for more in (["--assess", "--merit", "cfs"], ["--merit", "wrapper:ridge"]):
+        done = tamiz("select", mixed, "-t", "pay", "--exclude", "class", "--scoring", "accuracy", *more)
+        assert done.exit_code == 1
+        assert "accuracy scores classes, and the target 'pay' is a number; use r2" in " ".join(done.stderr.split())
+
+
 def test_the_plan_says_whether_models_are_refitted(tamiz: Callable[..., Result], iris: Path) -> None:
     for name, said in (("gaussian_nb", "GaussianNB is not refitted"), ("tree", "is refitted for every set and fold")):
         assert said in tamiz("select", iris, "-t", "species", "--merit", f"wrapper:{name}", "--dry-run").stdout
 
 
+@pytest.mark.usefixtures("few_models")
 def test_a_study_tells_the_score_and_judges_it_by_the_same_model(tamiz: Callable[..., Result], iris: Path) -> None:
     arguments = ["study", iris, "-t", "species", "--merit", "wrapper:gaussian_nb", "--reduce", "pca", "--assess", "-q"]
     numbers = json.loads(tamiz(*arguments, "--json", "-").stdout)
     assert numbers["subset"]["merit"]["label"] == "accuracy of Gaussian naive Bayes"
     assert "not refitted" in numbers["subset"]["how"]
-    assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == ("GaussianNB", "accuracy")
+    # The merit was given no score: the assessment's is its own.
+    assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == (
+        "GaussianNB",
+        "roc_auc_ovr_weighted",
+    )
+
+
+def test_ridge_regression_of_classes_has_its_merit_by_r2(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("select", iris, "-t", "species", "--merit", "wrapper:ridge", "--search", "forward")
+    assert done.exit_code == 0, done.stderr
+    assert "R2 of ridge regression on the classes 0." in done.stderr
+    by_score = tamiz(
+        "select", iris, "-t", "species", "--merit", "wrapper:ridge", "--scoring", "accuracy", "--search", "forward"
+    )
+    assert "accuracy of " in by_score.stderr
+
+
+def test_a_number_is_predicted_by_ridge_regression_and_a_forward_search_by_default(
+    tamiz: Callable[..., Result], mixed: Path
+) -> None:
+    usual, named = (
+        tamiz("select", mixed, "-t", "pay", "--exclude", "class", *more, "--json")
+        for more in ((), ("--merit", "wrapper:ridge", "--search", "forward"))
+    )
+    assert usual.exit_code == 0, usual.stderr
+    assert json.loads(usual.stdout)["merit_name"] == "r2 of ridge regression"
+    assert json.loads(usual.stdout)["columns"] == json.loads(named.stdout)["columns"]

@@ -13,7 +13,7 @@ from tamiz import SubsetSelector, parallel
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Forward
-from tamiz.wrappers.task import _SCORES_NUMBERS
+from tamiz.wrappers.scoring import _SCORES_NUMBERS
 
 from .refusals import refused
 
@@ -81,7 +81,7 @@ def test_a_score_that_is_none_names_fold_and_columns(scoring, sentence):
 
 def test_a_score_for_the_other_kind_of_target_is_named():
     refused(
-        "Fold 1 of 5, .*, roc_auc: .*Ridge has none of the following attributes",
+        "^roc_auc scores classes, and the target 'target' is a number; use r2 or another score of numbers.$",
         Ridge(),
         y=X[:, 0] + 0.01,
         scoring="roc_auc",
@@ -110,11 +110,11 @@ def test_scores_of_numbers_are_told_from_scores_of_classes():
 
 def test_of_no_column_none_is_to_be_left_out():
     refused(
-        "^Fold 1 of 5, no column, accuracy: .*change the estimator, the score or the folds.$",
+        "^Fold 1 of 5, no column, boom: .*change the estimator, the score or the folds.$",
         Ridge(),
         y=X[:, 0] + 0.01,
         columns=[],
-        scoring="accuracy",
+        scoring=boom,
     )
 
 

@@ -27,7 +27,8 @@ from tamiz.sources.views import with_target
 from tamiz.validation import check_integer
 from tamiz.warn import held, tell
 from tamiz.wrappers.folds import Folds
-from tamiz.wrappers.scoring import read_scoring
+from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.scoring import check_target, read_scoring
 
 
 def selection_report(
@@ -139,6 +140,7 @@ def selection_report(
         usual, lacking = usual_scorings(None, source, splits, [predicted_by])
         first = read_scoring(usual[0] if scoring is None else scoring, classes=schema.has_classes)
         first.check(schema)
+        check_target(first, schema, labels_of(source)[folds.rows])
         others = [name for name in usual if name != first.name]
         assessor = Assessor(
             chosen_by, predicted_by, first, check_scoring(scoring=others) if others and schema.has_classes else None

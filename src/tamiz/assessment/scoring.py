@@ -16,7 +16,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_of, weight_of
 from tamiz.wrappers.labels import labels_of
-from tamiz.wrappers.scoring import read_scoring
+from tamiz.wrappers.scoring import check_target, read_scoring
 
 # Of two classes, and of more.
 AREAS = ("roc_auc", "roc_auc_ovr_weighted")
@@ -54,7 +54,9 @@ def usual_scorings(
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"scoring must be names of scorers of scikit-learn's, got {name!r}.")
-        read_scoring(name, classes=schema.has_classes).check(schema)
+        scoring = read_scoring(name, classes=schema.has_classes)
+        scoring.check(schema)
+        check_target(scoring, schema, labels_of(source)[splits.folds.rows])
     return names, notes
 
 

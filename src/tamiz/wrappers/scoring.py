@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,15 @@ from tamiz.wrappers.estimators import accepts_weights
 
 # What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
 SCORER = type(make_scorer(accuracy_score))
+# Scores of scikit-learn's that compare numbers with numbers.
+_SCORES_NUMBERS = re.compile(
+    r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
+)
+# Scores of a class and another one, and what they are called for many.
+_OF_TWO_CLASSES = {
+    "roc_auc": "roc_auc_ovr",
+    **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
+}
 
 
 @dataclass(frozen=True)
@@ -76,3 +86,35 @@ def read_scoring(scoring: Any, *, classes: bool) -> Scoring:
             f"{scoring!r}{meant}."
         )
     return Scoring(scoring, get_scorer(scoring), registered=True)
+
+
+def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
+    """Refuse scikit-learn's scores that have no meaning for the target.
+
+    Parameters
+    ----------
+    scoring : Scoring
+    schema : Schema
+    labels : ndarray of shape (n_samples,)
+        The target as the scorer sees it.
+    """
+    target = schema.target
+    if not scoring.registered or target is None:
+        return
+    scores_numbers = bool(_SCORES_NUMBERS.fullmatch(scoring.name))
+    if not schema.has_classes:
+        if not scores_numbers:
+            raise DataError(
+                f"{scoring.name} scores classes, and the target {target.name!r} is a number; use r2 or another score of numbers."
+            )
+        return
+    if scores_numbers and labels.dtype.kind not in "if":
+        raise DataError(
+            f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
+            "classes."
+        )
+    if scoring.name in _OF_TWO_CLASSES and (n_classes := len(np.unique(labels))) > 2:
+        raise DataError(
+            f"{scoring.name} scores two classes, and the target {target.name!r} has {n_classes:,}; use "
+            f"{_OF_TWO_CLASSES[scoring.name]} or another score of many classes."
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,17 +23,7 @@ from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
 from tamiz.wrappers.labels import labels_of
-from tamiz.wrappers.scoring import Scoring, read_scoring
-
-# Scores of scikit-learn's that compare numbers with numbers.
-_SCORES_NUMBERS = re.compile(
-    r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
-)
-# Scores of a class and another one, and what they are called for many.
-_OF_TWO_CLASSES = {
-    "roc_auc": "roc_auc_ovr",
-    **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
-}
+from tamiz.wrappers.scoring import check_target, read_scoring
 
 
 def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
@@ -58,7 +47,7 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
         rows = folds.rows
         source, labels, weight = rows_of(source, rows), labels[rows], None if weight is None else weight[rows]
         folds = replace(folds, parts=tuple(_among(fold, rows) for fold in folds.parts))
-    _check_score(read, source, labels)
+    check_target(read, source.schema, labels)
     _check_folds(folds.parts, estimator, labels)
     model = seeded(clone(estimator), seed)
     return Task(model, source, folds.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
@@ -95,23 +84,6 @@ def _labels(estimator: Any, source: Source) -> NDArray[Any]:
             )
         return labels.astype(np.float64)
     return labels
-
-
-def _check_score(scoring: Scoring, source: Source, labels: NDArray[Any]) -> None:
-    """Refuse scikit-learn's scores that have no meaning for the target."""
-    target = source.schema.target
-    if not scoring.registered or target is None or not source.schema.has_classes:
-        return
-    if _SCORES_NUMBERS.fullmatch(scoring.name) and labels.dtype.kind not in "if":
-        raise DataError(
-            f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
-            "classes."
-        )
-    if scoring.name in _OF_TWO_CLASSES and (n_classes := len(np.unique(labels))) > 2:
-        raise DataError(
-            f"{scoring.name} scores two classes, and the target {target.name!r} has {n_classes:,}; use "
-            f"{_OF_TWO_CLASSES[scoring.name]} or another score of many classes."
-        )
 
 
 def _folds(
