@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from tamiz.report.assessment import collect_assessment
-from tamiz.report.trust import Told, verdict
-
-from . import sample
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
@@ -18,62 +15,18 @@ def collected(result: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def assessed(promised: float, held: float, nothing: float, **more: Any) -> dict[str, Any]:
-    """An assessment of three numbers."""
-    found = sample.assessment({"columns": ["ash", "hue"], "value": 0.5}, ["ash", "hue", "proline"])
-    for name, mean in (("apparent", promised), ("nested", held), ("baseline", nothing)):
-        found["scores"][name] |= {"mean": mean, "interval": [mean - 0.04, mean + 0.04]}
-    return {**found, "gap": promised - held, **more}
-
-
-def test_the_lead_says_what_is_promised_what_holds_and_how_much_of_it_is_selection_bias() -> None:
-    assert verdict(assessed(0.87, 0.79, 0.5)) == (
-        "The search promises 87% accuracy; repeated inside each fold it holds 79%: 8 points of it are selection bias."
-    )
-    assert verdict(assessed(0.87, 0.858, 0.5)).endswith("it holds 85.8%: 1.2 points of it are selection bias.")
-    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("it holds 81.0%, so nothing of it is selection bias.")
-    assert verdict(assessed(0.8, 0.8, 0.5)).endswith("it holds 80%, so nothing of it is selection bias.")
-    assert verdict(assessed(0.41, 0.3, -0.02, scoring="r2")) == (
-        "The search promises a score (R²) of 0.410; repeated inside each fold it holds 0.300: 0.110 of it is selection bias."
-    )
-
-
-def test_a_selection_no_better_than_chance_is_told_so_first() -> None:
-    words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
-    assert words == (
-        "The search finds nothing better than chance. It promises 69% accuracy; repeated inside each fold it holds 40%, and no "
-        "column at all 55%."
-    )
-    words = verdict(assessed(0.69, 0.54, 0.55, helps=False))
-    assert words.startswith("The columns that the search finds do not help with new rows. It promises 69% accuracy;")
-
-
-def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
-    found = assessed(0.87, 0.79, 0.5, beats_chance=False)
-    merits = [0.1 * k for k in range(19)]
-    found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
-    assert verdict(found).endswith(
-        " Yet 3 of 19 searches on shuffled targets found as much: the merit itself may be chance."
-    )
-
-
-def test_a_search_that_keeps_no_column_promises_nothing() -> None:
-    found = assessed(0.5, 0.5, 0.5, frequencies=[{"name": "ash", "share": 0.2, "chosen": False}])
-    assert verdict(found) == "The search keeps no column, so there is no score to trust; without any column it is 50%."
-
-
 def test_every_score_is_told_with_its_meaning_and_a_share_stays_below_all(wine: dict[str, Any]) -> None:
     told = {name: value for name, value, _ in collected(wine)["facts"]}
     assert told == {
-        "Promised by the search": "92%",
-        "Held on rows it has not seen": "84% (80% to 88%)",
-        "With all columns": "87%",
-        "With no column": "40%",
+        "Apparent score": "92%",
+        "Nested CV score": "84% (80% to 88%)",
+        "All columns": "87%",
+        "Baseline": "40%",
     }
     wine["assessment"]["scores"]["nested"]["interval"] = [-0.1, 1.2]
     assert collected(wine)["facts"][1][1] == "84% (0% to 100%)"
     wine["assessment"]["scores"]["all_columns"] = None
-    assert [name for name, *_ in collected(wine)["facts"]][-1] == "With no column"
+    assert [name for name, *_ in collected(wine)["facts"]][-1] == "Baseline"
     assert len(collected(wine)["facts"]) == 3
 
 
@@ -91,9 +44,16 @@ def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_o
     low, high = chart["layout"]["xaxis"]["range"]
     assert low < 0.4
     assert high > max(folds["x"])
-    assert [a["text"] for a in chart["layout"]["annotations"]][1] == "Held on rows it has not seen: <b>84%</b>"
+    assert [a["text"] for a in chart["layout"]["annotations"]][1] == "Nested CV score: <b>84%</b>"
     # A text stands on the side of its mark where there is room.
     assert [a["xanchor"] for a in chart["layout"]["annotations"]] == ["right", "right", "right", "left"]
+
+
+def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
+    assert collected(wine)["title"] == "In nested cross-validation the score is 8 points lower"
+    assert collected(wine)["made"] == "Accuracy of naive Bayes, 178 rows, 10 folds, each with its share of every class."
+    wine["assessment"]["gap"] = -0.01
+    assert collected(wine)["title"] == "Nested cross-validation confirms the apparent score"
 
 
 def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any]) -> None:
@@ -162,9 +122,4 @@ def test_a_score_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
     assert folds["x"][0] == held["x"][0] == -1
     assert held["error_x"]["array"] == [2]
     assert held["customdata"][0][0] == "−500,000,000"
-    assert shown["beyond"].endswith("drawn at −1: held on rows it has not seen.")
-
-
-def test_other_scores_have_their_own_names() -> None:
-    assert Told("balanced_accuracy", fine=False).worded(0.5) == "50% balanced accuracy"
-    assert Told("neg_mean_squared_error", fine=False).worded(-2.5) == "a score (neg mean squared error) of −2.500"
+    assert shown["beyond"].endswith("drawn at −1: nested CV score.")

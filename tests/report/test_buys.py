@@ -28,9 +28,9 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 
 def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
     assert buys_words.bought(sample_buys.bought()) == (
-        "With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is 93.1% for naive Bayes (90.0% with all), "
-        "88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest neighbours lose; for the "
-        "tree the folds tell no difference."
+        "With 4 to 6 of 13 columns, chosen again inside each of 10 folds of 178 rows, accuracy (baseline 40.0%) is 93.1% for naive "
+        "Bayes (90.0% with all), 88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest "
+        "neighbours lose; for the tree the folds tell no difference."
     )
 
 
@@ -104,7 +104,7 @@ def test_a_number_is_told_by_r2_without_points() -> None:
     )
     found = sample_buys.bought()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
-    assert "folds, R² is 0.931 for naive Bayes (0.900 with all)" in buys_words.bought(found)
+    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in buys_words.bought(found)
 
 
 def test_what_a_choice_loses_all_the_same_is_told() -> None:
@@ -302,8 +302,10 @@ def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]
 
 
 def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert "  Buys: With 4 to 6 of 13 columns, chosen again inside each of 10 folds, accuracy is" in repr(Result(wine))
-    assert "Buys:" not in repr(Result(bare))
+    assert "  Effect on models: With 4 to 6 of 13 columns, chosen again inside each of 10 folds of" in repr(
+        Result(wine)
+    )
+    assert "Effect on models:" not in repr(Result(bare))
 
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:

@@ -141,7 +141,8 @@ class Result:
             )
         if self.data["recommendation"] is not None:
             lines.append(("Recommended", recommended(self.data["recommendation"])))
-            lines.append(("Costs", cost(self.data["recommendation"])))
+            costs = cost(self.data["recommendation"])
+            lines += [("Costs", costs)] if costs else []
         if self.data["buys"] is not None:
             lines.append(("Effect on models", bought(self.data["buys"])))
         if self.data["assessment"] is not None:

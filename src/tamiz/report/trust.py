@@ -81,13 +81,9 @@ class Told:
         return f"{value:.3f}" if abs(value) < _LARGE else number(value, digits=2)
 
     def interval(self, scores: Mapping[str, Any]) -> tuple[float, float]:
-        """Return where the mean of scores lies; a share lies between 0 and 1."""
+        """Return where the mean of scores lies; a share of rows and an area lie between 0 and 1."""
         low, high = scores["interval"]
-        return (max(low, 0.0), min(high, 1.0)) if self.is_share else (low, high)
-
-    def worded(self, value: float) -> str:
-        """Return a score with its name."""
-        return f"{self.score(value)} {self.name}" if self.is_share else f"a score ({self.name}) of {self.score(value)}"
+        return (max(low, 0.0), min(high, 1.0)) if self.is_share or self.name == "AUC" else (low, high)
 
     def lost(self, gap: float) -> str:
         """Return a difference of scores, empty where none can be seen."""
