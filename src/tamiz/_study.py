@@ -46,7 +46,7 @@ from tamiz.steps.mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit
 from tamiz.steps.maps import describe_map
 from tamiz.steps.quality import describe_quality
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.redundancy import describe_redundancy
+from tamiz.steps.redundancy import describe_redundancy, describe_shared
 from tamiz.steps.repeat import describe_repeat
 from tamiz.steps.run import Run
 from tamiz.steps.sampling import drawn_rows
@@ -77,6 +77,7 @@ def study(
     n_features: int | tuple[int, int] | None = None,
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
+    allow_duplicates: bool = False,
     assess: bool | None = None,
     scoring: str | None = None,
     points: bool | int = True,
@@ -110,7 +111,7 @@ def study(
     missing : {"distribute", "category"}, default="distribute"
         What the relevances and the merit that are not given do with missing values: share their counts out, or make missing a
         value of its own.
-    n_features, stop, journal
+    n_features, stop, journal, allow_duplicates
         As in `SubsetSelector`.
     assess : bool, default=None
         Whether the selection is evaluated on rows that took no part in it: nested cross-validation beside other selections
@@ -175,7 +176,13 @@ def study(
         # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
         lots = random_state if isinstance(random_state, int) else seed
         selector = SubsetSelector(
-            chosen_by, searched_by, n_features=n_features, stop=stop, journal=journal, random_state=lots
+            chosen_by,
+            searched_by,
+            n_features=n_features,
+            stop=stop,
+            journal=journal,
+            random_state=lots,
+            allow_duplicates=allow_duplicates,
         )
         begun = _Study(
             run,
@@ -269,8 +276,13 @@ class _Study:
         subset = self.run.step("subset", lambda: _select(selector, self.source, self.run))
         if subset is None:
             return None
-        explained = self.run.step("reasons", lambda: explain_subset(selector, self.source))
-        return subset | (explained or {"reasons": [], "lattice": None})
+        explained = self.run.step("reasons", lambda: self._explain(selector, subset["columns"]))
+        return subset | (explained or {"reasons": [], "lattice": None, "notes": []})
+
+    def _explain(self, selector: SubsetSelector, chosen: list[str]) -> dict[str, Any]:
+        """Return why each column is in or out, and which of those chosen say the same."""
+        shared = describe_shared(self.source, chosen, self.missing)
+        return {**explain_subset(selector, self.source), "notes": shared}
 
     def draw(self, wanted: Sequence[Wanted], most: int | None) -> dict[str, Any]:
         """Fit the maps, of at most so many rows where their cost grows with the square, and judge them."""

@@ -22,11 +22,12 @@ from tamiz.criteria.base import Merit, Relevance, complete
 from tamiz.evaluator import Checked
 from tamiz.random import Seed, generator
 from tamiz.search.archive import Archive
-from tamiz.search.base import Search
+from tamiz.search.base import Problem, Search
 from tamiz.search.certificate import Certificate
 from tamiz.search.journal import Journal
 from tamiz.search.plan import Plan
 from tamiz.search.prepared import Prepared
+from tamiz.search.repeated_columns import describe_repeated_columns, repeated_columns
 from tamiz.search.stopping import Stopping
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import in_parts, on_raw_dates
@@ -35,6 +36,7 @@ from tamiz.sources.group_rows import count_groups_once
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import shows_all_rows
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
 
@@ -197,6 +199,9 @@ class SubsetSelector(_Selector):
         None the search differs from fit to fit, and the folds and the seeds of estimators do not: they are those of the seed 0.
     n_jobs : int, default=None
         Threads; None takes the cores that this process may use. The result does not depend on it.
+    allow_duplicates : bool, default=False
+        Whether columns that repeat each other exactly are all searched, and may be chosen together. By default the first of them
+        is, or those that the search fixes or starts with; column groups stay as they are.
 
     Attributes
     ----------
@@ -213,6 +218,8 @@ class SubsetSelector(_Selector):
         Sets whose merit was found, those that are not written down among them.
     certificate_ : None or Certificate
         The proven bound and gap, where the search proves one.
+    duplicates_ : dict of str to str
+        Columns that were not searched, each with the column that it repeats exactly.
     schema_ : Schema
         The columns as they were taken.
 
@@ -242,6 +249,7 @@ class SubsetSelector(_Selector):
         journal: str | os.PathLike[str] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
+        allow_duplicates: bool = False,
     ) -> None:
         self.merit = merit
         self.search = search
@@ -250,6 +258,7 @@ class SubsetSelector(_Selector):
         self.journal = journal
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.allow_duplicates = allow_duplicates
 
     def _criterion(self) -> Merit:
         return self.merit
@@ -276,7 +285,11 @@ class SubsetSelector(_Selector):
         schema = prepared.source.schema
         remember(self, X)
         self.schema_ = schema
-        tell([*schema.dropped, *schema.left_out, *on_raw_dates(schema), *prepared.evaluator.notes()])
+        names, repeats = schema.names, prepared.repeats
+        self.duplicates_ = {names[j]: names[kept] for j, kept in repeats.items()}
+        # In a part of a table, such as a fold, columns may be equal by chance.
+        told = describe_repeated_columns(repeats, names) if shows_all_rows(prepared.source) else []
+        tell([*schema.dropped, *schema.left_out, *on_raw_dates(schema), *told, *prepared.evaluator.notes()])
         about = [] if archive.best is None else prepared.evaluator.about(archive.mask(archive.best))
         self.merit_name_, self.merit_how_ = prepared.evaluator.name, " ".join([prepared.evaluator.how, *about]).strip()
         self.merit_effort_ = prepared.evaluator.effort
@@ -370,12 +383,26 @@ class SubsetSelector(_Selector):
             X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight, groups=groups
         )
         schema = source.schema
-        problem = _on_parts(self.search, schema).problem(schema.names, schema.used, self.n_features)
+        problem, repeats = self._problem(source)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
         merit_rng = generator(0) if random_state is None else rng
         gather = count_groups_once(source).reduce
         evaluator = Checked(self.merit.ready(source).prepare(gather, schema, merit_rng), schema.names)
-        return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng)
+        return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng, repeats)
+
+    def _problem(self, source: Source) -> tuple[Problem, dict[int, int]]:
+        """Return what the search may choose from, and the columns that it is made without, as they repeat another."""
+        names, used = source.schema.names, source.schema.used
+        search = _on_parts(self.search, source.schema)
+        problem = search.problem(names, used, self.n_features)
+        repeats = {} if self.allow_duplicates else repeated_columns(source, problem)
+        if not repeats:
+            return problem, repeats
+        try:
+            return search.problem(names, np.setdiff1d(used, list(repeats)), self.n_features), repeats
+        except ValueError as error:
+            # With them there was no error: fewer columns are left than were asked for.
+            raise ValueError(" ".join([str(error), *describe_repeated_columns(repeats, names)])) from error
 
     def _facts(self, prepared: Prepared) -> dict[str, Any]:
         source = prepared.source

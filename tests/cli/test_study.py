@@ -2,6 +2,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import Result
 
@@ -232,3 +234,31 @@ def test_a_map_that_was_asked_for_and_cannot_be_drawn_ends_the_study(
     done = tamiz("study", table, "--reduce", "mds")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "All dissimilarities are 0" in done.stderr
+
+
+def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
+    tamiz: Callable[..., Result], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    path = tmp_path / "twice.csv"
+    table = pd.DataFrame({"x": x, "again": x, "noise": rng.normal(size=80), "near": x + 0.02 * rng.normal(size=80)})
+    table.assign(y=np.where(x + rng.normal(size=80) > 0, "a", "b")).to_csv(path, index=False)
+    arguments = [path, "-t", "y", "--search", "forward", "-k", 3]
+    done = tamiz("select", *arguments)
+    assert "again" not in done.stdout.split()
+    assert "'again' repeats 'x' exactly and is not searched" in done.stderr
+    allowed = tamiz("select", path, "-t", "y", "--search", "forward", "-k", 4, "--allow-duplicates")
+    assert set(allowed.stdout.split()) == {"x", "again", "noise", "near"}
+    options = ["--reduce", "pca", "--no-assess", "-o", tmp_path / "a.html", "--json", tmp_path / "a.json"]
+    tamiz("study", *arguments, *options)
+    found = json.loads((tmp_path / "a.json").read_text())["subset"]
+    (reason,) = [one for one in found["reasons"] if one["name"] == "again"]
+    assert (reason["chosen"], reason["same_as"]) == (False, "x")
+    assert found["lattice"]["columns"] == ["x", "noise", "near"]
+    (note,) = found["notes"]
+    assert "'x' and 'near' (0." in note
+    tamiz("study", *arguments, "--allow-duplicates", *options)
+    again = json.loads((tmp_path / "a.json").read_text())
+    assert "--allow-duplicates" in json.dumps(again["repeat"])
+    assert [one["same_as"] for one in again["subset"]["reasons"]] == [None] * 4

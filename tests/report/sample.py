@@ -131,6 +131,7 @@ def _explained_subset(
                 "name": name,
                 "chosen": j in kept,
                 "role": None,
+                "same_as": None,
                 "together": [],
                 "other_merit": _cfs(flipped, with_class, between),
                 "other_size": len(flipped),
@@ -138,7 +139,7 @@ def _explained_subset(
                 "repeats": [[names[k], float(between[j, k])] for k in others],
             }
         )
-    return {**subset, "reasons": reasons, "lattice": None}
+    return {**subset, "reasons": reasons, "lattice": None, "notes": []}
 
 
 def lattice(names: list[str]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     one = {
-        "name": "age", "chosen": False, "role": None, "together": [], "other_merit": 0.4, "other_size": 3, "relevance": 0.2,
+        "name": "age", "chosen": False, "role": None, "same_as": None, "together": [],
+        "other_merit": 0.4, "other_size": 3, "relevance": 0.2,
         "repeats": [["weight", 0.81], ["height", 0.3]],
     }  # fmt: skip
     whole = {"value": 0.5, "sizes": None, "min_gain": 1e-5, **(subset or {}), "reasons": [{**one, **reason}]}
@@ -45,6 +46,7 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         ({"chosen": True, "together": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
         ({"chosen": True, "role": "fixed", "other_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
         ({"role": "excluded"}, "Excluded by you; with it the merit would fall by 0.1."),
+        ({"same_as": "years"}, "Repeats years exactly, and was not searched; with it the merit would fall by 0.1."),
         ({"role": "excluded", "other_merit": None}, "Excluded by you; with it the merit was not asked for."),
     ],
 )  # fmt: skip

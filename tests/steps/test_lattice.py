@@ -56,7 +56,9 @@ def test_the_lattice_does_not_depend_on_the_search():
 
 def test_of_equal_sets_the_smaller_is_the_best_and_then_the_earlier_columns():
     same = "a a b b a b a b"
-    found = lattice_of({"one": same, "two": same, "y": same}, "y", SubsetSelector(CFS(), BestFirst()))
+    found = lattice_of(
+        {"one": same, "two": same, "y": same}, "y", SubsetSelector(CFS(), BestFirst(), allow_duplicates=True)
+    )
     assert found["merits"][1] == found["merits"][2] == found["merits"][3] == 1.0
     assert found["best"] == 0b01
 

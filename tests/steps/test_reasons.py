@@ -97,7 +97,8 @@ def test_no_column_kept_is_told_too():
     with pytest.warns(TamizWarning, match="no column worth keeping"):
         _, told = told_of(SubsetSelector(CFS(), Forward(excluded=["a"])), table, "y")
     assert told["b"] | {"relevance": None} == {
-        "name": "b", "chosen": False, "role": None, "together": [], "other_merit": 0.0, "other_size": 1, "relevance": None,
+        "name": "b", "chosen": False, "role": None, "same_as": None, "together": [],
+        "other_merit": 0.0, "other_size": 1, "relevance": None,
         "repeats": [],
     }  # fmt: skip
 

@@ -15,7 +15,7 @@ from tamiz.exceptions import TamizWarning
 from tamiz.statistics.cuts import EqualFrequency, SortedColumn
 from tamiz.steps import redundancy
 from tamiz.steps.column_groups import alike_groups, clustered_order
-from tamiz.steps.redundancy import THRESHOLD, compare_columns, describe_redundancy
+from tamiz.steps.redundancy import THRESHOLD, compare_columns, describe_redundancy, describe_shared
 
 
 def described(*data, scored=None, missing="distribute", **more):
@@ -223,3 +223,18 @@ def test_threads_change_nothing():
         with parallel.session(n_jobs):
             made.append(described(data.data, data.target))
     assert made[0] == made[1]
+
+
+def test_chosen_columns_that_share_much_are_named_with_what_they_share():
+    table = mixed()
+    source = open_source(table.assign(y=np.arange(600) % 2), "y")
+    found = describe_shared(source, ["a", "near a", "b", "b falling", "noise"], "distribute")
+    (sentence,) = found
+    assert "2 pairs" in sentence
+    assert "'b' and 'b falling' (1.00)" in sentence
+    assert "'a' and 'near a' (0.9" in sentence
+    assert describe_shared(source, ["a", "b", "noise"], "distribute") == []
+    assert describe_shared(source, ["a"], "distribute") == []
+    (few,) = describe_shared(source, ["a", "twice a", "near a", "b", "b falling"], "distribute")
+    assert few.count(" and '") == 3
+    assert ", and 1 more" in few

@@ -152,6 +152,7 @@ class Searching:
     excluded: tuple[str, ...]
     start: tuple[str, ...]
     together: tuple[list[str], ...]
+    allow_duplicates: bool
     journal: Path | None
     max_evaluations: int | None
     max_seconds: float | None
@@ -222,6 +223,7 @@ class Searching:
             stop=self.make_stop(),
             journal=self.journal if journal else None,
             random_state=seed,
+            allow_duplicates=self.allow_duplicates,
         )
 
 
@@ -328,6 +330,11 @@ _OPTIONS = [
         metavar="COLUMN,COLUMN",
         multiple=True,
         help="Columns that come in and go out together. Repeatable.",
+    ),
+    click.option(
+        "--allow-duplicates",
+        is_flag=True,
+        help="Search columns that repeat another exactly, too; by default one of them is searched.",
     ),
     click.option(
         "--journal",

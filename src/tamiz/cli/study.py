@@ -146,6 +146,7 @@ def study(
             stop=searching.make_stop(),
             scoring=searching.scoring,
             journal=searching.journal,
+            allow_duplicates=searching.allow_duplicates,
             maps=named,
             dissimilarity=dissimilarity.name,
             graph=graph,

@@ -81,6 +81,8 @@ def _sentence(reason: Mapping[str, Any], change: float | None, subset: Mapping[s
     effect = _effect(flipped, change)
     if reason["role"] is not None:
         return f"{reason['role'].capitalize()} by you; {effect}."
+    if reason["same_as"] is not None:
+        return f"Repeats {listed([reason['same_as']])} exactly, and was not searched; {effect}."
     beyond = _beyond(reason["other_size"], subset["sizes"])
     if beyond:
         there = "would be left" if reason["chosen"] else "there would be"

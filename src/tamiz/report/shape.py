@@ -164,6 +164,7 @@ _SHAPE: dict[str, Any] = {
                     "name": str,
                     "chosen": bool,
                     "role": (str,),
+                    "same_as": (str,),
                     "together": [str],
                     "other_merit": (float,),
                     "other_size": float,
@@ -173,6 +174,8 @@ _SHAPE: dict[str, Any] = {
             ],
             # Merits by the number whose bit k is set where column k is in the set.
             "lattice": ({"columns": [str], "merits": [float], "best": float},),
+            # What a reader of the set must know, a sentence each.
+            "notes": [str],
         },
     ),
     # What `Recommendation.to_dict` returns: of each candidate, a list of models' scores for every score.

@@ -46,6 +46,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
             ("Stopped", subset["stopped"] or "when nothing was left to try"),
             *_certified(subset),
             *([("Scored", subset["how"])] if subset["how"] else []),
+            *(("Shared", note) for note in subset["notes"]),
         ],
         "steps": _steps(subset["course"]),
         "reasons": reason_rows(subset),

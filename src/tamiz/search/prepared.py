@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Prepared:
     evaluator : Evaluator
     rng : Generator
         What the search draws lots by.
+    repeats : dict of int to int
+        Columns that are not searched, each with the one that it repeats exactly.
     """
 
     search: Search
@@ -40,6 +42,7 @@ class Prepared:
     problem: Problem
     evaluator: Evaluator
     rng: np.random.Generator
+    repeats: dict[int, int] = field(default_factory=dict)
 
     def run(self, stop: Stopping | None, journal: Journal | None = None) -> Archive:
         """Search."""

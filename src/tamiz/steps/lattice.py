@@ -16,7 +16,7 @@ _FEWEST_COLUMNS = 2
 
 
 def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any] | None:
-    """Return the merits of all sets of the columns that take part; None where there are too many columns, or it is too much work.
+    """Return the merits of all sets of the columns searched; None where there are too many columns, or it is too much work.
 
     Returns
     -------
@@ -25,19 +25,20 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any]
         best set of all, of equal ones the smaller, then the one of earlier columns. The search may have been told to choose among
         fewer.
     """
-    used, n_columns = source.schema.used, source.schema.n_columns
+    schema = source.schema
+    used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
     n = len(used)
     if not _FEWEST_COLUMNS <= n <= _MOST_COLUMNS:
         return None
     members = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 > 0
-    masks = np.zeros((2**n, n_columns), dtype=bool)
+    masks = np.zeros((2**n, schema.n_columns), dtype=bool)
     masks[:, used] = members
     merits = asked_merits(selector, source, masks, "sets of columns")
     if np.isnan(merits).any():
         return None
     places = sorted(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
     return {
-        "columns": [source.schema.names[j] for j in used.tolist()],
+        "columns": [schema.names[j] for j in used.tolist()],
         "merits": merits.tolist(),
         "best": places[0],
     }

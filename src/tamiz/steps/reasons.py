@@ -33,7 +33,8 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
     Returns
     -------
     list of dict
-        "name", "chosen"; "role", "fixed" or "excluded" where the user said so; "together", the other columns of its group;
+        "name", "chosen"; "role", "fixed" or "excluded" where the user said so; "same_as", the column that it repeats exactly and
+        that was searched in its place, None for others; "together", the other columns of its group;
         "other_merit" and "other_size", those of the chosen set with this column (and its group) flipped, the merit None where it
         was not asked for; "relevance", its symmetric uncertainty with the target; "repeats", the other chosen columns with the
         largest symmetric uncertainties with it: one for a column that is in, two for one that is out.
@@ -50,6 +51,7 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
             "name": schema.names[j],
             "chosen": bool(support[j]),
             "role": "fixed" if problem.fixed[j] else "excluded" if problem.excluded[j] else None,
+            "same_as": selector.duplicates_.get(schema.names[j]),
             "together": [schema.names[i] for i in units[j].tolist() if i != j],
             "other_merit": merits[j],
             "other_size": int(support.sum() - support[units[j]].sum() + (~support[units[j]]).sum()),

@@ -31,6 +31,8 @@ THRESHOLD = 0.7
 # Columns compared, and rows of all pairs: of more columns the best are, and of more rows a sample. A pair of 2,000 rows takes 3
 # microseconds, so the most there is takes six seconds of one core.
 _MOST_COLUMNS, _MOST_WORK, _FEWEST_ROWS = 2000, 4_000_000_000, 1_000
+# Of a chosen set so many columns are compared, and so many pairs named.
+_MOST_CHOSEN, _MOST_NAMED = 1000, 3
 # Columns of a matrix that a reader can still take in.
 _MOST_DRAWN = 100
 # Intervals: at most, and as few as leave so many rows to each cell of a table of two columns.
@@ -112,6 +114,50 @@ def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: 
         "n_rows": compared.table.schema.n_rows,
         "how": _how(compared, missing),
     }
+
+
+def describe_shared(source: Source, names: list[str], missing: Missing) -> list[str]:
+    """Return the sentence on columns of a chosen set that share more than `THRESHOLD` with each other, none where no two do.
+
+    Parameters
+    ----------
+    source : Source
+    names : list of str
+        The columns chosen; of more than 1,000 the first ones are compared.
+    missing : {"distribute", "category"}
+
+    Notes
+    -----
+    The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, less what
+    shuffled rows share where cells have few rows.
+    """
+    schema, chosen = source.schema, set(names)
+    columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
+    columns = columns[:_MOST_CHOSEN]
+    if len(columns) < 2:
+        return []
+    try:
+        compared = compare_columns(source, columns, missing)
+        alike = beyond_chance(compared.table, compared.association, compared.columns, compared.values, THRESHOLD)
+    except (DataError, MemoryError) as error:
+        tell([f"Which of the chosen columns share much was not computed: {error}"])
+        return []
+    first, second = (compared.columns[side] for side in np.triu_indices(len(columns), 1))
+    pairs = [
+        (float(alike[at]), min(i, j), max(i, j))
+        for at, i, j in zip(range(len(alike)), first.tolist(), second.tolist(), strict=True)
+        if alike[at] > THRESHOLD
+    ]
+    if not pairs:
+        return []
+    pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
+    named = [f"{schema.names[i]!r} and {schema.names[j]!r} ({value:.2f})" for value, i, j in pairs[:_MOST_NAMED]]
+    more = f", and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
+    number = "1 pair" if len(pairs) == 1 else f"{len(pairs):,} pairs"
+    return [
+        f"{number} of chosen columns with a symmetric uncertainty above {THRESHOLD:g}, where 1 is equal information: "
+        f"{', '.join(named)}{more}. One column of a pair may be enough."
+    ]
 
 
 def compare_columns(source: Source, columns: list[int], missing: Missing) -> Compared:
