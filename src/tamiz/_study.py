@@ -144,7 +144,7 @@ def study(
     >>> from sklearn.datasets import load_iris
     >>> from tamiz import study
     >>> iris = load_iris(as_frame=True)
-    >>> result = study(iris.data, iris.target)
+    >>> result = study(iris.data, iris.target, assess=False)
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
