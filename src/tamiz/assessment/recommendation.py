@@ -205,10 +205,10 @@ def recommend_columns(
     X, y, groups, time, sample_weight
         As in `selection_report`.
     candidates : dict of selectors by name, default=None
-        The selections to compare, beside all columns. None is CFS by best-first search, and forward searches by the cross-validated
-        score of naive Bayes (area under the ROC curve; of more than two classes balanced accuracy), ridge regression and the 5
-        nearest neighbours; without naive Bayes for a number, and without the last two where a row has more than 1,000 numbers and
-        indicators.
+        The selections to compare, beside all columns, whose name "all_columns" none of them may have. None is CFS by best-first
+        search, and forward searches by the cross-validated score of naive Bayes (area under the ROC curve; of more than two classes
+        balanced accuracy), ridge regression and the 5 nearest neighbours; without naive Bayes for a number, and without the last
+        two where a row has more than 1,000 numbers and indicators.
     predictors : list of str, default=None
         The models: names of `tamiz.assessment`'s predictors. None is logistic regression, naive Bayes, the 5 nearest neighbours
         and a random forest for classes; ridge regression, nearest neighbours and a random forest for a number.
@@ -271,6 +271,8 @@ def recommend_columns(
     check_integer("n_splits", n_splits, low=2)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
+    if candidates is not None and ALL_COLUMNS in candidates:
+        raise ValueError(f"candidates must not name {ALL_COLUMNS!r}: all columns are compared in any case.")
     with parallel.session(n_jobs), without_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
         whole, weightless = counted(given)
