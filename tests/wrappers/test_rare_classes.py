@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -114,6 +115,18 @@ def test_a_wrapper_scores_what_it_scores_without_the_rows(estimator, scoring):
     assert [note for note in found.notes() if "'z' (1 row)" in note]
     np.testing.assert_array_equal(
         found.fold_scores(every), evaluator(X[kept], y[kept], estimator, cv=4, scoring=scoring).fold_scores(every)
+    )
+
+
+def test_a_class_whose_rows_no_listed_fold_has_is_none_of_the_models():
+    X, y = table(60, 40, 1)
+    kept = np.flatnonzero(y != "z")
+    folds = list(StratifiedKFold(4).split(X[kept], y[kept]))
+    listed = [(kept[train], kept[test]) for train, test in folds]
+    every = Candidates.of(np.ones((1, 3), dtype=bool))
+    np.testing.assert_array_equal(
+        evaluator(X, y, "mixed_nb", cv=listed, scoring="roc_auc").fold_scores(every),
+        evaluator(X[kept], y[kept], "mixed_nb", cv=folds, scoring="roc_auc").fold_scores(every),
     )
 
 

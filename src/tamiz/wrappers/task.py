@@ -42,9 +42,8 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
         check_takes_columns(estimator, source.schema)
     made = _folds(cv, estimator, source, labels, n_rows, seed, is_whole=is_whole)
     folds = made.folds
-    if folds.rare:
+    if folds.parts and len(rows := folds.rows) < len(labels):
         # Models, scores and their checks then know nothing of the classes that no fold has.
-        rows = folds.rows
         source, labels, weight = rows_of(source, rows), labels[rows], None if weight is None else weight[rows]
         folds = replace(folds, parts=tuple(_among(fold, rows) for fold in folds.parts))
     check_target(read, source.schema, labels)
