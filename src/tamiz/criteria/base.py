@@ -18,11 +18,14 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.reweighted import Reweighted
 
 if TYPE_CHECKING:
     from tamiz.wrappers.models import Model
 
 Gather: TypeAlias = Callable[..., tuple[Any, ...]]
+# From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
+Reweighting: TypeAlias = Callable[[Floats], Floats]
 
 
 class Known:
@@ -81,7 +84,7 @@ class Relevance(Criterion):
     by_default : bool
         Whether a study ranks by it where nobody says by what.
     resampled : bool
-        Whether scores of rows drawn with replacement mean what those of the rows mean: not where rows are joined to rows, or
+        Whether scores of a bootstrap sample mean what those of the rows mean: not where rows are joined to rows, or
         tested beside those learned from, for a row drawn twice is then its own neighbour.
     """
 
@@ -108,6 +111,10 @@ class Relevance(Criterion):
     def scores(self, known: Known, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for those left out."""
 
+    def scores_of(self, sample: Reweighted, schema: Schema) -> Floats:
+        """Return the scores of the columns under other weights of the rows; NotCountedError where they cannot be counted so."""
+        return self.scores(complete([self], sample.gather, schema), schema)
+
 
 class RowRelevance(Relevance):
     """A relevance that reads rows, in `ready`: no statistic holds what it asks of them."""
@@ -119,6 +126,13 @@ class RowRelevance(Relevance):
     def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
         """Refuse: rows have to be read first."""
         raise TypeError(f"{type(self).__name__} reads rows: call ready(source) first.")
+
+    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:  # noqa: ARG002 - most have none
+        """Return a function that scores the table's columns under other weights of its rows.
+
+        None where there is no faster way than to call `ready` again, or where `n_weightings` calls would take minutes.
+        """
+        return None
 
 
 class Scored(Relevance):

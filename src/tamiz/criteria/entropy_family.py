@@ -14,11 +14,13 @@ from tamiz.kernels.tables import table_entropies
 from tamiz.parallel import n_threads
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.reweighted import Reweighted
 from tamiz.statistics.tables import ContingencyTables
 from tamiz.validation import check_choice, check_memory
 
 Missing = Literal["distribute", "category"]
 MISSING: tuple[Missing, ...] = ("distribute", "category")
+_SMALL_BYTES = 2**24
 
 
 class TableRelevance(Relevance):
@@ -54,11 +56,14 @@ class TableRelevance(Relevance):
         coding = coder.coding(known)
         pairs = [(int(j), schema.n_columns) for j in schema.used]
         cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
-        check_memory(
-            8.0 * cells * (2 * n_threads() + 2),
-            f"Counting {coding.sizes[schema.n_columns]:,} classes in each of {len(pairs):,} columns",
-            "Leave out columns of very many values with kinds.",
-        )
+        n_bytes = 8.0 * cells * (2 * n_threads() + 2)
+        # To ask for the free memory takes longer than to fill small tables again, as every bootstrap sample does.
+        if n_bytes > _SMALL_BYTES:
+            check_memory(
+                n_bytes,
+                f"Counting {coding.sizes[schema.n_columns]:,} classes in each of {len(pairs):,} columns",
+                "Leave out columns of very many values with kinds.",
+            )
         return ContingencyTables(pairs, coding)
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
@@ -73,6 +78,15 @@ class TableRelevance(Relevance):
         for table, row in zip(tables, facts, strict=True):
             table_entropies(table.copy(), self.missing == "distribute", row)
         scores = np.zeros(schema.n_columns)
+        scores[schema.used] = self._score(*facts.T)
+        return scores
+
+    def scores_of(self, sample: Reweighted, schema: Schema) -> Floats:
+        """Return the scores of the columns under other weights of the rows; entropies after cuts by MDL are shared by criteria."""
+        if not schema.has_classes or not isinstance(self.discretization or MDL(), MDL):
+            return super().scores_of(sample, schema)
+        scores = np.zeros(schema.n_columns)
+        facts = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
         scores[schema.used] = self._score(*facts.T)
         return scores
 

@@ -159,6 +159,13 @@ def table_entropies(table, distribute, out):
     entropies(table, total, out)
 
 
+@jit(void(ro(float64, 2), ro(int64), boolean, rw(float64, 2)))
+def packed_entropies(tables, starts, distribute, out):
+    """Fill a row of `out` with H(A), H(B) and I(A; B) of every table, the rows [starts[t], starts[t + 1]) of `tables`."""
+    for t in range(out.shape[0]):
+        table_entropies(tables[starts[t] : starts[t + 1]].copy(), distribute, out[t])
+
+
 @jit(float64(rw(float64, 2), boolean, rw(float64)))
 def table_uncertainty(table, distribute, out):
     """Return the symmetric uncertainty of a table, 0 where both columns are constant; the table is changed."""

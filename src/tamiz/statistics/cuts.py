@@ -118,13 +118,12 @@ class EqualFrequency(Discretization):
         values, running = column.values, np.cumsum(column.weight)
         if len(values) == 0:
             return np.empty(0)
-        last_of_value = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
-        reached = running[last_of_value]
-        wanted = reached[-1] * np.arange(1, self.n_bins) / self.n_bins
+        wanted = running[-1] * np.arange(1, self.n_bins) / self.n_bins
         # A hair of slack: a sum of whole weights must reach its own share whatever the last bit says.
-        at = np.unique(np.searchsorted(reached, wanted * (1 - 1e-12)))
-        at = at[at < len(last_of_value) - 1]
-        low, high = values[last_of_value[at]], values[last_of_value[at] + 1]
+        reached = values[np.searchsorted(running, wanted * (1 - 1e-12))]
+        at = np.unique(np.searchsorted(values, reached, side="right")) - 1
+        at = at[at < len(values) - 1]
+        low, high = values[at], values[at + 1]
         middle = low / 2 + high / 2
         return np.where(middle < high, middle, low)
 
@@ -226,7 +225,7 @@ class CutPoints(Statistic):
             check_memory(_ROW_SHARED * n, f"What {n:,} rows have in common when columns are cut", _NO_CUTS)
         weight = np.concatenate(self._weights) if self._weights else np.ones(n)
         whole = not self._weights or bool(np.all(weight == np.floor(weight)) and weight.sum() <= 4 * n)
-        table = _n_log_n(int(weight.sum()) + 1 if whole and needs_classes else 0)
+        table = n_log_n_table(int(weight.sum()) + 1 if whole and needs_classes else 0)
         sort = (
             _ByOrder(self._labels, weight)
             if self._weights or self.n_classes > _MOST_MERGED
@@ -245,7 +244,7 @@ class CutPoints(Statistic):
         self._values, self._labels, self._weights = {}, [], []
 
 
-def _n_log_n(size: int) -> Floats:
+def n_log_n_table(size: int) -> Floats:
     """Return n log2 n of the whole numbers below `size`."""
     table = np.arange(size, dtype=np.float64)
     for start, stop in parallel.spans(size, _PIECE):

@@ -1,0 +1,238 @@
+"""Tables of weighted rows that were coded once, and MDL cut points found from such tables.
+
+The rows of a column are coded by *cells*: the positions of its distinct values in ascending order, or ranges of neighbouring values
+where there are very many. A bootstrap sample is a weight for every row, so its contingency tables are sums of weights by cell and
+class, and no value is sorted or compared again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import float64, int32, int64, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+@jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
+def count_cells(cells, labels, weight, table):
+    """Add the weight of every row to the cell and class that it is of."""
+    for r in range(cells.shape[0]):
+        table[cells[r], labels[r]] += weight[r]
+
+
+@jit(void(ro(float64), ro(int64), ro(float64), rw(float64, 2)), sums=True)
+def run_moments(values, starts, weight, out):
+    """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
+
+    The rows of a class are a run, [starts[c], starts[c + 1]), and values are distances from a point among them: sums of squares are
+    taken about it in one pass. NaN counts nowhere, nor does a row without weight. Equal values have no squares. The extremes of
+    values that differ are NaN: to find them would take longer than the sums.
+    """
+    for c in range(out.shape[0]):
+        start, stop = starts[c], starts[c + 1]
+        while start < stop and not (values[start] == values[start] and weight[start] > 0.0):
+            start += 1
+        least, largest = np.inf, -np.inf
+        if start < stop:
+            least = largest = values[start]
+        same = True
+        for r in range(start, stop):
+            if values[r] == values[r] and weight[r] > 0.0 and values[r] != least:
+                same = False
+                break
+        total = 0.0
+        first = 0.0
+        second = 0.0
+        for r in range(start, stop):
+            present = values[r] == values[r]
+            value = values[r] if present else 0.0
+            held = weight[r] if present else 0.0
+            total += held
+            first += held * value
+            second += held * value * value
+        mean = first / total if total > 0.0 else 0.0
+        out[c, 0] = total
+        out[c, 1] = least if same and start < stop else mean
+        out[c, 2] = 0.0 if same else max(second - first * mean, 0.0)
+        out[c, 3] = least if same else np.nan
+        out[c, 4] = largest if same else np.nan
+
+
+@jit(float64(float64, ro(float64)))
+def n_log_n(n, known):
+    """Return n log2 n, from the table of whole numbers where there is one."""
+    if n <= 0.0:
+        return 0.0
+    if known.shape[0] > 0:
+        return known[int64(n)]
+    return n * np.log2(n)
+
+
+@jit(float64(ro(float64, 2), int64, int64, ro(float64)))
+def surplus(sums, first, last, known):
+    """Return N log2 N - sum of n_c log2 n_c of the cells [first, last), whose counts are differences of running sums."""
+    total = 0.0
+    inner = 0.0
+    for c in range(sums.shape[1]):
+        count = sums[last, c] - sums[first, c]
+        total += count
+        inner += n_log_n(count, known)
+    return n_log_n(total, known) - inner
+
+
+@jit(int64(ro(float64, 2), int64, int64))
+def n_present(sums, first, last):
+    """Return the number of classes that occur in the cells [first, last)."""
+    n = 0
+    for c in range(sums.shape[1]):
+        if sums[last, c] > sums[first, c]:
+            n += 1
+    return n
+
+
+@jit(int64(ro(float64, 2), ro(float64), ro(int64), ro(float64), int64, int64))
+def accepted_cell(sums, distinct, pure, known, first, last):
+    """Return the cell after which the interval [first, last) is cut, or -1 where no cut pays for its description."""
+    n_classes = sums.shape[1]
+    n = 0.0
+    for c in range(n_classes):
+        n += sums[last, c] - sums[first, c]
+    before = surplus(sums, first, last, known)
+    best = before
+    at = -1
+    for i in range(first + 1, last):
+        # Only a cut where the class changes can be the best one (Fayyad and Irani 1992).
+        if pure[i] >= 0 and pure[i] == pure[i - 1]:
+            continue
+        inner = 0.0
+        inner_right = 0.0
+        n_left = 0.0
+        for c in range(n_classes):
+            left = sums[i, c] - sums[first, c]
+            n_left += left
+            inner += n_log_n(left, known)
+            inner_right += n_log_n(sums[last, c] - sums[i, c], known)
+        after = (n_log_n(n_left, known) + n_log_n(n - n_left, known)) - (inner + inner_right)
+        if after < best:
+            best = after
+            at = i
+    if at < 0:
+        return -1
+    n_left = 0.0
+    for c in range(n_classes):
+        n_left += sums[at, c] - sums[first, c]
+    k = n_present(sums, first, last)
+    k_left, k_right = n_present(sums, first, at), n_present(sums, at, last)
+    entropy_left = surplus(sums, first, at, known) / n_left
+    entropy_right = surplus(sums, at, last, known) / (n - n_left)
+    gain = (before - best) / n
+    all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
+    delta = all_splits - (k * before / n - k_left * entropy_left - k_right * entropy_right)
+    n_cuts = max(distinct[last] - distinct[first] - 1.0, 1.0)
+    if gain > (np.log2(n_cuts) + delta) / n:
+        return at - 1
+    return -1
+
+
+@jit(int64(ro(float64, 2), ro(float64), ro(float64), rw(int64)))
+def mdl_cells(table, n_values, known, cuts):
+    """Fill `cuts` with the cells after which a column is cut by MDL, unsorted, and return how many there are.
+
+    Parameters
+    ----------
+    table : array of shape (n_cells, n_classes)
+        Weight of every cell and class. Cells without weight are passed over.
+    n_values : array of shape (n_cells,)
+        Distinct values that occur in every cell: a cut between any two of them counts in the length of the description.
+    known : array
+        n log2 n of whole numbers, empty where weights are not whole.
+    cuts : array of shape (n_cells,)
+    """
+    n_cells, n_classes = table.shape
+    sums = np.zeros((n_cells + 1, n_classes))
+    distinct = np.zeros(n_cells + 1)
+    pure = np.empty(n_cells, dtype=np.int64)
+    cell = np.empty(n_cells, dtype=np.int64)
+    n = 0
+    for i in range(n_cells):
+        n_here = 0
+        only = -1
+        for c in range(n_classes):
+            sums[n + 1, c] = sums[n, c] + table[i, c]
+            if table[i, c] > 0.0:
+                n_here += 1
+                only = c
+        if n_here > 0:
+            pure[n] = only if n_here == 1 else -1
+            cell[n] = i
+            distinct[n + 1] = distinct[n] + n_values[i]
+            n += 1
+    n_cuts = 0
+    stack = [(0, n)]
+    while len(stack) > 0:
+        first, last = stack.pop()
+        if last - first < 2:
+            continue
+        at = accepted_cell(sums, distinct, pure, known, first, last)
+        if at >= 0:
+            cuts[n_cuts] = cell[at]
+            n_cuts += 1
+            stack.append((first, at + 1))
+            stack.append((at + 1, last))
+    return n_cuts
+
+
+_TABLES = int64(
+    ro(int32, 2), ro(int64), ro(float64), ro(int32), ro(float64), int64, ro(float64), rw(int64), rw(float64, 2)
+)
+
+
+@jit(_TABLES)
+def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, starts, tables):
+    """Fill `tables` with the contingency tables of columns that are cut by MDL and of classes, and return their rows.
+
+    Parameters
+    ----------
+    codes : array of shape (n_columns, n_rows)
+        The cell of every row; a missing value has the number of cells.
+    n_cells : array of shape (n_columns,)
+    n_values : array
+        Distinct values of every cell, of one column after the other.
+    labels, weight : arrays of shape (n_rows,)
+    known : array
+        As in `mdl_cells`.
+    starts : array of shape (n_columns + 1,)
+        Filled with the first row of every column's table, whose last row and column are for missing values.
+    tables : array of shape (sum of n_cells + 2, n_classes + 1)
+    """
+    most = n_cells.max() if n_cells.shape[0] > 0 else 0
+    counts = np.empty((most + 1, n_classes))
+    expected = np.empty(most)
+    cuts = np.empty(max(most, 1), dtype=np.int64)
+    first_value = 0
+    row = 0
+    for j in range(codes.shape[0]):
+        n = n_cells[j]
+        counts[: n + 1] = 0.0
+        count_cells(codes[j], labels, weight, counts)
+        for i in range(n):
+            expected[i] = n_values[first_value + i]
+            if expected[i] > 1.0:
+                # Among w rows drawn of D values, D (1 - exp(-w / D)) are expected to occur.
+                expected[i] *= 1.0 - np.exp(-counts[i].sum() / expected[i])
+        first_value += n
+        n_cuts = mdl_cells(counts[:n], expected[:n], known, cuts)
+        ends = np.sort(cuts[:n_cuts])
+        starts[j] = row
+        tables[row : row + n_cuts + 2] = 0.0
+        at = 0
+        for i in range(n):
+            for c in range(n_classes):
+                tables[row, c] += counts[i, c]
+            if at < n_cuts and ends[at] == i:
+                at += 1
+                row += 1
+        tables[row + 1, :n_classes] = counts[n]
+        row += 2
+    starts[codes.shape[0]] = row
+    return row
