@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, Scored
+from tamiz.criteria.base import Relevance, Reweighting, Scored
 from tamiz.criteria.entropy_family import Missing
 from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
 from tamiz.random import Seed
@@ -14,12 +14,16 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer, check_real
-from tamiz.warn import tell
+from tamiz.warn import held, tell
 
 # Values of a table, times its classes, that a model in a study is fitted to: a second or two of work.
 _MOST_VALUES = 2**22
 # Coefficients up to which Newton's steps, which solve for all of them at once, take less time than many small steps.
 _FEW_COEFFICIENTS = 256
+# Values, times classes, times weightings, of models that are fitted again: some ten seconds of matrix products.
+_MOST_REFITTED = 2.0**32
+# More than two classes take so many times the steps of two.
+_MORE_STEPS = 4
 
 
 class LinearCoefficient(ModelRelevance):
@@ -108,9 +112,7 @@ class LinearCoefficient(ModelRelevance):
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: a model is fitted to its rows."""
-        alpha = check_real("alpha", self.alpha, low=0.0)
-        if not 0 < alpha < np.inf:
-            raise ValueError(f"alpha must be a number above 0, got {alpha:g}; without a penalty there may be no model.")
+        alpha = self._penalty()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
         rows = model_rows(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
@@ -119,6 +121,33 @@ class LinearCoefficient(ModelRelevance):
         squares = _squares_of_classes(rows, alpha, max_iter) if rows.n_classes else _squares_of_number(rows, alpha)
         np.add.at(scores, rows.owner, rows.present * squares)
         return Scored(np.sqrt(scores))
+
+    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:
+        """Return a function that fits the model again under other weights, from the model of all rows."""
+        from tamiz.criteria.reweighted_linear import LinearRefits
+
+        n_columns = source.schema.n_columns
+        with held():
+            rows = model_rows(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
+        if rows is None:
+            return lambda weights: np.zeros((len(weights), n_columns))
+        steps = _MORE_STEPS if rows.n_classes > 2 else 1
+        if float(n_weightings) * rows.points.size * max(rows.n_classes, 1) * steps > _MOST_REFITTED:
+            return None
+        refits = LinearRefits(rows, np.ones(len(rows.points)) if rows.weight is None else rows.weight, self._penalty())
+
+        def scores(weights: Floats) -> Floats:
+            squares = np.zeros((n_columns, len(weights)))
+            np.add.at(squares, rows.owner, rows.present[:, None] * refits.squares(weights[:, rows.taken]).T)
+            return np.sqrt(squares.T)
+
+        return scores
+
+    def _penalty(self) -> float:
+        alpha = check_real("alpha", self.alpha, low=0.0)
+        if not 0 < alpha < np.inf:
+            raise ValueError(f"alpha must be a number above 0, got {alpha:g}; without a penalty there may be no model.")
+        return alpha
 
 
 def _squares_of_number(rows: ModelRows, alpha: float) -> Floats:

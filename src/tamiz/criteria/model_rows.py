@@ -41,6 +41,10 @@ class ModelRows:
     n_classes : int
         0 for a number.
     weight : ndarray of shape (n_rows,) or None
+    is_level : ndarray of shape (n_coordinates,)
+        Whether the coordinate is the indicator of a level, or of gaps.
+    taken : ndarray of shape (n_rows,)
+        The numbers of the rows in the table.
     """
 
     points: Floats
@@ -49,6 +53,8 @@ class ModelRows:
     target: NDArray[Any]
     n_classes: int
     weight: Floats | None
+    is_level: NDArray[np.bool_]
+    taken: NDArray[np.intp]
 
 
 def model_rows(
@@ -63,7 +69,7 @@ def model_rows(
     from tamiz.wrappers.folds import Fold
 
     check_choice("missing", missing, MISSING)
-    source = _taken(source, max_rows, random_state, who)
+    source, taken = _taken(source, max_rows, random_state, who)
     schema, weight = source.schema, weight_of(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _target(source, weight)
@@ -74,6 +80,7 @@ def model_rows(
     owner = np.empty(points.shape[1], dtype=np.intp)
     for j, own in enumerate(encoded.coordinates):
         owner[own] = j
+    is_level = ~np.isin(owner, schema.numeric)
     gappy = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
     present = np.ones(schema.n_columns)
     if gappy:
@@ -83,12 +90,15 @@ def model_rows(
         if missing == "category":
             points = np.hstack([points, (absent - share) / np.sqrt(share)])
             owner = np.concatenate([owner, np.array(gappy, dtype=np.intp)])
+            is_level = np.concatenate([is_level, np.ones(len(gappy), dtype=np.bool_)])
         else:
             _tell_gaps(sum(schema.columns[j].n_missing for j in gappy))
     varies = (points != points[:1]).any(axis=0)
     if not varies.any():
         return None
-    return ModelRows(points[:, varies], owner[varies], present[owner[varies]], y, n_classes, weight)
+    return ModelRows(
+        points[:, varies], owner[varies], present[owner[varies]], y, n_classes, weight, is_level[varies], taken
+    )
 
 
 class ModelRelevance(RowRelevance):
@@ -115,13 +125,13 @@ def _affordable_rows(schema: Schema, most_values: int) -> int | None:
     return most if schema.n_rows > most else None
 
 
-def _taken(source: Source, max_rows: int | None, random_state: Seed, who: str) -> Source:
+def _taken(source: Source, max_rows: int | None, random_state: Seed, who: str) -> tuple[Source, NDArray[np.intp]]:
     weight = weight_of(source)
     present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
         tell([f"{who} reads {max_rows:,} of the {len(present):,} rows, drawn at random."])
         present = np.sort(generator(random_state).choice(present, max_rows, replace=False))
-    return source if len(present) == source.schema.n_rows else rows_of(source, present)
+    return (source if len(present) == source.schema.n_rows else rows_of(source, present)), present
 
 
 def _target(source: Source, weight: Floats | None) -> tuple[NDArray[Any] | None, int]:

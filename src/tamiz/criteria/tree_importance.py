@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.criteria.base import Relevance, Scored
+from tamiz.criteria.base import Relevance, Reweighting, Scored
 from tamiz.criteria.entropy_family import Missing
 from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
 from tamiz.random import Seed, generator
@@ -17,9 +18,12 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
+from tamiz.warn import held
 
 # Values of a table that trees in a study are grown from: 1 to 2 seconds of work.
 _MOST_VALUES = 2**20
+# Sums of trees that are grown again: some ten seconds of work.
+_MOST_REGROWN = 3e9
 # Sets that the columns are split into.
 _SETS = 3
 
@@ -113,25 +117,83 @@ class TreeImportance(ModelRelevance):
         """Return the scores of a table's columns: trees are grown from its rows."""
         from sklearn.tree import DecisionTreeRegressor
 
-        depth = check_integer("max_depth", self.max_depth, low=1)
+        scores = np.zeros(source.schema.n_columns)
+        forest = self._forest(source)
+        if forest is None:
+            return Scored(scores)
+        outputs, least = _outputs(forest.rows)
+        plain = DecisionTreeRegressor(max_depth=self.max_depth, min_impurity_decrease=least)
+        told = np.zeros(len(forest.columns))
+        weight = forest.rows.weight
+        grown = parallel.map_blocks(
+            lambda job: _told(plain, forest.points, outputs, weight, forest.columns, *job), forest.jobs
+        )
+        for (taken, _), by_column in zip(forest.jobs, grown, strict=True):
+            told[taken] += by_column
+        for j, k in forest.same.items():
+            scores[j] = told[k] / self.n_rounds
+        return Scored(scores)
+
+    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:
+        """Return a function that grows the trees again under other weights, on the same sets of columns."""
+        from tamiz.criteria.reweighted_trees import TreeRegrowth
+
+        n_columns = source.schema.n_columns
+        with held():
+            forest = self._forest(source)
+        if forest is None:
+            return lambda weights: np.zeros((len(weights), n_columns))
+        regrowth = TreeRegrowth(
+            forest.rows, forest.points, forest.columns, [taken for taken, _ in forest.jobs], self.max_depth
+        )
+        if n_weightings * self.n_rounds * regrowth.work > _MOST_REGROWN:
+            return None
+        columns, distinct = list(forest.same), list(forest.same.values())
+        taken = forest.rows.taken
+
+        def scores(weights: Floats) -> Floats:
+            out = np.zeros((len(weights), n_columns))
+            for one, weight in zip(out, weights, strict=True):
+                one[columns] = regrowth.told(weight[taken])[distinct] / self.n_rounds
+            return out
+
+        return scores
+
+    def _forest(self, source: Source) -> _Forest | None:
+        """Return the rows, and the sets of columns that trees are grown on; None where there is nothing to learn."""
+        check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         rng = generator(self.random_state)
-        scores = np.zeros(source.schema.n_columns)
         rows = model_rows(source, self.max_rows, rng, self.missing, "TreeImportance")
         if rows is None:
-            return Scored(scores)
+            return None
         points: NDArray[np.float32] = np.asfortranarray(rows.points, dtype=np.float32)
         columns, same = _distinct(points, rows.owner)
-        outputs, least = _outputs(rows)
-        plain = DecisionTreeRegressor(max_depth=depth, min_impurity_decrease=least)
-        told = np.zeros(len(columns))
         jobs = [(one, int(rng.integers(2**31))) for _ in range(n_rounds) for one in _split(len(columns), rng)]
-        grown = parallel.map_blocks(lambda job: _told(plain, points, outputs, rows.weight, columns, *job), jobs)
-        for (taken, _), by_column in zip(jobs, grown, strict=True):
-            told[taken] += by_column
-        for j, k in same.items():
-            scores[j] = told[k] / n_rounds
-        return Scored(scores)
+        return _Forest(rows, points, columns, same, jobs)
+
+
+@dataclass(frozen=True)
+class _Forest:
+    """Rows as trees read them, and the trees to be grown.
+
+    Attributes
+    ----------
+    rows : ModelRows
+    points : ndarray of shape (n_rows, n_coordinates)
+    columns : list of ndarray
+        The coordinates of every distinct column.
+    same : dict
+        Which of these each column of the table is.
+    jobs : list of (ndarray, int)
+        The columns and the seed of every tree.
+    """
+
+    rows: ModelRows
+    points: NDArray[np.float32]
+    columns: list[NDArray[np.intp]]
+    same: dict[int, int]
+    jobs: list[tuple[NDArray[np.intp], int]]
 
 
 def _distinct(points: NDArray[np.float32], owner: NDArray[np.intp]) -> tuple[list[NDArray[np.intp]], dict[int, int]]:

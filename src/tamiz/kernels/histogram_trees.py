@@ -1,0 +1,294 @@
+"""Shallow regression trees of weighted rows, grown from histograms of columns that were coded once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import UniTuple, boolean, float64, int64, uint8, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+@jit(float64(ro(float64), boolean))
+def explained(sums, is_number):
+    """Return the sum of squares that the mean of some rows explains: (sum of w y)^2 / W, over the indicators for classes."""
+    if is_number:
+        return sums[1] * sums[1] / sums[0] if sums[0] > 0.0 else 0.0
+    total = 0.0
+    squares = 0.0
+    for k in range(sums.shape[0]):
+        total += sums[k]
+        squares += sums[k] * sums[k]
+    return squares / total if total > 0.0 else 0.0
+
+
+@jit(float64(ro(float64), boolean))
+def weight_of(sums, is_number):
+    """Return the weight of rows from their sums."""
+    return sums[0] if is_number else sums.sum()
+
+
+_FILL = void(
+    ro(uint8, 2), ro(int64), ro(int64), ro(int64), int64, int64, ro(float64), ro(float64), boolean, rw(float64, 2)
+)
+
+
+@jit(_FILL)
+def fill(codes, coordinates, starts, rows, first, last, target, weight, is_number, sums):
+    """Sum the rows [first, last) by the codes of some coordinates, each from its start in `sums` on."""
+    sums[: starts[coordinates.shape[0]]] = 0.0
+    for at in range(coordinates.shape[0]):
+        code = codes[coordinates[at]]
+        start = starts[at]
+        if is_number:
+            for i in range(first, last):
+                r = rows[i]
+                b = start + code[r]
+                sums[b, 0] += weight[r]
+                sums[b, 1] += weight[r] * target[r]
+        else:
+            for i in range(first, last):
+                r = rows[i]
+                sums[start + code[r], int64(target[r])] += weight[r]
+
+
+_BEST = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, rw(int64))
+
+
+@jit(_BEST)
+def best_of_number(sums, n_coordinates, starts, whole, least_weight, at):
+    """Return what `best_question` does for a number: sums of weights and of weighted values."""
+    weight, value = whole[0], whole[1]
+    best = 0.0
+    for c in range(n_coordinates):
+        on_left = 0.0
+        left = 0.0
+        for b in range(starts[c], starts[c + 1] - 1):
+            here = sums[b, 0]
+            if here <= least_weight:
+                continue
+            on_left += here
+            left += sums[b, 1]
+            on_right = weight - on_left
+            if on_right <= least_weight:
+                break
+            # The gain is (W left - w value)^2 / (w (W - w) W): without the squares of node and halves nothing cancels.
+            apart = weight * left - on_left * value
+            if apart * apart > best * (1.0 + 1e-12) * on_left * on_right:
+                best = apart * apart / (on_left * on_right)
+                at[0], at[1] = c, b - starts[c]
+    return best / weight
+
+
+@jit(_BEST)
+def best_of_classes(sums, n_coordinates, starts, whole, least_weight, at):
+    """Return what `best_question` does for classes: sums of weights by class."""
+    n_sums = whole.shape[0]
+    weight = whole.sum()
+    of_node = explained(whole, False)
+    left = np.zeros(n_sums)
+    best = 0.0
+    for c in range(n_coordinates):
+        left[:] = 0.0
+        on_left = 0.0
+        for b in range(starts[c], starts[c + 1] - 1):
+            here = 0.0
+            for s in range(n_sums):
+                here += sums[b, s]
+            if here <= least_weight:
+                continue
+            on_left += here
+            if weight - on_left <= least_weight:
+                break
+            of_left = 0.0
+            of_right = 0.0
+            for s in range(n_sums):
+                left[s] += sums[b, s]
+                of_left += left[s] * left[s]
+                of_right += (whole[s] - left[s]) * (whole[s] - left[s])
+            gain = of_left / on_left + of_right / (weight - on_left) - of_node
+            if gain > best * (1.0 + 1e-12):
+                best = gain
+                at[0], at[1] = c, b - starts[c]
+    return best
+
+
+_BEST_QUESTION = float64(ro(float64, 2), int64, ro(int64), ro(float64), boolean, float64, rw(int64))
+
+
+@jit(_BEST_QUESTION)
+def best_question(sums, n_coordinates, starts, whole, is_number, least_weight, at):
+    """Return the largest sum of squares that a question explains beyond the node's mean, 0 where there is none.
+
+    Parameters
+    ----------
+    sums : array of shape (n_codes, n_sums)
+        Sums of the node's rows by the codes of every coordinate.
+    whole : array of shape (n_sums,)
+        Sums of all its rows.
+    least_weight : float
+        Less is what rounding leaves of nothing.
+    at : array of shape (2,)
+        Filled with the coordinate and the last code that goes left; of equal questions the first.
+    """
+    if is_number:
+        return best_of_number(sums, n_coordinates, starts, whole, least_weight, at)
+    return best_of_classes(sums, n_coordinates, starts, whole, least_weight, at)
+
+
+@jit(int64(rw(int64), int64, int64, ro(uint8), int64, rw(int64)))
+def part(rows, first, last, code, last_left, room):
+    """Put the rows [first, last) whose code is at most `last_left` before the others, in their order; return where these begin."""
+    middle = first
+    n_right = 0
+    for i in range(first, last):
+        r = rows[i]
+        if code[r] <= last_left:
+            rows[middle] = r
+            middle += 1
+        else:
+            room[n_right] = r
+            n_right += 1
+    for i in range(n_right):
+        rows[middle + i] = room[i]
+    return middle
+
+
+@jit(float64(ro(float64), ro(float64), ro(int64), boolean, rw(float64)))
+def sum_rows(target, weight, rows, is_number, whole):
+    """Add some rows to `whole`, and return the sum of their weighted squares."""
+    total = 0.0
+    for i in range(rows.shape[0]):
+        r = rows[i]
+        if is_number:
+            whole[0] += weight[r]
+            whole[1] += weight[r] * target[r]
+            total += weight[r] * target[r] * target[r]
+        else:
+            whole[int64(target[r])] += weight[r]
+            total += weight[r]
+    return total
+
+
+@jit(UniTuple(int64, 2)(ro(int64), ro(int64), ro(int64), ro(int64)))
+def largest_set(n_codes, first_of, sets, set_starts):
+    """Return the most codes, and the most coordinates, that a set of columns has."""
+    widest = 0
+    most = 0
+    for t in range(set_starts.shape[0] - 1):
+        width, size = 0, 0
+        for k in range(set_starts[t], set_starts[t + 1]):
+            for c in range(first_of[sets[k]], first_of[sets[k] + 1]):
+                width += n_codes[c]
+                size += 1
+        widest, most = max(widest, width), max(most, size)
+    return widest, most
+
+
+_GROW = void(
+    ro(uint8, 2),
+    ro(int64),
+    ro(int64),
+    ro(float64),
+    boolean,
+    int64,
+    ro(float64),
+    ro(int64),
+    ro(int64),
+    int64,
+    rw(float64),
+)
+
+
+@jit(_GROW)
+def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_starts, max_depth, told):
+    """Add to `told`, for every column, what trees on sets of columns tell of the target, shared out by the use of columns.
+
+    Parameters
+    ----------
+    codes : array of shape (n_coordinates, n_rows)
+    n_codes : array of shape (n_coordinates,)
+    first_of : array of shape (n_columns + 1,)
+        The first coordinate of every column.
+    target : array of shape (n_rows,)
+        Numbers, 0 and 1 for two classes, or codes of more classes.
+    n_sums : int
+        2 for numbers, else the number of classes.
+    weight : array of shape (n_rows,)
+    sets, set_starts : arrays
+        The columns of every tree, one tree after the other.
+    """
+    n_all = codes.shape[0]
+    all_starts = np.zeros(n_all + 1, dtype=np.int64)
+    for c in range(n_all):
+        all_starts[c + 1] = all_starts[c] + n_codes[c]
+    drawn = np.flatnonzero(weight > 0.0)
+    n = drawn.shape[0]
+    root = np.empty((all_starts[n_all], n_sums))
+    fill(codes, np.arange(n_all), all_starts, drawn, 0, n, target, weight, is_number, root)
+    whole = np.zeros(n_sums)
+    total = sum_rows(target, weight, drawn, is_number, whole)
+    all_weight = weight_of(whole, is_number)
+    total -= explained(whole, is_number)
+    if total <= 1e-12 * all_weight:
+        return
+    # What BIC asks of two parameters, a cut and a difference.
+    least = total * 2.0 * np.log(max(all_weight, 1.0)) / all_weight
+    least_weight = 1e-9 * all_weight
+    widest, most = largest_set(n_codes, first_of, sets, set_starts)
+    sums = np.empty((max_depth, 2, widest, n_sums))
+    node_sums = np.empty((max_depth, 2, n_sums))
+    rows = np.empty(n, dtype=np.int64)
+    room = np.empty(n, dtype=np.int64)
+    coordinates = np.empty(most, dtype=np.int64)
+    owner = np.empty(most, dtype=np.int64)
+    starts = np.zeros(most + 1, dtype=np.int64)
+    use = np.zeros(first_of.shape[0] - 1)
+    at = np.zeros(2, dtype=np.int64)
+    for t in range(set_starts.shape[0] - 1):
+        size = 0
+        for k in range(set_starts[t], set_starts[t + 1]):
+            for c in range(first_of[sets[k]], first_of[sets[k] + 1]):
+                coordinates[size], owner[size] = c, sets[k]
+                starts[size + 1] = starts[size] + n_codes[c]
+                sums[0, 0, starts[size] : starts[size + 1]] = root[all_starts[c] : all_starts[c + 1]]
+                size += 1
+        taken = coordinates[:size]
+        rows[:] = drawn
+        node_sums[0, 0] = whole
+        use[:] = 0.0
+        gained = 0.0
+        stack = [(0, n, 0, 0)]
+        while len(stack) > 0:
+            first, last, depth, slot = stack.pop()
+            here = node_sums[depth, slot].copy()
+            gain = best_question(sums[depth, slot], size, starts, here, is_number, least_weight, at)
+            if gain <= 0.0 or gain < least * (1.0 - 1e-12):
+                continue
+            gained += gain
+            use[owner[at[0]]] += 0.5**depth * weight_of(here, is_number) / all_weight
+            if depth + 1 == max_depth:
+                continue
+            middle = part(rows, first, last, codes[coordinates[at[0]]], at[1], room)
+            # The smaller half is summed; the other is what is left of the node.
+            small_first, small_last = (first, middle) if middle - first <= last - middle else (middle, last)
+            fill(
+                codes, taken, starts[: size + 1], rows, small_first, small_last, target, weight, is_number,
+                sums[depth + 1, 0],
+            )  # fmt: skip
+            small = node_sums[depth + 1, 0]
+            small[:] = 0.0
+            for b in range(starts[1]):
+                for s in range(n_sums):
+                    small[s] += sums[depth + 1, 0, b, s]
+            for s in range(n_sums):
+                node_sums[depth + 1, 1, s] = here[s] - small[s]
+            for b in range(starts[size]):
+                for s in range(n_sums):
+                    sums[depth + 1, 1, b, s] = sums[depth, slot, b, s] - sums[depth + 1, 0, b, s]
+            other_first, other_last = (middle, last) if small_first == first else (first, middle)
+            stack.append((small_first, small_last, depth + 1, 0))
+            stack.append((other_first, other_last, depth + 1, 1))
+        used = use.sum()
+        if used > 0.0:
+            for k in range(set_starts[t], set_starts[t + 1]):
+                told[sets[k]] += gained / total * use[sets[k]] / used
