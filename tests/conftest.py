@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tamiz.assessment import models
-from tamiz.steps import combined, evaluation
+from tamiz.steps import evaluation, rank_intervals
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -30,10 +30,9 @@ SWITCHES = [
 
 @pytest.fixture(autouse=True, scope="session")
 def _few_resamples() -> Iterator[None]:
-    """Draw few tables again: the interval of the ranking is most of a study's time, and has tests of its own."""
+    """Draw few bootstrap samples: the intervals of the ranking are most of a study's time, and have tests of their own."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(combined, "_MOST_RESAMPLES", 5)
-        patched.setattr(combined, "_LEAST_RESAMPLES", 5)
+        patched.setattr(rank_intervals, "N_SAMPLES", 5)
         yield
 
 

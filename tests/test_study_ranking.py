@@ -17,23 +17,22 @@ from tamiz.criteria import (
     TreeImportance,
     Variance,
 )
-from tamiz.exceptions import TamizWarning
-from tamiz.steps import combined
-from tamiz.steps.combined import describe_combined, planned, ranks_of
+from tamiz.steps import rank_intervals
+from tamiz.steps.combined import describe_combined
+from tamiz.steps.rank_intervals import ranks_of
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.resampling import redraw
 from tamiz.steps.scoring import Ranked
 
 from .reference.combined import intervals, mean_ranks
 
 IRIS = load_iris(as_frame=True)
-EVERY = [InformationGain(), SymmetricUncertainty(), FisherScore(), TreeImportance(), LinearCoefficient()]
+COUNTING = [InformationGain(), SymmetricUncertainty(), FisherScore()]
+EVERY = [*COUNTING, TreeImportance(), LinearCoefficient()]
 
 
 @pytest.fixture(autouse=True)
-def _as_many_resamples_as_in_a_study(monkeypatch):
-    monkeypatch.setattr(combined, "_MOST_RESAMPLES", 60)
-    monkeypatch.setattr(combined, "_LEAST_RESAMPLES", 25)
+def _as_many_samples_as_the_laws_need(monkeypatch):
+    monkeypatch.setattr(rank_intervals, "N_SAMPLES", 60)
 
 
 def combined_of(source, relevances, seed=3, n_jobs=1):
@@ -58,15 +57,20 @@ def mixed():
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
-def test_ranks_and_intervals_are_those_of_a_plain_loop(mixed, monkeypatch):
-    monkeypatch.setattr(combined, "_MOST_RESAMPLES", 25)
-    found = combined_of(open_source(mixed, "y"), EVERY)
+def test_intervals_of_criteria_that_count_are_those_of_tables_of_repeated_rows(mixed):
+    found = combined_of(open_source(mixed, "y"), COUNTING)
     kinds = {"flag": "boolean", "level": "categorical", "y": "categorical"}
-    expected = intervals(mixed, "y", EVERY, 25, 3, kinds)
-    np.testing.assert_allclose(found["intervals"], expected, rtol=1e-9)
-    assert found["n_resamples"] == 25
-    assert found["criteria"] == ["r0", "r1", "r2", "r3", "r4"]
+    np.testing.assert_allclose(found["intervals"], intervals(mixed, "y", COUNTING, 60, 3, kinds), rtol=1e-6)
+    assert found["n_resamples"] == 60
+    assert found["criteria"] == ["r0", "r1", "r2"]
+
+
+@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
+def test_intervals_of_models_are_close_to_those_of_tables_of_repeated_rows(mixed):
+    models = [TreeImportance(), LinearCoefficient()]
+    found = combined_of(open_source(mixed, "y"), models)
+    kinds = {"flag": "boolean", "level": "categorical", "y": "categorical"}
+    assert np.abs(np.array(found["intervals"]) - intervals(mixed, "y", models, 60, 3, kinds)).max() <= 0.5
 
 
 def test_the_rank_is_the_mean_of_the_ranks_of_the_scores_shown():
@@ -122,7 +126,7 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     assert "Laplacian score, Entropy and Variance do not read target and are not counted." in found["how"]
     found = study(IRIS.data, maps=[]).to_dict()["ranking"]["combined"]
     assert found["criteria"] == ["laplacian_score", "entropy", "variance"]
-    assert "Laplacian score of rows drawn twice would not mean the same: its ranks stay as they are." in found["how"]
+    assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["how"]
 
 
 def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
@@ -151,12 +155,12 @@ def test_criteria_of_joined_or_tested_rows_alone_have_no_interval():
     assert found["intervals"] == [None] * 4
     assert found["n_resamples"] == 0
     assert found["how"].endswith(
-        "There is no interval: PermutationImportance of rows drawn twice would not mean the same."
+        "There is no interval: PermutationImportance cannot be computed from a sample that contains a row twice."
     )
     # Beside one that is scored again, its ranks stay as they are.
     kept = combined_of(source, [PermutationImportance(cv=3), FisherScore()])
-    alone = combined_of(source, [FisherScore()])["intervals"]
-    np.testing.assert_allclose(kept["intervals"], (np.array(found["ranks"])[:, None] + alone) / 2)
+    assert None not in kept["intervals"]
+    assert "PermutationImportance cannot be computed from a sample that contains a row twice: its ranks" in kept["how"]
     assert LaplacianScore().resampled is PermutationImportance().resampled is False
 
 
@@ -174,62 +178,12 @@ def test_a_number_to_predict_is_ranked_too():
     assert all(low <= high for low, high in found["intervals"])
 
 
-def test_whole_groups_are_drawn_and_few_of_them_give_no_interval():
-    frame = IRIS.data.assign(g=np.repeat(np.arange(30), 5), y=IRIS.target)
-    source = open_source(frame, "y", groups="g")
-    drawn = redraw(source, 150)
-    rows = drawn.draw(np.random.default_rng(0))
-    counts = np.bincount(rows, minlength=150)
-    assert len(rows) == 150
-    assert (counts.reshape(30, 5) == counts.reshape(30, 5)[:, :1]).all()
-    assert "drawn with replacement in whole groups" in combined_of(source, EVERY[:2])["how"]
-    few = open_source(frame.assign(g=np.arange(150) % 4), "y", groups="g")
-    found = combined_of(few, EVERY[:2])
-    assert (found["n_resamples"], found["intervals"]) == (0, [None] * 4)
-    assert found["how"].endswith("There is no interval: 4 groups are too few to be drawn again.")
-
-
-def test_rows_in_time_are_drawn_in_stretches():
-    when = np.random.default_rng(0).permutation(150)
-    source = open_source(IRIS.data.assign(t=when, y=IRIS.target), "y", time="t")
-    drawn = redraw(source, 150)
-    assert drawn.how == "in stretches of 5 rows that follow each other in time"
-    times = np.sort(when[drawn.draw(np.random.default_rng(0))])
-    assert len(times) == 150
-    # Most rows drawn have the next one in time beside them.
-    assert np.mean(np.isin(times + 1, times)) > 0.8
-
-
 def test_rows_without_weight_are_not_drawn_and_weights_go_with_their_rows():
     weight = np.r_[np.zeros(50), np.ones(100)]
     source = open_source(IRIS.data, IRIS.target, weight=weight)
     part = open_source(IRIS.data[50:].reset_index(drop=True), IRIS.target[50:].reset_index(drop=True))
     relevances = [InformationGain(), FisherScore()]
     np.testing.assert_allclose(combined_of(source, relevances)["intervals"], combined_of(part, relevances)["intervals"])
-
-
-def test_fewer_rows_are_drawn_of_a_long_table_and_none_where_it_would_take_minutes():
-    assert planned(150, 4, 6) == (60, 150)
-    assert planned(569, 30, 6) == (60, 569)
-    n_resamples, size = planned(100_000, 50, 6)
-    assert n_resamples >= 25
-    assert 500 <= size < 100_000
-    assert planned(1_000_000, 2_000, 6) == (0, 0)
-    assert planned(10, 0, 0) == (60, 10)
-    # Models of many classes take longer.
-    assert planned(800, 6, 6, 40)[0] < planned(800, 6, 6, 2)[0] == 60
-
-
-def test_a_smaller_table_is_told(monkeypatch):
-    monkeypatch.setattr(combined, "_CLASS", 0)
-    monkeypatch.setattr(combined, "_WORK", 25 * 100 * 4)
-    monkeypatch.setattr(combined, "_LEAST_ROWS", 50)
-    found = combined_of(open_source(IRIS.data, IRIS.target), [FisherScore()])
-    assert "in 25 tables of 100 rows drawn with replacement" in found["how"]
-    assert "smaller than the 150 rows of the table, so the intervals are wider than theirs would be" in found["how"]
-    monkeypatch.setattr(combined, "_MOST_WORK", 1)
-    found = combined_of(open_source(IRIS.data, IRIS.target), [FisherScore()])
-    assert "There is no interval: to score a table of this size again and again would take minutes." in found["how"]
 
 
 def test_a_class_that_few_rows_are_of_may_be_missing_from_a_table_drawn_again():
@@ -245,16 +199,7 @@ def test_a_handful_of_rows_has_ranks_and_no_interval(n):
         open_source(IRIS.data[50 - n // 2 : 50 + n - n // 2], IRIS.target[50 - n // 2 : 50 + n - n // 2]), EVERY
     )
     assert all(rank is not None for rank in found["ranks"])
-    assert found["how"].endswith(f"There is no interval: {n} rows are too few to be drawn again.")
-
-
-def test_what_models_warn_of_in_tables_drawn_again_is_told_once():
-    source = open_source(IRIS.data, IRIS.target)
-    with pytest.warns(TamizWarning) as said:
-        combined_of(source, [LinearCoefficient(max_iter=3)])
-    told = [str(one.message) for one in said]
-    assert len(told) == 2
-    assert told[1].startswith("In 60 of 60 tables of rows drawn again: LinearCoefficient: logistic regression did not")
+    assert found["how"].endswith(f"There is no interval: {n} rows are too few for bootstrap samples.")
 
 
 def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):

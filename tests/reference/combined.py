@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from tamiz import RankSelector, open_source
 
@@ -14,10 +15,13 @@ def mean_ranks(scores):
 
 
 def intervals(frame, target, relevances, n_resamples, seed, kinds=None):
-    """The middle 95 % of the mean ranks in tables of rows drawn with replacement."""
+    """The mean ranks plus and minus 1.96 standard deviations of those of tables of repeated rows."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(n_resamples):
         rows = np.sort(rng.integers(0, len(frame), len(frame)))
         source = open_source(frame.iloc[rows].reset_index(drop=True), target, kinds=kinds)
         found.append(mean_ranks([RankSelector(relevance).fit(source).scores_ for relevance in relevances]))
-    return np.quantile(found, [0.025, 0.975], axis=0).T
+    whole = open_source(frame, target, kinds=kinds)
+    ranks = mean_ranks([RankSelector(relevance).fit(whole).scores_ for relevance in relevances])
+    reach = norm.ppf(0.975) * np.std(found, axis=0, ddof=1)
+    return np.clip(np.column_stack([ranks - reach, ranks + reach]), 1, len(ranks))

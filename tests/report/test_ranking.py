@@ -37,7 +37,7 @@ def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the
 
 def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dict[str, Any]) -> None:
     assert collected(wine)["lead"] == (
-        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95% interval 1.0 to 3.0); the information "
+        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95% bootstrap interval 1.0 to 3.0); the information "
         "gain of 1 column is 0."
     )
     wine["ranking"]["combined"]["intervals"] = [None] * 16
@@ -202,7 +202,7 @@ def test_the_section_is_drawn_of_every_sample(name: str) -> None:
     page = render(getattr(sample, name)())
     assert 'id="scores"' in page
     assert ("Combined rank" in page) == (name != "bare")
-    assert ("The bar spans where it would lie" in page) == (name != "bare")
+    assert ("95% bootstrap interval of that mean" in page) == (name != "bare")
 
 
 def test_how_the_rank_is_made_is_told_among_the_words(wine: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def _first(ranking: Mapping[str, Any], tied: Sequence[int]) -> str:
     words = f"mean rank {combined['ranks'][best]:.1f} by {n} criteria" if n > 1 else ""
     interval = combined["intervals"][best]
     if words and interval is not None and len(tied) == 1:
-        words += f" (95% interval {interval[0]:.1f} to {interval[1]:.1f})"
+        words += f" (95% bootstrap interval {interval[0]:.1f} to {interval[1]:.1f})"
     return words
 
 

@@ -114,7 +114,7 @@ _SHAPE: dict[str, Any] = {
                 },
             ),
             "constant": [str],
-            # The criteria that count, the mean of their ranks, and where it lies when rows are drawn again.
+            # The criteria that count, the mean of their ranks, and its 95 % interval from `n_resamples` bootstrap samples.
             "combined": (
                 {
                     "criteria": [str],

@@ -1,40 +1,16 @@
-"""One rank for every column out of all criteria, and how far it would move if other rows had been drawn."""
+"""The mean rank of every column over all criteria, with its bootstrap interval."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from tamiz import parallel, progress
-from tamiz.random import generator
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import Rows, rows_of, weight_of
-from tamiz.statistics.base import Floats
-from tamiz.steps.resampling import Redraw, redraw
-from tamiz.steps.scoring import Ranked, score_columns
-from tamiz.warn import held, tell
-
-# Tables drawn again: as many as the ends of an interval of 95 % need, fewer where the table is large, and none where even the least
-# number would take minutes. The work of one is rows x columns x criteria, of which a million takes half a second or so.
-_MOST_RESAMPLES = 60
-_LEAST_RESAMPLES = 25
-_WORK = 1.5e7
-_MOST_WORK = 3e7
-# A class beyond the second is as much work, for the models, as so many criteria.
-_CLASS = 2.5
-# A number is sorted and cut before it is counted; so many columns of levels are counted in that time.
-_LEVELS_FOR_A_NUMBER = 4
-# Of very long tables fewer rows are drawn, though not fewer than these.
-_LEAST_ROWS = 500
-_LEVEL = 0.95
-# Scores that differ by a smaller share of the largest are equal: models find them by steps.
-_TIE = 1e-9
+from tamiz.steps.rank_intervals import RankIntervals, rank_intervals, ranks_of
+from tamiz.steps.scoring import Ranked
 
 
 def describe_combined(
@@ -50,7 +26,7 @@ def describe_combined(
     ranking : dict
         What `describe_ranking` gave: the ranks are those of its scores.
     seed : int
-        Draws the rows.
+        Draws the bootstrap samples.
 
     Returns
     -------
@@ -67,26 +43,15 @@ def describe_combined(
     alike = [one.label for one in counted if one not in told_apart] if told_apart else []
     counted = told_apart or counted
     ranks = {one.name: ranks[one.name] for one in counted}
-    found, n_resamples, how = _intervals(source, counted, ranks, seed)
+    found = rank_intervals(source, counted, ranks, seed)
     combined = _spread(np.mean(list(ranks.values()), axis=0).tolist(), schema)
     return {
         "criteria": list(ranks),
         "ranks": combined,
-        "intervals": [None] * schema.n_columns if found is None else _spread(found.tolist(), schema),
-        "n_resamples": n_resamples,
-        "how": " ".join([*_sentences(ranked, counted, alike, schema), *how]),
+        "intervals": [None] * schema.n_columns if found.ends is None else _spread(found.ends.tolist(), schema),
+        "n_resamples": found.n_samples,
+        "how": " ".join([*_sentences(ranked, counted, alike, schema), *_interval_sentences(found)]),
     }
-
-
-def ranks_of(scores: Floats) -> Floats:
-    """Return the rank of every score, 1 for the largest; equal scores share the mean of their ranks."""
-    order = np.argsort(-scores, kind="stable")
-    falls = -np.diff(scores[order]) > _TIE * np.abs(scores).max(initial=0.0)
-    place = np.concatenate([[0], np.cumsum(falls)])
-    size = np.bincount(place)
-    ranks = np.empty(len(scores))
-    ranks[order] = (np.cumsum(size) - (size - 1) / 2)[place]
-    return ranks
 
 
 def _counted(ranked: Sequence[Ranked], schema: Schema) -> list[Ranked]:
@@ -95,101 +60,26 @@ def _counted(ranked: Sequence[Ranked], schema: Schema) -> list[Ranked]:
     return told or list(ranked)
 
 
-def _intervals(
-    source: Source, counted: Sequence[Ranked], ranks: dict[str, Floats], seed: int
-) -> tuple[Floats | None, int, list[str]]:
-    """Return the ends of every column's interval, of how many tables drawn again, and the sentences that tell of it."""
-    kept = [one.label for one in counted if not one.relevance.resampled]
-    moving = [one for one in counted if one.relevance.resampled]
-    rows = _weighing(source)
-    n = rows.schema.n_rows
-    schema = source.schema
-    n_columns = len(schema.numeric) + -(-len(schema.categorical) // _LEVELS_FOR_A_NUMBER)
-    n_classes = source.schema.n_classes if source.schema.has_classes else 0
-    n_resamples, size = planned(n, n_columns, len(moving), n_classes)
-    if not moving:
-        return None, 0, [f"There is no interval: {_told(kept)} of rows drawn twice would not mean the same."]
-    if not n_resamples:
-        return None, 0, ["There is no interval: to score a table of this size again and again would take minutes."]
-    drawn = redraw(rows, size)
-    if isinstance(drawn, str):
-        return None, 0, [f"There is no interval: {drawn}."]
-    found = _resampled(rows, [_fixed(one, seed) for one in moving], drawn, n_resamples, seed)
-    fixed = [ranks[one.name] for one in counted if not one.relevance.resampled]
-    means = np.mean([[*(ranks_of(values) for values in one), *fixed] for one in found], axis=1)
-    tail = (1 - _LEVEL) / 2
-    how = [
-        f"The interval holds the middle {_LEVEL:.0%} of the same rank in {n_resamples} tables of {size:,} rows drawn with "
-        f"replacement{f' {drawn.how}' if drawn.how else ''}, each scored again with its own cut points and models."
+def _interval_sentences(found: RankIntervals) -> list[str]:
+    """Return how the intervals were computed, or why there are none."""
+    reasons = []
+    if found.undefined:
+        reasons.append(f"{_told(found.undefined)} cannot be computed from a sample that contains a row twice")
+    if found.slow:
+        reasons.append(f"to compute {_told(found.slow)} in every bootstrap sample would take minutes")
+    if found.ends is None:
+        return [f"There is no interval: {found.how or '; '.join(reasons)}."]
+    sentences = [
+        f"The 95% interval is the mean rank plus and minus 1.96 standard errors from {found.n_samples} bootstrap samples "
+        f"({found.how}): every criterion ranks all columns again in each of them, with its own cut points and models."
     ]
-    if size < n:
-        how.append(
-            f"They are smaller than the {n:,} rows of the table, so the intervals are wider than theirs would be."
+    if reasons:
+        n = len(found.undefined) + len(found.slow)
+        reason = "; ".join(reasons)
+        sentences.append(
+            f"{reason[0].upper()}{reason[1:]}: {'its' if n == 1 else 'their'} ranks are the same in all samples."
         )
-    if kept:
-        how.append(f"{_told(kept)} of rows drawn twice would not mean the same: its ranks stay as they are.")
-    return np.quantile(means, [tail, 1 - tail], axis=0).T, n_resamples, how
-
-
-def planned(n_rows: int, n_columns: int, n_criteria: int, n_classes: int = 2) -> tuple[int, int]:
-    """Return how many tables are drawn again, 0 where that would take very long, and of how many rows.
-
-    Parameters
-    ----------
-    n_rows, n_columns, n_criteria, n_classes : int
-    """
-    a_row = max(n_columns * (n_criteria + int(_CLASS * max(n_classes - 2, 0))), 1)
-    size = min(n_rows, max(_LEAST_ROWS, int(_WORK / (_LEAST_RESAMPLES * a_row))))
-    if _LEAST_RESAMPLES * size * a_row > _MOST_WORK:
-        return 0, 0
-    return max(_LEAST_RESAMPLES, min(_MOST_RESAMPLES, int(_WORK / (size * a_row)))), size
-
-
-def _resampled(
-    rows: Source, moving: Sequence[Ranked], drawn: Redraw, n_resamples: int, seed: int
-) -> list[list[Floats]]:
-    """Return the scores of the columns in use by every criterion, a list for every table drawn again."""
-    used = rows.schema.used if rows.schema.n_columns else np.empty(0, dtype=np.intp)
-
-    def scored(at: Rows) -> tuple[list[Floats], list[str]]:
-        view = rows_of(rows, at)
-        with held() as said:
-            scores, _ = score_columns([replace(one, source=view) for one in moving], view)
-        return [scores[one.name][used] for one in moving], said
-
-    rng = generator(seed)
-    draws = (drawn.draw(rng) for _ in range(n_resamples))
-    found = list(progress.track("Drawing rows again", parallel.map_blocks(scored, draws), n_resamples))
-    _tell_of([said for _, said in found])
-    return [scores for scores, _ in found]
-
-
-def _tell_of(said: Sequence[Sequence[str]]) -> None:
-    """Tell what models warned of in tables drawn again, each thing once; what becomes of gaps is told of the table itself."""
-    counts: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for sentences in said:
-        for sentence in sentences:
-            if "missing value" in sentence or "drawn at random" in sentence:
-                continue
-            kind = re.sub(r"[\d.,]+", "0", sentence)
-            counts[kind] = counts.get(kind, 0) + 1
-            first.setdefault(kind, sentence)
-    tell(f"In {counts[kind]:,} of {len(said):,} tables of rows drawn again: {first[kind]}" for kind in counts)
-
-
-def _weighing(source: Source) -> Source:
-    """Return the rows that have a weight."""
-    weight = weight_of(source)
-    return source if weight is None or weight.all() else rows_of(source, np.flatnonzero(weight))
-
-
-def _fixed(one: Ranked, seed: int) -> Ranked:
-    """Return a criterion whose lots are the same in every table: a generator handed in would give others in every thread."""
-    given = one.relevance.get_params(deep=False).get("random_state", 0)
-    if isinstance(given, int):
-        return one
-    return replace(one, relevance=clone(one.relevance).set_params(random_state=seed % 2**31))
+    return sentences
 
 
 def _spread(values: Sequence[Any], schema: Schema) -> list[Any]:

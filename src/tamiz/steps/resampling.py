@@ -1,69 +1,72 @@
-"""Rows drawn with replacement, as they were drawn into the table: one by one, in groups, or in stretches of time."""
+"""Bootstrap samples as row counts: of single rows, of whole groups (cluster bootstrap), or of blocks in time (block bootstrap)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
-from tamiz.sources.views import Rows
 from tamiz.statistics.base import Codes
 
-# Of fewer, few different tables can be drawn.
-_LEAST_UNITS = 10
+Counts: TypeAlias = "NDArray[np.int64]"
+
+# From fewer units, few different samples can be drawn.
+_FEWEST_UNITS = 10
 
 
 @dataclass(frozen=True)
-class Redraw:
-    """How rows are drawn again.
+class Bootstrap:
+    """How bootstrap samples of a table are drawn.
 
     Attributes
     ----------
     draw : callable
-        Returns row numbers, ascending, by a Generator.
+        Returns how often every row is drawn, by a Generator: as many rows as the table has, or about as many where groups differ
+        in size.
     how : str
-        In words, after "drawn with replacement".
+        The kind of bootstrap and what is drawn, in words.
     """
 
-    draw: Callable[[np.random.Generator], Rows]
+    draw: Callable[[np.random.Generator], Counts]
     how: str
 
 
-def redraw(source: Source, size: int) -> Redraw | str:
-    """Return how about `size` rows of a table are drawn again, or why they cannot be.
+def bootstrap_of(source: Source) -> Bootstrap | str:
+    """Return how bootstrap samples of a table are drawn, or why they cannot be.
 
-    Groups are drawn whole: their rows came together. Rows that are in time depend on their neighbours, and are drawn in stretches
-    of consecutive ones (the moving blocks of Künsch, 1989, n^(1/3) rows each).
+    Rows of one group depend on each other, and groups are drawn whole. Rows in time depend on their neighbours, and are drawn in
+    blocks of n^(1/3) consecutive rows (the moving blocks of Künsch, 1989).
     """
     n = source.schema.n_rows
     if source.groups is not None:
-        return _by_groups(source.groups, size)
-    if n < _LEAST_UNITS:
-        return f"{n} rows are too few to be drawn again"
+        return _of_groups(source.groups)
+    if n < _FEWEST_UNITS:
+        return f"{n} rows are too few for bootstrap samples"
     if source.time is not None:
         order = np.argsort(source.time, kind="stable")
         length = round(n ** (1 / 3))
-        stretches = -(-size // length)
+        n_blocks = -(-n // length)
 
-        def draw(rng: np.random.Generator) -> Rows:
-            starts = rng.integers(0, n - length + 1, stretches)
-            return np.sort(order[(starts[:, None] + np.arange(length)).ravel()[:size]])
+        def draw(rng: np.random.Generator) -> Counts:
+            starts = rng.integers(0, n - length + 1, n_blocks)
+            return np.bincount(order[(starts[:, None] + np.arange(length)).ravel()[:n]], minlength=n)
 
-        return Redraw(draw, f"in stretches of {length} rows that follow each other in time")
-    return Redraw(lambda rng: np.sort(rng.integers(0, n, size)), "")
+        return Bootstrap(draw, f"block bootstrap: blocks of {length} consecutive rows in time, {n:,} rows in all")
+    return Bootstrap(
+        lambda rng: np.bincount(rng.integers(0, n, n), minlength=n), f"bootstrap: {n:,} rows drawn with replacement"
+    )
 
 
-def _by_groups(groups: Codes, size: int) -> Redraw | str:
-    order = np.argsort(groups, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    if len(parts) < _LEAST_UNITS:
-        return f"{len(parts)} {'group is' if len(parts) == 1 else 'groups are'} too few to be drawn again"
-    n_drawn = max(1, round(len(parts) * size / len(groups)))
-
-    def draw(rng: np.random.Generator) -> Rows:
-        drawn = rng.integers(0, len(parts), n_drawn)
-        return np.sort(np.concatenate([parts[k] for k in drawn.tolist()]))
-
-    return Redraw(draw, "in whole groups")
+def _of_groups(groups: Codes) -> Bootstrap | str:
+    found, group = np.unique(groups, return_inverse=True)
+    n = len(found)
+    if n < _FEWEST_UNITS:
+        return f"{n} {'group is' if n == 1 else 'groups are'} too few for bootstrap samples"
+    return Bootstrap(
+        lambda rng: np.bincount(rng.integers(0, n, n), minlength=n)[group],
+        f"cluster bootstrap: {n:,} whole groups drawn with replacement, about {len(groups):,} rows in all",
+    )
