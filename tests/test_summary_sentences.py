@@ -241,7 +241,8 @@ def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
     baseline = np.array(assessed["scores"]["baseline"]["folds"])
     inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])
     gain = nested - baseline
-    helps = gain.mean() > max(2 * np.sqrt(inflation * gain.var(ddof=1)), 0)
+    half = stats.t.ppf(0.975, len(gain) - 1) * np.sqrt(inflation * gain.var(ddof=1))
+    helps = gain.mean() - half > 0
     assert ("better than the baseline" in lead) == helps
     assert ("No gain over the baseline" in lead) == (not helps)
     if studied.X is None or studied.found["table"]["target_kind"] != "classes":

@@ -148,10 +148,10 @@ class SelectionReport:
 
     @property
     def helps(self) -> bool:
-        """Whether the nested score that decides is above the baseline by more than twice the error of the difference."""
+        """Whether the nested score that decides is above the baseline: the 95 % interval of the difference excludes 0."""
         scores = self.by_score(self.decided_by)
         gain = FoldScores(scores.nested.values - scores.baseline.values, scores.nested.inflation)
-        return gain.mean > max(2 * gain.standard_error, 0.0)
+        return gain.interval[0] > 0
 
     @property
     def beats_chance(self) -> bool:

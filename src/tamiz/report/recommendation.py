@@ -38,7 +38,7 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": recommended(found),
         "cost": cost(found),
-        "columns": found["columns"] if found["recommended"] != _ALL else [],
+        "columns": found["columns"] if found["recommended"] != _ALL and _gains(found, _chosen(found)) else [],
         "made": f"{counted(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
         "with the rows that the fold does not test. Beside each score: its difference from the score with all columns.",
         "models": [model["label"] for model in found["models"]],
@@ -78,7 +78,7 @@ def cost(found: Mapping[str, Any]) -> str:
         changes = _changes(found["models"], nearest["changes"][0], told)
         size = counted(len(nearest["columns"]), "column")
         return f"The nearest selection, {_inside(nearest['label'])} ({size}), changes {changes}."
-    chosen = next(one for one in found["candidates"] if one["id"] == name)
+    chosen = _chosen(found)
     changes = _changes(found["models"], chosen["changes"][0], told)
     return f"Beside all columns, {_named(found['scores'][0]['id'])} changes {changes}."
 
@@ -91,6 +91,11 @@ def _changes(models: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str,
         for model, change in pairs
     ]
     return listed(parts, width=_WIDE)
+
+
+def _chosen(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the recommended candidate."""
+    return next(one for one in found["candidates"] if one["id"] == found["recommended"])
 
 
 def _gains(found: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
@@ -109,7 +114,7 @@ def _group(found: Mapping[str, Any], k: int) -> dict[str, Any]:
         "rows": [
             {
                 "label": one["label"],
-                "kept": one["id"] == found["recommended"],
+                "kept": one["id"] == found["recommended"] and _gains(found, one),
                 "size": sizes(one["n_chosen"]),
                 "cells": [
                     (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Models are fitted to so many rows at most, fewer where a row has many numbers: distances grow with the square of the rows.
 _MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 3_000, 1_000, 1_000_000
 # Folds, and those of larger tables, of which fewer say as much.
-_FEW_ROWS, _FOLDS, _FEWER_FOLDS = 200, 10, 5
+_FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
 # Seconds that searches of one kind may take: those of folds and shuffled targets, and one search of a usual candidate.
 _MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
 _FEWEST_SHUFFLES = 19
