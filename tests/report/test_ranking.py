@@ -63,7 +63,7 @@ def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None
 def test_scores_of_0_are_counted_and_are_no_evidence_of_absence(wine: dict[str, Any]) -> None:
     wine["ranking"]["scores"]["information_gain"][:14] = [0.0] * 14
     told = collected(wine)
-    assert told["lead"].endswith("(95% interval 1.0 to 3.0); the information gain of 14 columns is 0.")
+    assert told["lead"].endswith("(95% bootstrap interval 1.0 to 3.0); the information gain of 14 columns is 0.")
     assert told["n_silent"] == 14
     wine["ranking"]["combined"] = None
     assert collected(wine)["lead"] == (
