@@ -132,7 +132,8 @@ def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studi
     every = next(one for one in studied.found["recommendation"]["candidates"] if one["id"] == "all_columns")
     ours = [score["folds"] for score in every["scores"][0]]
     # Standardised by n - 1 here and by n there; naive Bayes is smoothed otherwise.
-    np.testing.assert_allclose(ours, folded(studied, models), atol=2e-3)
+    tolerance = [5e-3 if isinstance(model, GaussianNB) else 2e-3 for model in models]
+    assert (np.abs(np.subtract(ours, folded(studied, models))) <= np.array(tolerance)[:, None]).all()
 
 
 def test_the_recommendation_follows_its_rule_and_states_its_scores(studied):
@@ -207,7 +208,8 @@ def test_columns_without_a_cut_point_are_tested_as_scipy_tests_them(studied):
 
 def test_the_merit_of_the_subset_is_halls_formula_on_the_cut_columns(studied):
     subset = studied.found["subset"]
-    assert f"{len(subset['columns']):,} of" in studied.lead("subset")
+    kept = f"keeps {len(subset['columns']):,} of" if subset["columns"] else "keeps none of"
+    assert kept in studied.lead("subset")
     if studied.X is None or subset["merit"]["id"] != "cfs":
         pytest.skip("the merit is a model's, or the columns are mixed")
     names, cuts = studied.found["ranking"]["columns"], studied.found["ranking"]["cuts"]
@@ -225,6 +227,9 @@ def test_the_merit_of_the_subset_is_halls_formula_on_the_cut_columns(studied):
 def test_the_effect_on_models_is_worded_by_its_intervals(studied):
     compared, lead = studied.found["buys"], studied.lead("buys")
     assert f"{compared['n_samples']:,} rows" in lead
+    if not max(compared["n_chosen"]):
+        assert lead.startswith("No column is chosen")
+        return
     first = compared["scores"][0]
     for cell in first["models"]:
         assert f"{cell['chosen']['mean']:.3f}" in lead
@@ -237,6 +242,9 @@ def test_the_effect_on_models_is_worded_by_its_intervals(studied):
 
 def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
     lead, assessed = studied.lead("assessment"), studied.found["assessment"]
+    if not studied.found["subset"]["columns"]:
+        assert lead.startswith("The search keeps no column")
+        return
     nested = np.array(assessed["scores"]["nested"]["folds"])
     baseline = np.array(assessed["scores"]["baseline"]["folds"])
     inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])

@@ -64,7 +64,7 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
 def test_folds_that_choose_nothing_are_told_so() -> None:
     found = sample_buys.bought() | {"n_chosen": [0] * 10}
     assert buys_words.bought(found) == (
-        "No column is chosen in any of 10 folds, so there is nothing to compare with all columns."
+        "No column is chosen in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
 

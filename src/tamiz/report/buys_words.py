@@ -100,7 +100,10 @@ def bought(compared: Mapping[str, Any]) -> str:
     told = told_by(first["id"])
     n_folds = len(compared["n_chosen"])
     if max(compared["n_chosen"]) == 0:
-        return f"No column is chosen in any of {n_folds} folds, so there is nothing to compare with all columns."
+        rows = counted(compared["n_samples"], "row")
+        return (
+            f"No column is chosen in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
+        )
     base = f"baseline {told.score(first['baseline']['mean'])}"
     some = f"With {sizes(compared['n_chosen'])} of {counted(compared['n_columns'], 'column')}"
     pairs = list(zip(compared["models"], first["models"], strict=True))
