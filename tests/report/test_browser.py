@@ -18,8 +18,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-@pytest.mark.parametrize("name", ["wine", "hostile", "bare", "wide"])
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        ("wine", 1400, "light"),
+        ("hostile", 390, "dark"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                ("wine", 390, "dark"),
+                ("hostile", 1400, "light"),
+                ("bare", 1400, "light"),
+                ("bare", 390, "dark"),
+                ("wide", 1400, "light"),
+                ("wide", 390, "dark"),
+            ]
+        ),
+    ],
+)
 def test_every_section_is_drawn_without_a_complaint_and_without_scrolling_sideways(
     read: Any, name: str, width: int, scheme: str
 ) -> None:
@@ -76,6 +92,7 @@ def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
     assert len(reader.names("scores")) == 25
 
 
+@pytest.mark.slow
 def test_very_many_columns_are_shown_some_at_a_time(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()
     reader = Reader(page, Result(sample.wide(500, 50)).to_html(tmp_path / "a.html"))
@@ -146,6 +163,7 @@ def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) ->
     assert reader.page.evaluate("document.getElementById('map-2-points').data.map((t) => t.name)") == ["alcohol"]
 
 
+@pytest.mark.slow
 def test_maps_stand_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any) -> None:
     wide, narrow = read("wine", width=1400), read("wine", width=390)
     for reader in (wide, narrow):
@@ -221,7 +239,7 @@ def arrows(reader: Reader, plot: str = "map-1-points") -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)])
 def test_arrows_name_the_columns_and_no_name_covers_another(read: Any, width: int, scheme: str) -> None:
     reader = read("wine", width=width, scheme=scheme)
     found = arrows(reader)
@@ -258,6 +276,7 @@ def test_arrows_tell_their_loadings_and_stay_with_a_colour_until_the_switch_hide
     assert len(arrows(reader)["tips"]) == 8
 
 
+@pytest.mark.slow
 def test_images_are_drawn_in_steps_of_grey_and_tables_fit_a_phone(read: Any) -> None:
     reader = read("digits", width=390, scheme="dark")
     reader.visit_all()
@@ -285,6 +304,7 @@ def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:
     assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Reset axes"] * 2
 
 
+@pytest.mark.slow
 def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
     reader = read("wine")
     for _ in range(300):
@@ -329,6 +349,7 @@ def test_a_browser_that_cannot_unpack_is_told_and_still_sorts(browser: Any, repo
     page.close()
 
 
+@pytest.mark.slow
 def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(browser: Any, reports: dict[str, Path]) -> None:
     page = browser.new_page()
     browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])

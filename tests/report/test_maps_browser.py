@@ -174,6 +174,7 @@ def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(cro
     assert crowd.page.locator("#map-1-points .colorbar").count() == 1
 
 
+@pytest.mark.slow
 def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("scrollTo(0, 0)")
     crowd.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
@@ -182,7 +183,7 @@ def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [1400, pytest.param(390, marks=pytest.mark.slow)])
 def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int) -> None:
     reader = read("wine", width=width)
     reader.show("map-1-points")
@@ -207,6 +208,7 @@ def come_back(reader: Reader) -> None:
     reader.page.wait_for_timeout(500)
 
 
+@pytest.mark.slow
 def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_reset(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -228,6 +230,7 @@ def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_res
     assert view(reader) == pytest.approx(whole, abs=0.3)
 
 
+@pytest.mark.slow
 def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     whole = view(crowd)
     crowd.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })")

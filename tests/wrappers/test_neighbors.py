@@ -63,7 +63,7 @@ def of_reference(task, mask, fold):
     return rows, reference.weights(squares, task.estimator.weights), tied
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_predictions_of_any_sets_are_those_of_the_plain_reference(seed):
     rng = np.random.default_rng(seed)
     for how in ("uniform", "distance"):
@@ -89,7 +89,7 @@ def drawn_split(rng, n):
     return rows[: n - 12], rows[n - 12 :]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_means_of_neighbours_are_those_of_the_plain_reference(seed):
     rng = np.random.default_rng(100 + seed)
     for how in ("uniform", "distance"):
