@@ -12,6 +12,7 @@ from tamiz import SubsetSelector, open_source, selection_report
 from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.search import Forward
+from tamiz.sources import fingerprints
 from tamiz.sources.duplicates import find_copies
 from tamiz.sources.views import target_of
 from tamiz.wrappers.folds import make_folds
@@ -48,6 +49,13 @@ def test_copies_are_tested_in_the_fold_of_the_row_that_they_repeat(numbers):
     assert sorted(np.concatenate([fold.test for fold in folds.parts]).tolist()) == list(range(360))
     assert max(len(fold.test) for fold in folds.parts) < 50
     assert folds.remarks == ("60 of 360 rows repeat an earlier row; equal rows are kept in one fold.",)
+
+
+def test_rows_that_are_too_many_to_compare_are_told(monkeypatch):
+    X, y, _ = customers(60)
+    monkeypatch.setattr(fingerprints, "_MOST_ROWS", 359)
+    (told,) = make_folds(open_source(X, y), 10, 0).remarks
+    assert told.startswith("Whether some of 360 rows repeat others was not looked at")
 
 
 def test_what_repeats_is_the_target_as_well_as_every_column_that_takes_part():

@@ -310,7 +310,7 @@ _OPTIONS = [
         type=SearchName(),
         metavar="NAME[:WORD]",
         help=f"How the sets are walked through: {_searches.names}; beam:20 is a beam of 20, best-first:backward begins "
-        "with every column.  [default: best-first; forward with the default wrapper]",
+        "with every column.  [default: best-first; forward with the default wrapper where no columns are named]",
     ),
     click.option(
         "-k",

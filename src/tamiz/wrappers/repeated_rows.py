@@ -60,9 +60,12 @@ def tie_rows(source: Source, y: NDArray[Any]) -> Tied:
     """
     apart = np.arange(len(y))
     copies = find_copies(source, y)
-    if copies is None or not copies.n_repeats:
-        return Tied(apart)
     n = len(y)
+    if copies is None:
+        told = f"Whether some of {n:,} rows repeat others was not looked at, for want of memory: copies may lie in several folds."
+        return Tied(apart, (told,) if len(source.schema.used) else ())
+    if not copies.n_repeats:
+        return Tied(apart)
     repeated = f"{copies.n_repeats:,} of {n:,} rows {'repeats' if copies.n_repeats == 1 else 'repeat'} an earlier row"
     if copies.n_repeats > _MOST_REPEATS * n:
         told = f"{repeated}: equal rows are the rule in this table, are taken for different cases, and are shared out like others."
