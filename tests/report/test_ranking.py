@@ -210,3 +210,18 @@ def test_how_the_rank_is_made_is_told_among_the_words(wine: dict[str, Any]) -> N
     page = render(wine)
     assert "&lt;b&gt;How&lt;/b&gt; it was made." in page
     assert page.count("Not counted in the combined rank.") == 1
+
+
+def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, Any]) -> None:
+    subset = set(wine["subset"]["columns"])
+    wine["recommendation"]["recommended"] = "knn"
+    recommended = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "knn")["columns"]
+    assert set(recommended) != subset
+    rows = collected(wine)["rows"]
+    assert {row["name"] for row in rows if row["kept"]} == set(recommended)
+    assert {row["name"] for row in rows if row["in_subset"]} == subset
+    assert "a tick stands at first before the recommended columns" in render(wine)
+    wine["recommendation"] = None
+    rows = collected(wine)["rows"]
+    assert {row["name"] for row in rows if row["kept"]} == subset
+    assert "a tick stands at first before" not in render(wine)

@@ -62,6 +62,16 @@ def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
     assert words.startswith("No gain over the baseline was found on new rows: accuracy 54.0% (95% ")
 
 
+def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less() -> None:
+    found = assessed(0.69, 0.6, 0.55, helps=False)
+    found["null"] |= {"p_value": 0.01}
+    assert verdict(found).startswith(
+        "The search finds more than on shuffled targets, but what it gains on new rows is within its error: accuracy 60.0% (95% "
+    )
+    found["null"] |= {"p_value": 0.2}
+    assert verdict(found).startswith("No gain over the baseline was found on new rows: ")
+
+
 def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
     found = assessed(0.87, 0.79, 0.5, beats_chance=False)
     merits = [0.1 * k for k in range(19)]

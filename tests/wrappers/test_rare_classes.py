@@ -87,7 +87,8 @@ def test_a_selection_is_assessed_on_the_other_classes():
     ):
         with pytest.warns(TamizWarning, match=LEFT_OUT):
             report = selection_report(selector, X, y, n_splits=5, n_permutations=3)
-        assert report.n_samples == 101
+        # Those of the folds: what is neither learned nor tested is no row that a score speaks of.
+        assert report.n_samples == 100
         assert report.nested.mean > report.baseline.mean
         assert sum("'z'" in note for note in report.notes) == 1
 
@@ -97,9 +98,11 @@ def test_models_are_compared_by_the_area_of_the_other_classes_and_columns_are_ad
     with pytest.warns(TamizWarning, match=LEFT_OUT):
         compared = compare_columns(SubsetSelector(CFS(), Forward()), X, y, n_splits=5)
     assert "roc_auc" in compared.scorings
+    assert compared.n_samples == 100
     assert compared.all_columns["naive_bayes", "roc_auc"].mean > 0.8
     with pytest.warns(TamizWarning, match=LEFT_OUT):
         added = added_columns(X, y, numbers=[2], n_splits=5)
+    assert added.n_samples == 100
     assert all(np.isfinite(scores).all() for scores in added.random.values())
 
 

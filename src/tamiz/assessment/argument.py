@@ -52,7 +52,7 @@ class AddedColumns:
         The models' labels by their names.
     scoring, folds : str
     n_samples, n_columns : int
-        Rows, and columns that take part, before any is added.
+        Rows that are learned or tested, and columns that take part, before any is added.
     n_draws : int
         How often random columns were drawn.
     copied : str or None
@@ -280,7 +280,7 @@ def added_columns(
         predictors={name: model.label for name, model in models.items()},
         scoring=scorings[0],
         folds=folds.how,
-        n_samples=table.schema.n_rows,
+        n_samples=len(folds.rows),
         n_columns=len(table.schema.used),
         n_draws=n_draws,
         copied=None if best is None else table.schema.names[best],

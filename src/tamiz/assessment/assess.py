@@ -232,7 +232,7 @@ def _report(
         predictor=assessor.predictor.label,
         scoring=assessor.scoring.name,
         folds=folds.how,
-        n_samples=schema.n_rows,
+        n_samples=len(folds.rows),
         n_columns=schema.n_columns,
         groups=schema.groups,
         time=schema.time,

@@ -46,7 +46,7 @@ class ColumnComparison:
     scorings : tuple of str
         scikit-learn's names of the scores.
     n_samples, n_columns : int
-        Rows, and columns that take part.
+        Rows that are learned or tested, and columns that take part.
     sets : ndarray of shape (n_folds, n_table_columns), bool
         The columns chosen in every fold, by the rows that it does not test.
     baseline : dict of FoldScores
@@ -245,7 +245,7 @@ def compare_columns(
         folds=splits.folds.how,
         predictors={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
-        n_samples=schema.n_rows,
+        n_samples=len(splits.folds.rows),
         n_columns=len(schema.used),
         sets=np.stack([fold.support for fold in folds]),
         baseline={scoring: scores("baseline", scoring) for scoring in scorings},
@@ -294,10 +294,11 @@ def _sets_of(report: SelectionReport, source: Source, splits: Splits, random_sta
     """Return what a report chose in every fold."""
     schema = source.schema
     of_report = report.names, report.n_samples, len(report.sets), report.folds, report.seed
-    if of_report != (tuple(schema.names), schema.n_rows, len(splits.folds), splits.folds.how, random_state):
+    n_rows = len(splits.folds.rows)
+    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.how, random_state):
         raise ValueError(
             f"The report is of {report.n_samples:,} rows, {len(report.sets)} folds and the seed {report.seed}, and here are "
-            f"{schema.n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
+            f"{n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
             "table, folds and seed only. Leave it out."
         )
     return report.sets

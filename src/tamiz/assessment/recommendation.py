@@ -108,7 +108,7 @@ class Recommendation:
     folds : str
         How the folds were made.
     n_samples, n_columns : int
-        Rows, and columns that take part.
+        Rows that are learned or tested, and columns that take part.
     notes : tuple of str
     seed : int or None
     """
@@ -315,7 +315,7 @@ def recommend_columns(
         scorings=tuple(scorings),
         baseline={name: FoldScores(values, inflation) for name, values in baseline.items()},
         folds=splits.folds.how,
-        n_samples=schema.n_rows,
+        n_samples=len(splits.folds.rows),
         n_columns=len(schema.used),
         notes=notes,
         seed=seed,

@@ -57,6 +57,7 @@ class SelectionReport:
     selector, predictor, scoring, folds : str
         What chose, what predicted, how that was scored and on which folds, in words.
     n_samples, n_columns : int
+        Rows that are learned or tested, and columns.
     groups, time : str or None
         The names of the rows' groups or times, where folds respected them.
     names : tuple of str

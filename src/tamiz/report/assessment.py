@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import assessment_charts
 from tamiz.report.text import counted, listed, number
-from tamiz.report.trust import Told, as_high, told_scores, verdict
+from tamiz.report.trust import CHANCE, Told, as_high, told_scores, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,6 @@ _SCORES = {
     "baseline": ("Baseline", "The prediction uses no column: the shares of the classes, or the mean."),
 }
 _FOLDED = 12
-# A p above this is no surprise.
-_CHANCE = 0.05
 
 
 def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -130,7 +128,7 @@ def _null(assessed: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     words = as_high(null)
     meaning = "chance alone does not explain it" if assessed["beats_chance"] else "chance is not ruled out"
-    if assessed["beats_chance"] and null["p_value"] > _CHANCE:
+    if assessed["beats_chance"] and null["p_value"] > CHANCE:
         # So few searches that p could not be lower, whatever they found.
         meaning = "too few searches to tell chance from more"
     return {

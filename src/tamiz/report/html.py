@@ -15,6 +15,7 @@ from plotly.offline import get_plotlyjs
 
 from tamiz.report import charts, registry, text
 from tamiz.report.files import write_whole
+from tamiz.report.recommendation import kept_at_first
 
 # What is the page's own, before its sections.
 _PAGE = ("page", "charts", "tables", "takeaway")
@@ -128,10 +129,9 @@ def _joined(kind: str) -> str:
 
 def _chosen(result: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the columns that can be chosen on the page, and those that are at first."""
-    subset = result["subset"]
     return {
         "columns": [column["name"] for column in result["table"]["columns"]],
-        "subset": [] if subset is None else subset["columns"],
+        "kept": kept_at_first(result),
     }
 
 

@@ -6,6 +6,7 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from tamiz.report.recommendation import kept_at_first
 from tamiz.report.text import counted, listed, midway, number, percent, shortened
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     # Columns that the first criterion that counts scores 0 can be hidden.
     telling = scores[0]
     kinds = {column["name"]: column["kind"] for column in result["table"]["columns"]}
-    kept = set(result["subset"]["columns"]) if result["subset"] is not None else set()
+    subset = set(result["subset"]["columns"]) if result["subset"] is not None else set()
+    at_first = set(kept_at_first(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
     ranks = [None] * len(names) if combined is None else combined["ranks"]
     order = sorted(
@@ -52,7 +54,8 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
         {
             "name": names[j],
             "kind": kinds.get(names[j], ""),
-            "kept": names[j] in kept,
+            "in_subset": names[j] in subset,
+            "kept": names[j] in at_first,
             "ranked": telling[j] is not None,
             # What is left out has no score, which is not a score of 0.
             "silent": telling[j] == 0,
@@ -78,7 +81,8 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "uncut": uncut_sentences(ranking, target),
         "apart": _apart(ranking, counted) if combined is not None else "",
         "has_cuts": bool(ranking["cuts"]),
-        "has_kept": bool(kept),
+        "has_subset": bool(subset),
+        "has_recommended": at_first != subset,
         "rows": rows,
     }
 

@@ -47,6 +47,21 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def kept_at_first(result: Mapping[str, Any]) -> list[str]:
+    """Return the columns that the reader's own choice begins with: those recommended, else the subset, else none.
+
+    Parameters
+    ----------
+    result : mapping
+        A result as `Result.to_dict` gives it.
+    """
+    found, subset = result["recommendation"], result["subset"]
+    if found is not None and _gains(found, _chosen(found)):
+        columns: list[str] = _chosen(found)["columns"]
+        return columns
+    return [] if subset is None else subset["columns"]
+
+
 def recommended(found: Mapping[str, Any]) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, candidates = found["recommended"], {one["id"]: one for one in found["candidates"]}

@@ -11,6 +11,8 @@ from tamiz.report.text import counted, listed, number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# A p above this is no surprise.
+CHANCE = 0.05
 # Scores nearer to each other than this are written with a fraction of a point.
 _WHOLE_POINTS = 0.02
 # Scores that are shares of rows, and the words for the others.
@@ -107,14 +109,22 @@ def verdict(assessed: Mapping[str, Any]) -> str:
     beats_chance = assessed["beats_chance"]
     if assessed["helps"]:
         found = "The selected columns predict new rows better than the baseline"
-    elif beats_chance:
-        found = "No gain over the baseline was found on new rows"
-    else:
+    elif not beats_chance:
         found = "No gain over the baseline was found on new rows, nor more than on shuffled targets"
+    elif _is_uncertain_gain(assessed):
+        found = "The search finds more than on shuffled targets, but what it gains on new rows is within its error"
+    else:
+        found = "No gain over the baseline was found on new rows"
     words = f"{found}: {_measured(assessed)}.{_apparent(assessed, told)}{_accuracy(assessed)}"
     if assessed["helps"] and not beats_chance:
         words += f" Yet {as_high(assessed['null'])}: the merit itself may be chance."
     return words
+
+
+def _is_uncertain_gain(assessed: Mapping[str, Any]) -> bool:
+    """Return whether shuffled targets tell that there is something, and the folds are too few, or too unlike, to tell how much."""
+    null, scores = assessed["null"], scores_of(assessed, assessed["decided_by"])
+    return null is not None and null["p_value"] <= CHANCE and scores["nested"]["mean"] > scores["baseline"]["mean"]
 
 
 def _measured(assessed: Mapping[str, Any]) -> str:

@@ -59,11 +59,11 @@ function csv(rows) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-// ---- the columns that the reader keeps: at first the subset
+// ---- the columns that the reader keeps: at first those recommended
 
 const chosen = (() => {
-  const { columns, subset } = json("columns-chosen");
-  const kept = new Set(subset), listeners = [];
+  const { columns, kept: first } = json("columns-chosen");
+  const kept = new Set(first), listeners = [];
   const tell = () => listeners.forEach((listener) => listener());
   return {
     has: (name) => kept.has(name),
