@@ -71,7 +71,7 @@ def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
     one = found()
     one["scores"][0]["id"] = "balanced_accuracy"
     assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommended(one)
-    assert cost(one).startswith("Beside all columns, Balanced accuracy changes by −2.0 points (−5.0 to +1.0)")
+    assert cost(one).startswith("Beside all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)")
     one["scores"][0]["id"] = "r2"
     assert ". R² 0.890 to 0.931 over 3 models" in recommended(one)
 
@@ -79,9 +79,10 @@ def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
 def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_told() -> None:
     every = found(recommended="all_columns", columns=NAMES)
     assert recommended(every) == (
-        "Keep all 6 columns: every smaller selection loses too much. AUC 0.880 to 0.930 over 3 models in nested cross-validation "
-        "of 178 rows; baseline 0.500."
+        "Keep all 6 columns: every smaller selection costs a model more than 0.03, or the models together more than their standard "
+        "error. AUC 0.880 to 0.930 over 3 models in nested cross-validation of 178 rows; baseline 0.500."
     )
+    assert "costs a model more than 0.03. AUC" in recommended({**every, "refused": ["cfs"]})
     # CFS loses at most .02, nearest neighbours .06.
     assert cost(every).startswith(
         "The nearest selection, CFS (2 columns), changes by −0.020 (−0.050 to +0.010) for nearest"
@@ -89,6 +90,7 @@ def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_neares
     assert collected({"recommendation": every, "warnings": []})["columns"] == []
     alone = {**every, "candidates": every["candidates"][:1]}
     assert cost(alone) == ""
+    assert recommended(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
 
 
 @pytest.mark.parametrize("name", ["cfs", "all_columns"])

@@ -16,6 +16,8 @@ _ALL = "all_columns"
 # Parts of a sentence are never cut.
 _WIDE = 200
 _MOST_NAMED = 12
+# No model may lose more: the rule of `recommend_columns`.
+_LARGEST_LOSS = 0.03
 
 
 def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -76,9 +78,25 @@ def recommended(found: Mapping[str, Any]) -> str:
     if not _gains(found, chosen):
         return f"No selection, and not all columns together, scores above the baseline: {measured}."
     if name == _ALL:
-        return f"Keep all {counted(found['n_columns'], 'column')}: every smaller selection loses too much. {measured}."
+        return f"Keep all {counted(found['n_columns'], 'column')}: {_why_all(found)}. {measured}."
     kept = f"{len(chosen['columns']):,} of {counted(found['n_columns'], 'column')}"
     return f"Keep {kept} ({_inside(chosen['label'])}): {listed(chosen['columns'], limit=_MOST_NAMED)}. {measured}."
+
+
+def _why_all(found: Mapping[str, Any]) -> str:
+    """Return why no smaller selection is recommended."""
+    others = [one for one in found["candidates"] if one["id"] != _ALL]
+    if not others:
+        return "no smaller selection could be compared"
+    costly = f"every smaller selection costs a model more than {_LARGEST_LOSS}"
+    if all(one["id"] in found["refused"] or _worst(one) < -_LARGEST_LOSS for one in others):
+        return costly
+    return f"{costly}, or the models together more than their standard error"
+
+
+def _worst(candidate: Mapping[str, Any]) -> float:
+    """Return the largest loss beside all columns, as a change of the score that decides."""
+    return min(float(change["mean"]) for change in candidate["changes"][0])
 
 
 def cost(found: Mapping[str, Any]) -> str:
@@ -89,13 +107,13 @@ def cost(found: Mapping[str, Any]) -> str:
         others = [one for one in found["candidates"] if one["id"] != _ALL]
         if not others:
             return ""
-        nearest = max(others, key=lambda one: min(change["mean"] for change in one["changes"][0]))
+        nearest = max(others, key=_worst)
         changes = _changes(found["models"], nearest["changes"][0], told)
         size = counted(len(nearest["columns"]), "column")
         return f"The nearest selection, {_inside(nearest['label'])} ({size}), changes {changes}."
     chosen = _chosen(found)
     changes = _changes(found["models"], chosen["changes"][0], told)
-    return f"Beside all columns, {_named(found['scores'][0]['id'])} changes {changes}."
+    return f"Beside all columns, {told.name} changes {changes}."
 
 
 def _changes(models: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]], told: Told) -> str:
