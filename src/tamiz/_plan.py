@@ -75,11 +75,12 @@ def make_plan(
         Gives what is to be scored for a schema.
     """
     with limited(memory):
-        seen, free = preview(path, roles), free_memory()
+        fits = room.MEMORY_SHARE * free_memory()
+        seen = preview(path, roles, fits)
     if seen is None:
         return None
     n_columns = seen.schema.n_columns
-    if 8 * seen.schema.n_rows * n_columns <= room.MEMORY_SHARE * free:
+    if 8 * seen.schema.n_rows * n_columns <= fits:
         return None
     read = None if criteria is None else _passes(seen, criteria)
     return Plan(path.name, seen.schema.n_rows, n_columns, seen.parsed_bytes, seen.disk_bytes, read, memory)

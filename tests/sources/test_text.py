@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tamiz import open_source
-from tamiz.sources import room
+from tamiz.sources import room, text
 from tamiz.sources.stored import StoredColumn
 from tamiz.sources.text_layout import find_layout
 from tamiz.sources.text_values import MISSING
+
+
+@pytest.fixture(autouse=True, params=[1000, 1], ids=["of few columns", "of many columns"])
+def _reader(request, monkeypatch):
+    """Two readers, which are to be one to whoever reads."""
+    monkeypatch.setattr(text, "_MANY_COLUMNS", request.param)
 
 
 @pytest.fixture
@@ -251,7 +257,9 @@ CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 BLANKS = " \t\r\n\v\f\u00a0"
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=12))
 @example([('"', 'a"b'), ("\r", "\n")])
 @example([("'a'", "'b'"), ("'c'", "'d'")])

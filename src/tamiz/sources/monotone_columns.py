@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ _LEAST_ROWS = 20
 # Steps looked at first, and the share of them that go one way in a column that may be sorted.
 _MOST_STEPS, _LEAST_SHARE = 100, 0.8
 _MOST_NAMED = 5
+# Values of one piece of work: few columns of a long table, many of a short one.
+_TASK_VALUES = 2**16
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,13 @@ def monotone_columns(source: Source) -> list[MonotoneColumn]:
         if column.is_number and not column.part_of and (column.left_out is None or column.name in schema.split)
     ]
 
-    def look(j: int) -> float:
-        return _correlation(np.concatenate([block.column(j) for block in source.blocks([j])]))
+    def look(columns: list[int]) -> list[float]:
+        blocks = list(source.blocks(columns))
+        return [_correlation(np.concatenate([block.column(j) for block in blocks])) for j in columns]
 
-    found = zip(wanted, parallel.map_blocks(look, wanted), strict=True)
+    size = max(1, _TASK_VALUES // max(schema.n_rows, 1))
+    tasks = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+    found = zip(wanted, chain.from_iterable(parallel.map_blocks(look, tasks)), strict=True)
     return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in found if abs(rho) > _LEAST_CORRELATION]
 
 

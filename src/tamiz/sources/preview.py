@@ -49,8 +49,10 @@ class Preview:
         return size * self.schema.n_rows
 
 
-def preview(path: Path, roles: Roles) -> Preview | None:
+def preview(path: Path, roles: Roles, least: float = 0.0) -> Preview | None:
     """Look at a file; None for one that is small or whose beginning does not tell.
+
+    Text of fewer than `least` / 8 bytes is small: no table of it takes `least` bytes, for a value and its end are a byte or more.
 
     Of the target, the kind and the levels are those that the first rows show: one class where the file is sorted by class.
     """
@@ -59,7 +61,7 @@ def preview(path: Path, roles: Roles) -> Preview | None:
         ending = path.suffix.lstrip(".").lower()
         if path.is_dir() or ending in ENDINGS:
             return _columnar(path, roles, ENDINGS.get(ending, "parquet"))
-        return None if ending == "arff" else _text(path, roles)
+        return None if ending == "arff" else _text(path, roles, least)
     except (DataError, OSError, MemoryError):
         # Whoever reads it all says what is wrong, if anything is.
         return None
@@ -74,9 +76,9 @@ def _columnar(path: Path, roles: Roles, file_format: str) -> Preview | None:
     return Preview(schema, 0, 8 * n_rows * len(data.schema.names))
 
 
-def _text(path: Path, roles: Roles) -> Preview | None:
+def _text(path: Path, roles: Roles, least: float) -> Preview | None:
     size = path.stat().st_size
-    if size <= _HEAD_BYTES or not (layout := find_layout(path)).is_plain:
+    if size <= _HEAD_BYTES or 8 * size < least or not (layout := find_layout(path)).is_plain:
         return None
     with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
         begun = file.read(_HEAD_BYTES)

@@ -119,9 +119,9 @@ class Schema:
         """Number of columns, those left out among them. As a column's number it stands for the target."""
         return len(self.columns)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """The columns' names; made once, for there may be 100,000, and not to be changed."""
         return [column.name for column in self.columns]
 
     @cached_property

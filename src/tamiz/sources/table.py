@@ -64,13 +64,7 @@ class TableSource(Source):
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the table as one block."""
-        block = self._block
-        if columns is not None:
-            wanted = set(columns)
-            kept = {j: values for j, values in block.values.items() if j in wanted}
-            whole = block.whole if len(kept) == len(block.values) else None
-            block = Block(block.rows, kept, block.y, block.weight, whole)
-        yield block
+        yield self._block if columns is None else self._block.only(columns)
 
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it."""

@@ -175,20 +175,16 @@ def _find_delimiter(lines: Sequence[str], quote: str) -> str:
 
 def _is_header(first: Sequence[str], beneath: Sequence[Sequence[str]], *, decimal_comma: bool) -> bool:
     """Whether the first row names the columns: its fields are unlike the values beneath them."""
-    for_header = against = 0
-    repeated = False
+    against, repeated = False, False
     for j, field in enumerate(map(str.strip, first)):
         column = [row[j].strip() for row in beneath if j < len(row)]
         present = {value for value in column if value not in MISSING}
         typed = looks_typed([field], decimal_comma=decimal_comma)
-        if present and looks_typed(present, decimal_comma=decimal_comma):
-            for_header += not typed and field not in MISSING
-            against += typed
-        else:
-            against += typed
+        if not present or not looks_typed(present, decimal_comma=decimal_comma):
             repeated = repeated or field in present
-    if for_header:
-        return True
+        elif not typed and field not in MISSING:
+            return True
+        against = against or typed
     # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
     return not against and not repeated and any(field.strip() not in MISSING for field in first)
 

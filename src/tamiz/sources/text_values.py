@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 # A field that is one of these words, blanks around it aside, is missing.
 MISSING = frozenset({"", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "NaT"})
 
+# All that begins with a letter and is a value of a type.
+_TYPED_WORDS = frozenset({"true", "false", "nan", "inf", "infinity"})
 _BLANKS = " \t\r\n\v\f\u00a0"
 
 
@@ -22,6 +24,9 @@ def present(words: Any) -> Any:
 
 def looks_typed(values: Collection[str], *, decimal_comma: bool) -> bool:
     """Whether every value reads as a number, a boolean or a date."""
+    # Of 100,000 names of columns nearly all are told by their first letter.
+    if any(value[:1].isalpha() and value.lower() not in _TYPED_WORDS for value in map(str.strip, values)):
+        return False
     words = pa.array([value.strip() for value in values], pa.string())
     return (
         as_numbers(words, decimal_comma=decimal_comma) is not None

@@ -217,11 +217,8 @@ class _SomeRows(_View):
         if self._held is None:
             yield from self._read(wanted, held=False)
             return
-        kept = set(wanted)
         for block in self._held:
-            values = {j: values for j, values in block.values.items() if j in kept}
-            whole = block.whole if len(values) == len(block.values) else None
-            yield Block(block.rows, values, block.y, block.weight, whole)
+            yield block.only(wanted)
 
     def _read(self, columns: Sequence[int], *, held: bool) -> Iterator[Block]:
         done = 0

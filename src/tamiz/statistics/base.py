@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -83,6 +83,12 @@ class Block:
     def weights(self) -> Floats:
         """The weight of every row, 1 where the table has none."""
         return np.ones(len(self.rows)) if self.weight is None else self.weight
+
+    def only(self, columns: Iterable[int]) -> Block:
+        """Return the block with some of its columns, in the order of the table."""
+        values = {j: self.values[j] for j in sorted(set(columns)) if j in self.values}
+        whole = self.whole if len(values) == len(self.values) else None
+        return Block(self.rows, values, self.y, self.weight, whole)
 
     def part(self, start: int, stop: int) -> Block:
         """Return the rows start .. stop of the table."""

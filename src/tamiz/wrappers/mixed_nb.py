@@ -286,6 +286,7 @@ class MixedNBWay(Way):
         self._table = np.zeros((n_folds, int(offsets[-1])))
         self._where = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
         self._widths = np.tile(sizes, (n_folds, 1))
+        place = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
         for f, fold in enumerate(task.folds):
             model = self._fit(rows_of(task.source, fold.train))
             here = np.searchsorted(task.classes, model.classes_)
@@ -293,9 +294,9 @@ class MixedNBWay(Way):
             # A column without a value among the rows learned from says nothing.
             for own, said in zip((self._centre, self._scale, self._constant), model._normals, strict=True):
                 for p, j in enumerate(model.schema_.numeric):
-                    own[f, here, schema.numeric.index(j)] = said[:, p]
+                    own[f, here, place[j]] = said[:, p]
             for j, levels in zip(model.schema_.categorical, model._said, strict=True):
-                q = schema.categorical.index(j)
+                q = place[j]
                 self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
         self._lay_out()
 
