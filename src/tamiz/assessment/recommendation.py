@@ -356,8 +356,7 @@ def usual_candidates(
     if schema.has_classes:
         # Of many classes the area takes a pass for each, and a rare one no longer hides the others from the mean of their recalls.
         found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
-    n_coordinates = len(schema.numeric) + sum(schema.level_sizes.values())
-    if n_coordinates > _MOST_COORDINATES:
+    if schema.n_coordinates > _MOST_COORDINATES:
         return found
     found["ridge"] = wrapper("ridge")
     if schema.weight is None:

@@ -144,6 +144,11 @@ class Schema:
         """How many levels each column has that is held as codes."""
         return {j: len(self.columns[j].levels) for j in self.categorical}
 
+    @cached_property
+    def n_coordinates(self) -> int:
+        """How many numbers most models and maps see of a row: each number, and an indicator for every level."""
+        return len(self.numeric) + sum(self.level_sizes.values())
+
     @property
     def has_classes(self) -> bool:
         """Whether the target is a set of classes."""

@@ -166,7 +166,7 @@ class Evaluation:
 
     def _beside_many(self) -> tuple[str, ...]:
         """Return the note that no columns are added, because a row has many numbers; none where they are."""
-        n = n_numbers(self.source.schema)
+        n = self.source.schema.n_coordinates
         if self.asked or n <= _MOST_BESIDE:
             return ()
         return (f"No noise columns and copies were added: a row has {n:,} numbers, more than {_MOST_BESIDE}. {_WAY}",)
@@ -219,16 +219,11 @@ def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess
     from tamiz.assessment.splits import sampled_rows
 
     schema = source.schema
-    n_seen = n_numbers(schema)
+    n_seen = schema.n_coordinates
     most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_VALUES // max(n_seen, 1)))
     n_splits = _FOLDS if schema.n_rows <= _FEW_ROWS else _FEWER_FOLDS
     rows, notes = sampled_rows(source, most, n_splits, generator(seed))
     return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes))
-
-
-def n_numbers(schema: Schema) -> int:
-    """Return how many numbers most models see of a row: a column of levels is one for each."""
-    return len(schema.numeric) + sum(schema.level_sizes.values())
 
 
 def usual_selector(
@@ -247,7 +242,7 @@ def usual_selector(
     merit, search : Merit and Search, or None
     """
     if merit is None and schema.target is not None and not schema.has_classes:
-        n_seen = n_numbers(schema)
+        n_seen = schema.n_coordinates
         if n_seen <= _MOST_COORDINATES and schema.n_rows * n_seen <= _MOST_RIDGE_VALUES:
             return CrossValidated("ridge"), search or Forward()
         tell(
