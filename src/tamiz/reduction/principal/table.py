@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
+from tamiz.kernels.indicators import add_levels, sum_levels
 from tamiz.kernels.projection import project
 from tamiz.reduction.principal.gaps import least_squares
 from tamiz.reduction.principal.rows import CentredRows, Reading
@@ -26,7 +27,7 @@ from tamiz.sources.encoding import (
     indicators,
 )
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Codes, Floats
 from tamiz.statistics.cross_products import Indicators, Scatter
 from tamiz.warn import tell
 
@@ -96,17 +97,86 @@ class TableReading(Reading):
         directions = np.ascontiguousarray(directions)
         dtype = next(rows.blocks()).dtype
         out = np.empty((rows.schema.n_rows, len(directions)), dtype)
+        if self.fill:
+            split = Split(self.encoding)
+            table, of_numbers = split.table(directions).astype(dtype), split.of_numbers(directions).astype(dtype)
+
+            def along_levels(piece: Block) -> None:
+                there = out[piece.rows.start : piece.rows.stop]
+                project(np.ascontiguousarray(split.numbers.rows(piece, dtype)), of_numbers, there)
+                add_levels(split.codes(piece), split.starts, table, there)
+
+            each(along_levels, pieces(rows, split.width))
+            return out
 
         def along(piece: Block) -> None:
-            points = np.ascontiguousarray(self.encoding.rows(piece, dtype, fill=self.fill))
+            points = np.ascontiguousarray(self.encoding.rows(piece, dtype, fill=False))
             there = out[piece.rows.start : piece.rows.stop]
-            gappy = np.zeros(0, np.intp) if self.fill else np.flatnonzero(np.isnan(points).any(axis=1))
+            gappy = np.flatnonzero(np.isnan(points).any(axis=1))
             project(np.nan_to_num(points) if len(gappy) else points, directions.astype(dtype, copy=False), there)
             if len(gappy):
                 there[gappy] = least_squares(points[gappy].astype(np.float64), directions)
 
         each(along, pieces(rows, len(self.mean)))
         return out
+
+
+class Split:
+    """The coordinates of a table in two parts: numbers, and levels, whose indicators are never written down.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Centred, so that a missing value is 0 in every coordinate.
+
+    Attributes
+    ----------
+    numbers : Encoding
+        That of the numbers alone.
+    starts : ndarray of shape (n_categorical,), int64
+        The place of each column's first level among the levels.
+    width : int
+        Values that a row holds.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        p, columns = len(encoding.numeric), encoding.levels
+        self.numbers = replace(
+            encoding,
+            names=encoding.names[:p],
+            levels=(),
+            **{name: getattr(encoding, name)[:p] for name in ("centre", "scale", "fill")},
+        )
+        sizes = np.array([column.n_levels for column in columns], dtype=np.int64)
+        self.starts = np.cumsum(sizes) - sizes
+        self.width = p + len(columns)
+        self._columns = [column.column for column in columns]
+        self._owner = np.repeat(np.arange(len(columns)), sizes)
+        self._centre, self._scale = encoding.centre[p:, None], encoding.scale[p:, None]
+
+    def codes(self, piece: Block) -> Codes:
+        """Return the codes of some rows, of shape (n_rows, n_categorical)."""
+        codes = np.empty((len(piece.rows), len(self._columns)), dtype=np.int32)
+        for c, column in enumerate(self._columns):
+            codes[:, c] = piece.values[column]
+        return codes
+
+    def of_numbers(self, directions: Floats) -> Floats:
+        """Return the part of directions that belongs to the numbers."""
+        return np.ascontiguousarray(directions[:, : len(self.numbers.numeric)])
+
+    def table(self, directions: Floats) -> Floats:
+        """Return what a row of each level adds along directions, of shape (n_levels, n_directions)."""
+        there = np.ascontiguousarray(directions[:, len(self.numbers.numeric) :].T) / self._scale
+        return there - self._by_column(self._centre * there)
+
+    def centred(self, sums: Floats) -> Floats:
+        """Return the product of scaled and centred indicators with rows from the sums of the rows of each level."""
+        return (sums - self._centre * self._by_column(sums)) / self._scale
+
+    def _by_column(self, values: Floats) -> Floats:
+        """Return for every level the sum over those of its column."""
+        return np.add.reduceat(values, self.starts)[self._owner] if len(values) else values
 
 
 class TableRows(CentredRows):
@@ -205,18 +275,27 @@ class TableRows(CentredRows):
         # Squares must stay within the range of float32.
         spread = np.sqrt(self.variances.max())
         dtype = np.float32 if self._single and 1 / _RANGE < spread < _RANGE else np.float64
+        split = Split(self.encoding)
+        table, of_numbers = split.table(X), split.of_numbers(X)
 
-        def product(piece: Block) -> Floats:
-            rows = self.encoding.rows(piece, dtype)
-            images = X.astype(rows.dtype, copy=False) @ rows.T
+        def product(piece: Block) -> tuple[Floats, Floats]:
+            numbers = split.numbers.rows(piece, dtype)
+            images = numbers @ of_numbers.T.astype(dtype, copy=False)
+            sums = np.zeros(table.shape)
+            if len(table):
+                codes, images = split.codes(piece), images.astype(np.float64)
+                add_levels(codes, split.starts, table, images)
             if piece.weight is not None:
-                images *= piece.weight
-            return np.asarray(images @ rows, dtype=np.float64)
+                images *= piece.weight[:, None]
+            if len(table):
+                sum_levels(codes, split.starts, images, sums)
+            return np.asarray(images.T.astype(dtype, copy=False) @ numbers, dtype=np.float64), sums
 
-        total = np.zeros(X.shape)
-        for part in parallel.map_blocks(product, pieces(self.source, self.n_coordinates)):
-            total += part
-        return total / (self.total - 1)
+        by_number, by_level = np.zeros(of_numbers.shape), np.zeros(table.shape)
+        for numbers, levels in parallel.map_blocks(product, pieces(self.source, split.width)):
+            by_number += numbers
+            by_level += levels
+        return np.hstack([by_number, split.centred(by_level).T]) / (self.total - 1)
 
     def whole(self) -> Floats:
         """Return the rows, each times the root of its weight."""
