@@ -174,6 +174,8 @@ def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_f
     assert result["assessment"] is None
     (told,) = [w for w in result["warnings"] if w.startswith("The subset was not searched for again inside folds: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
+    assert result["recommendation"] is None
+    assert any(w.startswith("Selections were not compared: 6 searches of ") for w in result["warnings"])
     asked = study(source, assess=True, **usual).to_dict()
     assert len(asked["assessment"]["null"]["merits"]) == 3
     assert not any("searched for again" in w for w in asked["warnings"])
@@ -810,13 +812,29 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
     assert without_times(first) == without_times(again)
     assert first["ranking"]["scores"] != other["ranking"]["scores"]
     assert first["graph"]["n_rows"] == 250
-    told = "The graph joins 250 of the 600 rows, drawn at random; one that is asked for joins all."
+    told = "The graph joins 250 of the 600 rows, drawn at random. One that is asked for (graph=, --graph) joins all."
     assert told in first["warnings"]
     pca, *_, eigenmap = first["maps"]
     assert pca["rows"] == eigenmap["rows"] == sorted(set(pca["rows"]))
     assert len(eigenmap["points"]) == len(pca["points"]) == 100
     # The variances are those of the whole table all the same.
     assert first["ranking"]["scores"]["variance"] == RankSelector(Variance()).fit(long_table).scores_.tolist()
+
+
+def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
+    # A row has three numbers, and indicators of 2 and of 40 levels.
+    long_table["place"] = np.random.default_rng(1).choice([f"p{k}" for k in range(40)], 600)
+    monkeypatch.setattr("tamiz.steps.joining._MOST_VALUES", 45 * 200)
+    result = study(long_table, kinds={"place": "categorical"}, maps=["pca", "laplacian-eigenmaps"]).to_dict()
+    assert result["graph"]["n_rows"] == 200
+    assert any(
+        "The graph joins 200 of the 600 rows, drawn at random: a row has 45 numbers, an indicator for every level"
+        in told
+        for told in result["warnings"]
+    )
+    # Never fewer than the maps draw.
+    monkeypatch.setattr("tamiz.steps.joining._MOST_VALUES", 45)
+    assert study(long_table, kinds={"place": "categorical"}, maps=["pca"]).to_dict()["graph"]["n_rows"] == 100
 
 
 def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):

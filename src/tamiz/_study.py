@@ -323,11 +323,11 @@ class _Study:
         if evaluation is None:
             return found
         if subset is not None:
-            recommended = self.run.step("recommendation", lambda: evaluation.recommend(selector))
-            if recommended is not None:
-                found["recommendation"], found["buys"] = recommended
             share = evaluation.source.schema.n_rows / self.source.schema.n_rows
             seconds = share * self.run.seconds("subset")
+            recommended = self.run.step("recommendation", lambda: evaluation.recommend(selector, seconds))
+            if recommended is not None:
+                found["recommendation"], found["buys"] = recommended
             found["assessment"] = self.run.step("assessment", lambda: evaluation.report(selector, seconds))
         found["argument"] = self.run.step("argument", lambda: evaluation.add_columns(CFS(missing=self.missing)))
         return found

@@ -114,6 +114,15 @@ def test_what_is_much_work_is_left_out_and_told(monkeypatch):
     assert all(reason["chosen"] for reason in told if reason["name"] in known)
 
 
+def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
+    source = open_source(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+    monkeypatch.setattr(merits, "_MOST_BYTES", 5 * source.schema.n_columns)
+    with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less the merits of 8 were not asked for"):
+        told = describe_reasons(selector, source)
+    assert sum(reason["other_merit"] is not None for reason in told) == 5
+
+
 def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)

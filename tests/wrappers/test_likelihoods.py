@@ -59,3 +59,11 @@ def test_a_fold_without_one_of_the_classes_has_scikit_learns_sentence():
     evaluator = evaluator_of(X, y, GaussianNB(), folds, "neg_log_loss")
     with pytest.raises(ValueError, match="Fold 1 of 2"):
         evaluator.evaluate(flipped(np.random.default_rng(0), np.ones(4, dtype=bool)))
+
+
+def test_a_set_is_as_much_work_as_it_takes_so_that_rules_for_stopping_are_asked_in_time():
+    X, y = load_breast_cancer(return_X_y=True)
+    by_sums, by_area = (
+        evaluator_of(X[:100], y[:100], GaussianNB(), 5, scoring, None) for scoring in ("accuracy", "roc_auc")
+    )
+    assert by_area.effort >= 1000 > by_sums.effort

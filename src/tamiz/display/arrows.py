@@ -48,7 +48,8 @@ def arrows(points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]
     units = [1.0 if one_scale else spread or 1.0 for spread in spreads]
     sizes = [math.hypot(*pair) for pair in loadings]
     # What is left of rounding has no direction.
-    known = [j for j, size in enumerate(sizes) if size > 1e-9 * max(sizes)]
+    least = 1e-9 * max(sizes, default=0.0)
+    known = [j for j, size in enumerate(sizes) if size > least]
     drawn = sorted(known, key=lambda j: -sizes[j])[:MOST_ARROWS]
     # The slope of a column along an axis is its loading over the axis's spread; on the screen an axis is divided by its unit.
     steps = [unit / spread if spread else 0.0 for unit, spread in zip(units, spreads, strict=True)]

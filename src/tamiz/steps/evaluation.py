@@ -66,8 +66,16 @@ class Evaluation:
     asked: bool
     notes: tuple[str, ...]
 
-    def recommend(self, selector: SubsetSelector) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Return the comparison of a fitted selector with others, and that of its columns with all columns; None on failure."""
+    def recommend(
+        self, selector: SubsetSelector, search_seconds: float
+    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Return the comparison of a fitted selector with others, and that of its columns with all columns.
+
+        None where that takes long, or fails. The parameters are those of `report`.
+        """
+        if not self.asked and (1 + self.n_splits) * search_seconds > _MOST_SECONDS:
+            tell([f"Selections were not compared: {self._searches(search_seconds)}"])
+            return None
         # What it needs takes a moment to be imported.
         from tamiz.assessment import recommend_columns
 
@@ -104,12 +112,7 @@ class Evaluation:
         if not self.asked:
             room = int(_MOST_SECONDS / max(search_seconds, 1e-3)) - 1 - self.n_splits
             if room < 0:
-                tell(
-                    [
-                        f"The subset was not searched for again inside folds: {1 + self.n_splits} searches of "
-                        f"{search_seconds:.1f} s take more than {_MOST_SECONDS:.0f} s. {_WAY}"
-                    ]
-                )
+                tell([f"The subset was not searched for again inside folds: {self._searches(search_seconds)}"])
                 return None
             n_shuffles = n_shuffles if room >= n_shuffles else _FEWEST_SHUFFLES if room >= _FEWEST_SHUFFLES else 0
         try:
@@ -184,6 +187,10 @@ class Evaluation:
         )
         found[_kind_of(selector)] = selector
         return found
+
+    def _searches(self, seconds: float) -> str:
+        """Return that searching in every fold takes long, and the way to have it done."""
+        return f"{1 + self.n_splits} searches of {seconds:.1f} s take more than {_MOST_SECONDS:.0f} s. {_WAY}"
 
     def _scorings(self) -> list[str] | None:
         if self.scoring is None:

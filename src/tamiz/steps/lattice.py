@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.candidates import Candidates
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.steps.merits import asked_merits
@@ -33,7 +34,7 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any]
     members = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 > 0
     masks = np.zeros((2**n, schema.n_columns), dtype=bool)
     masks[:, used] = members
-    merits = asked_merits(selector, source, masks, "sets of columns")
+    merits = asked_merits(selector, source, Candidates.of(masks), "sets of columns")
     if np.isnan(merits).any():
         return None
     places = sorted(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))

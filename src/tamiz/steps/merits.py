@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Masks
+from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
@@ -13,11 +13,11 @@ from tamiz.warn import tell
 
 # As much work as a reader does not wait for, in microseconds or so: by counts alone, so that every machine tells the same.
 _MOST_EFFORT = 4_000_000.0
-# Masks of so many sets of as many columns are 25 MB.
-_MOST_SETS = 5_000
+# Masks of so many sets, and bytes of masks: of 5,000 columns these are as many sets.
+_MOST_SETS, _MOST_BYTES = 5_000, 25_000_000
 
 
-def asked_merits(selector: SubsetSelector, source: Source, masks: Masks, what: str) -> NDArray[np.float64]:
+def asked_merits(selector: SubsetSelector, source: Source, candidates: Candidates, what: str) -> NDArray[np.float64]:
     """Return the merits of sets, those first in order first; NaN where they are much work or none, and why is told.
 
     Parameters
@@ -25,27 +25,29 @@ def asked_merits(selector: SubsetSelector, source: Source, masks: Masks, what: s
     selector : SubsetSelector
         Fitted.
     source : Source
-    masks : ndarray of shape (n_sets, n_columns), bool
+    candidates : Candidates
+        The sets.
     what : str
         What the sets are, for the sentence: "sets of one column more or less".
     """
-    merits = np.full(len(masks), np.nan)
-    archive, candidates = selector.archive_, Candidates.of(masks)
+    merits = np.full(len(candidates), np.nan)
+    archive = selector.archive_
     numbers = archive.find(archive.keys(candidates))
     merits[numbers >= 0] = archive.recall(numbers[numbers >= 0])
     missing = np.flatnonzero(numbers < 0)
-    room = min(int(_MOST_EFFORT / max(selector.merit_effort_, 1.0)), _MOST_SETS)
+    by_memory = max(_MOST_BYTES // source.schema.n_columns, 1)
+    room = min(int(_MOST_EFFORT / max(selector.merit_effort_, 1.0)), _MOST_SETS, by_memory)
     if room < len(missing):
         tell(
             [
-                f"Of {len(masks):,} {what} the merits of {len(missing) - room:,} were not asked for: each is much work, or there "
-                "are many of them."
+                f"Of {len(candidates):,} {what} the merits of {len(missing) - room:,} were not asked for: each is much work, or "
+                "there are many of them."
             ]
         )
     if not len(missing[:room]):
         return merits
     try:
-        merits[missing[:room]] = selector.merits(masks[missing[:room]], source)
+        merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
     except DataError as error:
-        tell([f"Of {len(missing):,} of {len(masks):,} {what} there is no merit: {error}"])
+        tell([f"Of {len(missing):,} of {len(candidates):,} {what} there is no merit: {error}"])
     return merits

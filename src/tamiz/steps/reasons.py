@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Masks
+from tamiz.candidates import Candidates
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
@@ -45,6 +45,7 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
     problem = selector.search.problem(schema.names, schema.used, selector.n_features)
     units = _units(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
+    size = int(support.sum())
     relevances, repeats = _repeated(source, np.flatnonzero(support), selector.merit.get_params().get("missing"))
     return [
         {
@@ -54,7 +55,7 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
             "same_as": selector.duplicates_.get(schema.names[j]),
             "together": [schema.names[i] for i in units[j].tolist() if i != j],
             "other_merit": merits[j],
-            "other_size": int(support.sum() - support[units[j]].sum() + (~support[units[j]]).sum()),
+            "other_size": size - int(support[units[j]].sum()) + int((~support[units[j]]).sum()),
             "relevance": relevances.get(j),
             "repeats": [[schema.names[i], value] for i, value in repeats.get(j, [])],
         }
@@ -72,10 +73,8 @@ def _flipped_merits(selector: SubsetSelector, source: Source, units: dict[int, N
     """Return the merit of the chosen set with each column flipped, those that are in looked at first."""
     support, used = selector.support_, source.schema.used
     first = np.concatenate([used[support[used]], used[~support[used]]])
-    masks: Masks = np.repeat(support[None], len(first), axis=0)
-    for row, j in enumerate(first.tolist()):
-        masks[row, units[j]] ^= True
-    found = asked_merits(selector, source, masks, "sets of one column more or less")
+    flipped = Candidates.flips(support, [units[j] for j in first.tolist()])
+    found = asked_merits(selector, source, flipped, "sets of one column more or less")
     merits = {int(j): None if np.isnan(merit) else float(merit) for j, merit in zip(first, found, strict=True)}
     return [merits[j] for j in used.tolist()]
 

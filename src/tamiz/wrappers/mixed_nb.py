@@ -183,8 +183,9 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     def _joint(self, block: Block, columns: list[int]) -> Floats:
         schema, n_classes = self.schema_, len(self.classes_)
         numbers, codes, at = _laid_out(block, columns, schema)
-        mine = [p for p, j in enumerate(schema.numeric) if j in columns]
-        said = [self._said[q].T.ravel() for q, j in enumerate(schema.categorical) if j in columns]
+        wanted = set(columns)
+        mine = [p for p, j in enumerate(schema.numeric) if j in wanted]
+        said = [self._said[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
         widths = np.array([len(each) // n_classes for each in said], dtype=np.int64)
         where = np.cumsum([0, *map(len, said)])[:-1].astype(np.int64)
         normals = (np.ascontiguousarray(each[:, mine]) for each in self._normals)
@@ -233,12 +234,12 @@ def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats,
     numeric = [j for j in columns if schema.columns[j].is_number]
     coded = [j for j in columns if not schema.columns[j].is_number]
     numbers, codes = np.empty((len(numeric), len(block.rows))), np.empty((len(coded), len(block.rows)), dtype=np.uint32)
-    at = np.empty(len(columns), dtype=np.int64)
+    at, place = np.empty(len(columns), dtype=np.int64), {j: i for i, j in enumerate(columns)}
     for p, j in enumerate(numeric):
-        numbers[p], at[columns.index(j)] = block.column(j), p
+        numbers[p], at[place[j]] = block.column(j), p
     for q, j in enumerate(coded):
         values = block.column(j)
-        codes[q], at[columns.index(j)] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
+        codes[q], at[place[j]] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
     return numbers, codes, at
 
 
