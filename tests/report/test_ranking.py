@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tamiz.report import ranking, subset, table, text
 from tamiz.report.html import render
 from tamiz.report.ranking import collect_ranking, uncut_sentences
 
@@ -225,3 +226,18 @@ def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, 
     rows = collected(wine)["rows"]
     assert {row["name"] for row in rows if row["kept"]} == subset
     assert "a tick stands at first before" not in render(wine)
+
+
+def test_of_very_many_columns_the_first_are_listed_and_it_is_said_where_the_others_are(
+    wine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = [row["name"] for row in collected(wine)["rows"]][:5]
+    assert "columns are listed" not in render(wine)
+    for module in (text, ranking, table, subset):
+        monkeypatch.setattr(module, "MOST_LISTED", 5)
+    assert [row["name"] for row in collected(wine)["rows"]] == first
+    page = render(wine)
+    assert (
+        page.count("The first 5 of 16 columns are listed; the files to be saved at the end of the report hold all.")
+        == 2
+    )

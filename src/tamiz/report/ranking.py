@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report.recommendation import kept_at_first
-from tamiz.report.text import counted, listed, midway, number, percent, shortened
+from tamiz.report.text import MOST_LISTED, counted, listed, midway, number, percent, shortened, unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "scores": [_score(column[j], top) for column, top in zip(scores, tops, strict=True)],
             "cuts": _cuts(ranking["cuts"].get(names[j])),
         }
-        for j in order
+        for j in order[:MOST_LISTED]
     ]
     # Equal ranks share the first place.
     places = telling if combined is None else ranks
@@ -84,6 +84,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "has_subset": bool(subset),
         "has_recommended": at_first != subset,
         "rows": rows,
+        "unlisted": unlisted(len(names)),
     }
 
 

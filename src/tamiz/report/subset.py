@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report import subset_charts
 from tamiz.report.lattice import collect_lattice
 from tamiz.report.reasons import how_cut, reason_rows
-from tamiz.report.text import count, counted, listed, number, percent
+from tamiz.report.text import MOST_LISTED, count, counted, listed, number, percent, unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,8 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
             *(("Shared", note) for note in subset["notes"]),
         ],
         "steps": _steps(subset["course"]),
-        "reasons": reason_rows(subset),
+        "reasons": reason_rows(subset)[:MOST_LISTED],
+        "unlisted": unlisted(len(subset["reasons"])),
         "cut": how_cut(result),
         "lattice": collect_lattice(subset),
         "title": _title(subset["frontier"], kept),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report import charts
 from tamiz.report.leakage import leakage_evidence
 from tamiz.report.schema_lines import in_python, on_the_command_line
-from tamiz.report.text import count, counted, listed, number, percent, shortened
+from tamiz.report.text import MOST_LISTED, count, counted, listed, number, percent, shortened, unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,8 +44,10 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "leaks": _leaks(table),
         "harmless": [leak for leak in _told_leaks(table) if not leak["takes_part"]],
         "doubts": _doubts(table),
-        "left_out": [column for column in columns if column["left_out"]],
-        "columns": [_row(column, table["n_rows_used"]) for column in columns],
+        "left_out": [column for column in columns if column["left_out"]][:MOST_LISTED],
+        "n_left_out": sum(bool(column["left_out"]) for column in columns),
+        "columns": [_row(column, table["n_rows_used"]) for column in columns[:MOST_LISTED]],
+        "unlisted": unlisted(len(columns)),
         "has_values": any(column["n_distinct"] is not None for column in columns),
         "has_levels": any(column["n_levels"] is not None for column in columns),
     }

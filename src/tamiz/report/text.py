@@ -18,12 +18,21 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# Columns that a section lists: a page of 100,000 is 200 MB, and nobody scrolls so far.
+MOST_LISTED = 5_000
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PEOPLE = ("Fisher", "Laplacian")
 _SIZES_NAMED = 5
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI"}
 # `</script>` and `<!--` end or bend a script element; U+2028 and U+2029 end a line in older JavaScript.
 _IN_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def unlisted(n: int) -> str:
+    """Return the sentence on columns that a section does not list, empty where it lists all."""
+    if n <= MOST_LISTED:
+        return ""
+    return f"The first {MOST_LISTED:,} of {n:,} columns are listed; the files to be saved at the end of the report hold all."
 
 
 def number(value: float | None, *, digits: int = 4) -> str:
