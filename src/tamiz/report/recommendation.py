@@ -85,13 +85,18 @@ def recommended(found: Mapping[str, Any]) -> str:
 
 def _why_all(found: Mapping[str, Any]) -> str:
     """Return why no smaller selection is recommended."""
-    others = [one for one in found["candidates"] if one["id"] != _ALL]
+    others = _others(found)
     if not others:
         return "no smaller selection could be compared"
     costly = f"every smaller selection costs a model more than {_LARGEST_LOSS}"
     if all(one["id"] in found["refused"] or _worst(one) < -_LARGEST_LOSS for one in others):
         return costly
     return f"{costly}, or the models together more than their standard error"
+
+
+def _others(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the candidates but for all columns."""
+    return [one for one in found["candidates"] if one["id"] != _ALL]
 
 
 def _worst(candidate: Mapping[str, Any]) -> float:
@@ -104,7 +109,7 @@ def cost(found: Mapping[str, Any]) -> str:
     told = told_by(found["scores"][0]["id"])
     name = found["recommended"]
     if name == _ALL:
-        others = [one for one in found["candidates"] if one["id"] != _ALL]
+        others = _others(found)
         if not others:
             return ""
         nearest = max(others, key=_worst)

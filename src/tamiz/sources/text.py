@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -123,14 +122,14 @@ def _parse(layout: Layout, room: Room) -> ParsedText:
     room.check_disk(layout.disk_bytes, f"What {layout.path} is parsed into")
     is_wide = len(layout.names) > _MANY_COLUMNS
     failed: Exception | None = None
+
+    def read(given: Layout, options: str) -> ParsedText:
+        return _read_wide(given, parsed) if is_wide else _convert(_read_csv(given, options), layout, parsed)
+
     if layout.is_plain and not (is_wide and _has_quotes(layout)):
         try:
             pieces = "" if free_memory() > _PLENTY else f", buffer_size={_SMALL_BUFFER}"
-            table = (
-                _read_wide(layout, parsed)
-                if is_wide
-                else _convert(_read_csv(layout.path, layout, pieces), layout, parsed)
-            )
+            table = read(layout, pieces)
             if table.n_rows:
                 return table
         except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
@@ -139,9 +138,7 @@ def _parse(layout: Layout, room: Room) -> ParsedText:
     plain = _rewrite(layout, room.folder)
     commas = replace(layout, path=plain, delimiter=",", quote='"', has_header=False)
     try:
-        if is_wide:
-            return _read_wide(commas, parsed)
-        return _convert(_read_csv(plain, commas, f", max_line_size={_LONGEST_LINE}"), layout, parsed)
+        return read(commas, f", max_line_size={_LONGEST_LINE}")
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         reason = str(failed or _of_reading(error)).splitlines()[0]
         raise DataError(f"{layout.path} cannot be read as separated values: {reason}") from error
@@ -168,35 +165,28 @@ def _read_wide(layout: Layout, parsed: Path) -> ParsedText:
     names = [f"c{j}" for j in range(len(layout.names))]
     block = min(max(_WIDE_BLOCK, int(_WIDE_ROWS * layout.row_bytes)), 2**31 - 1)
     schema = pa.schema([(name, pa.string()) for name in names])
-    with pa.OSFile(str(parsed), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+    if not layout.path.stat().st_size:
         # Of an empty file Arrow makes an error, and a table that is placed by a model may be one.
-        reader: Any = (
-            nullcontext(())
-            if not layout.path.stat().st_size
-            else arrow_csv.open_csv(
-                layout.path,
-                arrow_csv.ReadOptions(block_size=block, column_names=names, skip_rows=int(layout.has_header)),
-                arrow_csv.ParseOptions(delimiter=layout.delimiter, quote_char=layout.quote, newlines_in_values=True),
-                arrow_csv.ConvertOptions(column_types=schema, strings_can_be_null=False),
-            )
-        )
-        done = 0
-        with reader as batches:
-            for batch in batches:
-                writer.write_batch(batch)
-                done += batch.num_rows
-                progress.tell("Parsing rows", done)
+        _write_batches([], schema, parsed)
+        return ParsedText(parsed)
+    with arrow_csv.open_csv(
+        layout.path,
+        arrow_csv.ReadOptions(block_size=block, column_names=names, skip_rows=int(layout.has_header)),
+        arrow_csv.ParseOptions(delimiter=layout.delimiter, quote_char=layout.quote, newlines_in_values=True),
+        arrow_csv.ConvertOptions(column_types=schema, strings_can_be_null=False),
+    ) as batches:
+        _write_batches(batches, schema, parsed)
     return ParsedText(parsed)
 
 
-def _read_csv(path: Path, layout: Layout, options: str = "") -> str:
+def _read_csv(layout: Layout, options: str) -> str:
     """Return the words by which DuckDB cuts a file into fields of text.
 
     It does no more than that: its sums differ from run to run, and its guesses look at the first rows alone.
     """
     columns = ", ".join(f"'c{j}': 'VARCHAR'" for j in range(len(layout.names)))
     return (
-        f"read_csv({_text(_without_pattern(path.absolute()))}, auto_detect=false, delim={_text(layout.delimiter)}, "
+        f"read_csv({_text(_without_pattern(layout.path.absolute()))}, auto_detect=false, delim={_text(layout.delimiter)}, "
         f"quote={_text(layout.quote)}, escape={_text(layout.quote)}, header={layout.has_header}, "
         f"columns={{{columns}}}, null_padding=false, strict_mode=true, compression='none', "
         f"hive_partitioning=false{options})"
@@ -231,17 +221,21 @@ def _write_arrow(read_csv: str, layout: Layout, parsed: Path, threads: int, free
     }
     most, cells = (_MOST_ROWS, _BATCH_CELLS) if free > _PLENTY else (_MOST_ROWS // 4, _BATCH_CELLS // 4)
     rows = max(_FEWEST_ROWS, min(most, cells // len(layout.names)))
-    # Arrow's own format: DuckDB writes Parquet at half the speed, and a column read from here is not copied.
-    with duckdb.connect(config=settings) as connection, pa.OSFile(str(parsed), "wb") as file:
+    with duckdb.connect(config=settings) as connection:
         # It would draw a bar of its own on standard output.
         connection.execute("SET enable_progress_bar = false")
         batches = connection.sql(f"SELECT * FROM {read_csv}").to_arrow_reader(rows)
-        with pa.ipc.new_file(file, batches.schema) as writer:
-            done = 0
-            for batch in batches:
-                writer.write_batch(batch)
-                done += batch.num_rows
-                progress.tell("Parsing rows", done)
+        _write_batches(batches, batches.schema, parsed)
+
+
+def _write_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, parsed: Path) -> None:
+    """Write rows in Arrow's own format: DuckDB writes Parquet at half the speed, and a column read from here is not copied."""
+    done = 0
+    with pa.OSFile(str(parsed), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            done += batch.num_rows
+            progress.tell("Parsing rows", done)
 
 
 def _text(value: str) -> str:

@@ -27,7 +27,7 @@ from tamiz.sources.encoding import (
     indicators,
 )
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Codes, Floats
+from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import Indicators, Scatter
 from tamiz.warn import tell
 
@@ -104,7 +104,7 @@ class TableReading(Reading):
             def along_levels(piece: Block) -> None:
                 there = out[piece.rows.start : piece.rows.stop]
                 project(np.ascontiguousarray(split.numbers.rows(piece, dtype)), of_numbers, there)
-                add_levels(split.codes(piece), split.starts, table, there)
+                add_levels(piece.codes, split.starts, table, there)
 
             each(along_levels, pieces(rows, split.width))
             return out
@@ -150,16 +150,8 @@ class Split:
         sizes = np.array([column.n_levels for column in columns], dtype=np.int64)
         self.starts = np.cumsum(sizes) - sizes
         self.width = p + len(columns)
-        self._columns = [column.column for column in columns]
         self._owner = np.repeat(np.arange(len(columns)), sizes)
         self._centre, self._scale = encoding.centre[p:, None], encoding.scale[p:, None]
-
-    def codes(self, piece: Block) -> Codes:
-        """Return the codes of some rows, of shape (n_rows, n_categorical)."""
-        codes = np.empty((len(piece.rows), len(self._columns)), dtype=np.int32)
-        for c, column in enumerate(self._columns):
-            codes[:, c] = piece.values[column]
-        return codes
 
     def of_numbers(self, directions: Floats) -> Floats:
         """Return the part of directions that belongs to the numbers."""
@@ -283,7 +275,7 @@ class TableRows(CentredRows):
             images = numbers @ of_numbers.T.astype(dtype, copy=False)
             sums = np.zeros(table.shape)
             if len(table):
-                codes, images = split.codes(piece), images.astype(np.float64)
+                codes, images = piece.codes, images.astype(np.float64)
                 add_levels(codes, split.starts, table, images)
             if piece.weight is not None:
                 images *= piece.weight[:, None]
