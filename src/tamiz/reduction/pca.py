@@ -23,6 +23,7 @@ from tamiz.reduction.principal.decomposition import (
 )
 from tamiz.reduction.principal.faces import check_shape, galleries
 from tamiz.reduction.principal.given import read_covariance
+from tamiz.reduction.principal.likelihood import Likelihood, negligible
 from tamiz.reduction.principal.parallel_analysis import Independent, ParallelAnalysis, compare
 from tamiz.reduction.principal.rows import CentredRows, Reading
 from tamiz.reduction.principal.sentences import (
@@ -37,8 +38,10 @@ from tamiz.reduction.principal.sparse import SparseTable
 from tamiz.reduction.principal.table import TableRows
 from tamiz.sources.features import compare as compare_columns
 from tamiz.sources.features import remember
+from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.warn import tell
 
@@ -49,7 +52,7 @@ CATEGORIES = ("balanced", "famd")
 _DRAWING, _MOST_DRAWN, _LONGEST_DRAWN = 1e9, 100, 1.5e9
 
 
-class PCA(Reducer):
+class PCA(Likelihood, Reducer):
     """Directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -74,6 +77,9 @@ class PCA(Reducer):
         Eigenvectors of the covariance, singular vectors of the rows, or block Krylov from a random start with products alone,
         which goes on until its residuals are below 1e-7 of the largest variance (1e-6 for float32). "auto" is what takes the
         fewest operations.
+    whiten : bool, default=False
+        Divide the coordinates of the embedding by their standard deviation, so that each has variance 1. A component without
+        variance stays at 0.
     image_shape : tuple of two int, default=None
         Rows and columns of pixels, where the columns are an image read row by row: the report then shows the mean and the
         components as images.
@@ -86,6 +92,10 @@ class PCA(Reducer):
         Variance along each, with n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the total variance of all coordinates, kept or not.
+    singular_values_ : ndarray of shape (n_components,)
+        Of the centred rows, each times the root of its weight; NaN after `fit_covariance` without n_samples.
+    noise_variance_ : float
+        Mean variance of the directions that are left out, of min(n_samples, n_coordinates); 0 where none is.
     loadings_ : ndarray of shape (n_coordinates, n_components)
         Components times the standard deviation along them.
     mean_, scale_ : ndarray of shape (n_coordinates,)
@@ -146,6 +156,7 @@ class PCA(Reducer):
         categories: str = "balanced",
         missing: str = "mean",
         solver: str = "auto",
+        whiten: bool = False,
         image_shape: tuple[int, int] | None = None,
     ) -> None:
         self.n_components = n_components
@@ -153,6 +164,7 @@ class PCA(Reducer):
         self.categories = categories
         self.missing = missing
         self.solver = solver
+        self.whiten = whiten
         self.image_shape = image_shape
 
     def __sklearn_tags__(self) -> Tags:
@@ -188,9 +200,12 @@ class PCA(Reducer):
                 8.0 * rows.n_rows * k, f"{rows.n_rows:,} points of {k:,} components", "Ask for fewer components."
             )
             embedding = rows.places(found.directions)
+        if self.whiten:
+            embedding /= _deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
         # Nothing is set before all is found: a fit that fails leaves what was fitted before.
         remember(self, X)
         self._hold(found, rows.reading, rows.total, rows.variances)
+        self.noise_variance_ = found.noise(max(rows.n_rows, rows.total))
         self.embedding_ = embedding
         tell(rows.sentences())
         tell(on_still_columns(rows.reading.names, rows.variances, standardize=self.standardize))
@@ -199,8 +214,9 @@ class PCA(Reducer):
 
     def _checked(self) -> tuple[str, str]:
         """Return the rule for gaps and the solver, when they and the rest are what they must be."""
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise TypeError(f"standardize must be True or False, got {self.standardize!r}.")
+        for name in ("standardize", "whiten"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {value!r}.")
         check_choice("categories", self.categories, CATEGORIES)
         return check_choice("missing", self.missing, MISSING), check_choice("solver", self.solver, SOLVERS)
 
@@ -249,6 +265,7 @@ class PCA(Reducer):
         with parallel.session():
             found = decompose_covariance(given.covariance, wanted)
         self._hold(found, given.reading, given.total, np.diag(given.covariance).copy())
+        self.noise_variance_ = found.noise(given.total)
         self.__dict__.pop("embedding_", None)
         given.remember(self)
         tell(on_components(found))
@@ -260,6 +277,7 @@ class PCA(Reducer):
         self.components_, self.explained_variance_ = found.directions, found.variances
         share = found.variances / found.total if found.total > 0 else np.zeros(len(found.variances))
         self.explained_variance_ratio_ = share
+        self.singular_values_ = np.sqrt(found.variances * (total - 1))
         self.loadings_ = (found.directions * np.sqrt(found.variances)[:, None]).T
         self.mean_, self.scale_, self.coordinate_names_ = reading.mean, reading.scale, reading.names
         self.n_components_, self.solver_, self.residuals_ = len(found.variances), found.solver, found.residuals
@@ -276,6 +294,8 @@ class PCA(Reducer):
             notes.append(
                 f"Directions found by block Krylov from a random start: residuals up to {float(self.residuals_.max()):.1g}."
             )
+        if self.whiten:
+            notes.append("Each coordinate divided by its standard deviation (whitened).")
         total = float(self._variances.sum())
         chance = self._chance() if total > 0 else None
         return MapFacts(
@@ -368,24 +388,34 @@ class PCA(Reducer):
         check_is_fitted(self)
         compare_columns(self, X)
         with parallel.session():
-            return self._reading.places(self._reading.opened(X), self.components_)
+            places = self._reading.places(self._reading.opened(X), self.components_)
+        if self.whiten:
+            places /= _deviations(self.explained_variance_, self.components_.shape[1]).astype(places.dtype)
+        return places
 
-    def inverse_transform(self, X: Any) -> NDArray[np.float64]:
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the coordinates that points along the directions stand for, in the units of the columns.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_components)
+        X : array or data frame of shape (n_samples, n_components)
+            What `transform` returns. A frame of columns of these names in another order is read by name.
 
         Returns
         -------
         ndarray of shape (n_samples, n_coordinates)
+            float32 where X is.
         """
         check_is_fitted(self)
-        points = check_array(X, dtype=np.float64)
+        if is_frame(X):
+            frame, names = eager_frame(X), self.get_feature_names_out().tolist()
+            X = (frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame).to_numpy()
+        points = check_array(X, dtype=[np.float64, np.float32])
         if points.shape[1] != self.n_components_:
             raise ValueError(f"X has {points.shape[1]} columns, but {self.n_components_} components were fitted.")
-        return np.asarray(points @ self.components_ * self.scale_ + self.mean_)
+        lengths = np.sqrt(self.explained_variance_)[:, None] if self.whiten else 1.0
+        found = points @ (self.components_ * lengths) * self.scale_ + self.mean_
+        return np.asarray(found, dtype=points.dtype)
 
     def reconstruct(self, X: Any, n_components: int | None = None) -> NDArray[np.float64]:
         """Return rows as the first components give them, in the units of the columns.
@@ -411,3 +441,8 @@ class PCA(Reducer):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def _deviations(variances: Floats, n_coordinates: int) -> Floats:
+    """Return the standard deviations of components, infinite where there is nothing but rounding."""
+    return np.where(variances > negligible(variances, n_coordinates), np.sqrt(variances), np.inf)

@@ -55,6 +55,12 @@ class Components:
     residuals: Floats
     least: float
 
+    def noise(self, n_rows: float) -> float:
+        """Return the mean variance of the directions left out, of as many as n_rows (NaN: not known) can have."""
+        k, q = self.directions.shape
+        beside = (q if np.isnan(n_rows) else min(n_rows, q)) - k
+        return max(self.total - float(self.variances.sum()), 0.0) / beside if beside > 0 else 0.0
+
 
 def check_n_components(value: Any, most: int) -> int | float:
     """Return the number of components that is asked for, or the share of the variance that they hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,10 +51,14 @@ class GivenReading(Reading):
             )
         return rows
 
+    def coordinates(self, rows: Floats) -> Iterator[Floats]:
+        """Yield the coordinates of rows."""
+        yield (rows - self.mean) / self.scale
+
     def places(self, rows: Floats, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""
         out = np.empty((len(rows), len(directions)))
-        project(np.ascontiguousarray((rows - self.mean) / self.scale), np.ascontiguousarray(directions), out)
+        project(np.ascontiguousarray(*self.coordinates(rows)), np.ascontiguousarray(directions), out)
         return out
 
 

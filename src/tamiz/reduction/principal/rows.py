@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 from numpy.typing import NDArray
@@ -39,6 +40,10 @@ class Reading(ABC):
     @abstractmethod
     def opened(self, X: Any) -> Any:
         """Return new rows as `places` takes them."""
+
+    @abstractmethod
+    def coordinates(self, rows: Any) -> Iterator[Floats]:
+        """Yield the coordinates of rows about the mean, some rows at a time; NaN for a gap that is not filled."""
 
     @abstractmethod
     def places(self, rows: Any, directions: Floats) -> NDArray[Any]:

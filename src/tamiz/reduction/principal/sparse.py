@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,6 +61,11 @@ class SparseReading(Reading):
         if rows.shape[1] != len(self.names):
             raise DataError(f"X has {rows.shape[1]} features, but {len(self.names)} were there in fit.")
         return rows
+
+    def coordinates(self, rows: sparse.csr_array) -> Iterator[Floats]:
+        """Yield the coordinates of rows, dense, some at a time."""
+        for start, stop in parallel.spans(rows.shape[0], max(1, _PIECE // len(self.names))):
+            yield (rows[start:stop].toarray() - self.mean) / self.scale
 
     def places(self, rows: sparse.csr_array, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""

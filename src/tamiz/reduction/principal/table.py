@@ -92,6 +92,10 @@ class TableReading(Reading):
             tell([f"PCA: {n:,} {values} of new rows {'counts' if n == 1 else 'count'} as the mean of the column."])
         return rows
 
+    def coordinates(self, rows: Source) -> Iterator[Floats]:
+        """Yield the coordinates of rows, some at a time."""
+        return (self.encoding.rows(piece, fill=self.fill) for piece in pieces(rows, len(self.mean)))
+
     def places(self, rows: Source, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""
         directions = np.ascontiguousarray(directions)
