@@ -58,3 +58,25 @@ def test_facts_give_the_stress_of_maps_that_have_one():
     assert mds.facts().stress == mds.stress_
     landmark = LandmarkMDS(random_state=0).fit(X)
     assert landmark.facts().stress == landmark.sampled_stress_
+
+
+@pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, lambda rows: open_source(pd.DataFrame(rows))])
+@pytest.mark.parametrize("reducer", MAPS, ids=repr)
+def test_float32_rows_have_float32_places_which_transform_returns(reducer, given):
+    single = X.astype(np.float32)
+    fine = reducer.fit_transform(single.astype(np.float64))
+    assert fine.dtype == np.float64
+    places = reducer.fit_transform(given(single))
+    assert places.dtype == reducer.embedding_.dtype == reducer.transform(given(single[:5])).dtype == np.float32
+    np.testing.assert_allclose(places, fine, atol=1e-4 * np.abs(fine).max())
+    np.testing.assert_array_equal(reducer.transform(given(single)), places)
+    assert reducer.transform(given(single.astype(np.float64))).dtype == np.float64
+
+
+def test_sparse_rows_and_distances_of_float32_have_float32_places():
+    single = X.astype(np.float32)
+    for reducer in (PCA(2), ClassicalMDS(2), LaplacianEigenmaps(2, graph=KNearest(10))):
+        assert reducer.fit_transform(sparse.csr_array(single)).dtype == np.float32
+    distances = cdist(single, single).astype(np.float32)
+    for reducer in (ClassicalMDS(dissimilarity="precomputed"), MDS(dissimilarity="precomputed", random_state=0)):
+        assert reducer.fit_transform(distances).dtype == reducer.transform(distances[:3]).dtype == np.float32

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.sources.features import mixed_table_tags
+from tamiz.sources.features import mixed_table_tags, number_type
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
 
 # Rows that a study fits a map of n x n cost on, where nobody said how many.
 STUDY_ROWS = 2_000
@@ -127,18 +127,22 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
+        float32 where all numbers of the table are, else float64; new rows are mapped likewise.
     schema_ : Schema or None
         The columns as they were taken: what `open_source(like=)` reads new rows by.
     variants : tuple of Variant
         The maps that a study can draw by this method, the one by its name alone first.
     """
 
-    embedding_: Floats
+    embedding_: NDArray[Any]
     _reading: Any
     variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
 
     def __sklearn_tags__(self) -> Tags:
-        return mixed_table_tags(super().__sklearn_tags__())
+        tags = mixed_table_tags(super().__sklearn_tags__())
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     @classmethod
     @abstractmethod
@@ -172,6 +176,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         check_is_fitted(self)
         schema: Schema | None = self._reading.table()
         return schema
+
+    def _as_given(self, places: NDArray[Any], X: Any) -> NDArray[Any]:
+        """Return the places of rows in the type of their numbers."""
+        return places.astype(number_type(X), copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -193,12 +194,12 @@ class ClassicalMDS(Reducer):
         # All at the end: a fit that fails leaves the model as it was.
         remember(self, X)
         self._rows, self._reading, self._placement = rows, reading, found.placement
+        self.embedding_ = self._as_given(found.embedding, X)
         self._hold(found)
         self._tell(found)
         return self
 
     def _hold(self, found: Scaling) -> None:
-        self.embedding_ = found.embedding
         self.eigenvalues_: Floats = found.values
         self.residuals_: Floats = found.residuals
         self.total_, self.least_, self.constant_ = found.total, found.least, found.constant
@@ -231,11 +232,11 @@ class ClassicalMDS(Reducer):
             exact if not self.negative_share_error_ else f"about {exact} (+- {100 * self.negative_share_error_:.1g} %)"
         )
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the places of new rows, each by itself: of rows like those of fit, or of their distances to all of these.
 
         Parameters
@@ -248,4 +249,4 @@ class ClassicalMDS(Reducer):
         with parallel.session():
             rows = self._rows
             queries = read_new(rows, self._reading, X)
-            return self._placement.places(rows, queries, self.embedding_)
+            return self._as_given(self._placement.places(rows, queries, self.embedding_), X)

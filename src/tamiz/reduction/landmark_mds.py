@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -195,7 +196,7 @@ class LandmarkMDS(Reducer):
         scaling = found.scaling
         self._beside, self._reading = found.beside, reading
         self._placement, self._turn = scaling.placement, turn
-        self.embedding_, self.landmarks_ = embedding, chosen
+        self.embedding_, self.landmarks_ = self._as_given(embedding, X), chosen
         self.eigenvalues_: Floats = scaling.values
         self.least_ = scaling.least
         self.negative_share_, self.negative_share_error_ = scaling.share.value, scaling.share.error
@@ -233,11 +234,11 @@ class LandmarkMDS(Reducer):
                 ]
             )
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the places of new rows, each by itself.
 
         Parameters
@@ -249,4 +250,5 @@ class LandmarkMDS(Reducer):
         compare(self, X)
         with parallel.session():
             queries = read_new(self._beside, self._reading, X)
-            return self._turn.of(self._placement.places(self._beside, queries, self.embedding_))
+            places = self._turn.of(self._placement.places(self._beside, queries, self.embedding_))
+        return self._as_given(places, X)

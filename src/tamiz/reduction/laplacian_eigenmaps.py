@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -129,6 +130,7 @@ class LaplacianEigenmaps(Reducer):
                     "radius, or say disconnected='connect' or 'per_component'."
                 )
             self._solve(graph.connected() if self.disconnected == "connect" else graph, n_components)
+        self.embedding_ = self._as_given(self.embedding_, X)
         remember(self, X)
         return self
 
@@ -157,11 +159,11 @@ class LaplacianEigenmaps(Reducer):
         self.eigenvalues_: Floats = values if apart else values[0]
         self.residuals_: Floats = residuals if apart else residuals[0]
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the places of new rows, each by itself.
 
         A row that is equal to one of the graph's is placed where that is, any other one by Nystrom's formula; with "unnormalized"
@@ -183,7 +185,7 @@ class LaplacianEigenmaps(Reducer):
         places = self._extended(S, degrees, np.nan_to_num(values), attached.nearest_weights)
         known = attached.equal >= 0
         places[known] = self.embedding_[attached.equal[known]]
-        return places
+        return self._as_given(places, X)
 
     def _extended(self, S: sparse.csr_array, degrees: Floats, values: Floats, unit: Floats) -> Floats:
         """Return the weighted means of the neighbours, divided as the equation of the vectors asks."""
@@ -195,7 +197,7 @@ class LaplacianEigenmaps(Reducer):
             return np.asarray(S @ self.embedding_) / degrees[:, None] / divisor
         # A row without edges lies at 0, and has no say.
         root = np.sqrt(self.graph_.degrees)[:, None]
-        scaled = np.divide(self.embedding_, root, out=np.zeros_like(self.embedding_), where=root > 0)
+        scaled = np.divide(self.embedding_, root, out=np.zeros(self.embedding_.shape), where=root > 0)
         return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -264,7 +264,7 @@ class MDS(Reducer):
         remember(self, X)
         self._rows, self._reading, self._kind = rows, reading, self.kind
         self._unit, self._curve, self._disparities = unit, scaled.curve, scaled.disparities
-        self.embedding_ = scaled.points * unit
+        self.embedding_ = self._as_given(scaled.points * unit, X)
         self.stress_ = self.normalized_stress_ = scaled.stress
         self.stress_per_point_ = scaled.stress_per_point
         self.course_, self.n_iter_, self.converged_ = scaled.course, scaled.n_iter, scaled.converged
@@ -313,11 +313,11 @@ class MDS(Reducer):
         drawn = np.arange(n) if n <= n_rows else np.sort(generator(random_state).choice(n, n_rows, replace=False))
         return ShepardPairs.among(drawn, self._rows, self.embedding_, self._disparities, self._unit)
 
-    def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y, weights=weights).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the places of new rows, each by itself: of rows like those of fit, or of their distances to all of these.
 
         Parameters
@@ -325,7 +325,7 @@ class MDS(Reducer):
         X : array, data frame or Source
             New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), with NaN where a distance is missing.
         """
-        return self.place(X).embedding
+        return self._as_given(self.place(X).embedding, X)
 
     def place(self, X: Any) -> PlacedRows:
         """Return the places of new rows and how well they fit there.

@@ -103,7 +103,7 @@ class PCA(Likelihood, Reducer):
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
     embedding_ : ndarray of shape (n_samples, n_components)
-        float32 where all numbers of a dense table came as float32. Not there after `fit_covariance`.
+        float32 where all numbers of a table came as float32. Not there after `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
         The way that was taken.
@@ -170,8 +170,6 @@ class PCA(Likelihood, Reducer):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        if tags.transformer_tags is not None:
-            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     @classmethod
@@ -206,7 +204,7 @@ class PCA(Likelihood, Reducer):
         remember(self, X)
         self._hold(found, rows.reading, rows.total, rows.variances)
         self.noise_variance_ = found.noise(max(rows.n_rows, rows.total))
-        self.embedding_ = embedding
+        self.embedding_ = self._as_given(embedding, X)
         tell(rows.sentences())
         tell(on_still_columns(rows.reading.names, rows.variances, standardize=self.standardize))
         tell(on_components(found, "" if rows.definite else "; missing='iterative' has none"))
@@ -391,7 +389,7 @@ class PCA(Likelihood, Reducer):
             places = self._reading.places(self._reading.opened(X), self.components_)
         if self.whiten:
             places /= _deviations(self.explained_variance_, self.components_.shape[1]).astype(places.dtype)
-        return places
+        return self._as_given(places, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the coordinates that points along the directions stand for, in the units of the columns.

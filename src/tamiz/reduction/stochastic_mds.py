@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -220,16 +220,16 @@ class StochasticMDS(Reducer):
         stress = pairs.stress(places)
         remember(self, X)
         self._rows, self._reading, self._sample = rows, reading, sample
-        self.embedding_ = places
+        self.embedding_ = self._as_given(places, X)
         self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
         self.course_: Floats = np.array([look.value for look in rounds.course])
         self.n_rounds_, self.converged_ = rounds.n_done, bool(fall <= tol)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the places of new rows, each by itself.
 
         Parameters
@@ -251,4 +251,4 @@ class StochasticMDS(Reducer):
                 some = queries.take(others[a:b])
                 wanted = beside.distances(some, 0, some.n_samples)
                 places[others[a:b]] = place_best(self.embedding_[self._sample], wanted).places
-        return places
+        return self._as_given(places, X)

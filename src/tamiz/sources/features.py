@@ -25,6 +25,19 @@ def mixed_table_tags(tags: Tags) -> Tags:
     return tags
 
 
+def number_type(X: Any) -> type[np.floating[Any]]:
+    """Return float32 where all numbers of a table lie in it, else float64."""
+    if isinstance(X, Source):
+        return next(X.blocks()).dtype
+    if is_frame(X):
+        kinds = [
+            kind for kind in nw.from_native(X).collect_schema().values() if kind.is_numeric() or kind.is_temporal()
+        ]
+        return np.float32 if kinds and all(kind == nw.Float32 for kind in kinds) else np.float64
+    dtype = X.dtype if sparse.issparse(X) else check_matrix(X).dtype
+    return np.float32 if dtype == np.float32 else np.float64
+
+
 def remember(estimator: Any, X: Any) -> None:
     """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does."""
     if not isinstance(X, Source):
