@@ -1,6 +1,10 @@
 """Every public estimator keeps scikit-learn's manners, by scikit-learn's own checks."""
 
+import inspect
+
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +18,7 @@ from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward, RecursiveElimination
 from tamiz.search import registry as searches
+from tamiz.wrappers import MixedNB
 
 # One that adds up, one that is refitted; neighbours and discriminants take no weights, and say so.
 MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))
@@ -48,3 +53,22 @@ def not_held(estimator):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=not_held)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
+
+
+def use(estimator, name):
+    """Read a property, or call a method on two rows."""
+    member = getattr(estimator, name)
+    needed = [p for p in inspect.signature(member).parameters.values() if p.default is p.empty]
+    return member(*([[0.0, 1.0], [1.0, 3.0]] for _ in needed))
+
+
+# What needs no fit, or is one.
+BEFORE_FIT = ("fit", "get_params", "get_metadata_routing", "plan", "set_", "for_study", "study_rows", "variants")
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, MixedNB()], ids=repr)
+def test_methods_and_properties_of_an_estimator_that_is_not_fitted_say_so(estimator):
+    for name in dir(type(estimator)):
+        if not name.startswith(("_", *BEFORE_FIT)):
+            with pytest.raises(NotFittedError):
+                use(clone(estimator), name)

@@ -166,9 +166,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         """
         return None
 
-    @abstractmethod
     def facts(self) -> MapFacts:
         """Return what a report says of the fitted map."""
+        check_is_fitted(self)
+        return self._facts()
+
+    @abstractmethod
+    def _facts(self) -> MapFacts:
+        """Return what a report says of the map, which is fitted."""
 
     @property
     def schema_(self) -> Schema | None:

@@ -148,7 +148,7 @@ class ClassicalMDS(Reducer):
         """Rows that a study fits the map on at most; all at Euclidean distances, which are not measured."""
         return None if self.dissimilarity == "euclidean" else STUDY_ROWS
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the eigenvalues and what they leave out."""
         notes = []
         if self.constant_:

@@ -149,7 +149,7 @@ class LandmarkMDS(Reducer):
         """Return the map of the study's distances."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the landmarks' eigenvalues and how far the map's distances are from those of the rows."""
         error = f" +- {self.sampled_stress_error_:.1g}" if self.sampled_stress_error_ else ""
         return MapFacts(

@@ -211,7 +211,7 @@ class LaplacianEigenmaps(Reducer):
         """Return the ten smoothest coordinates on the study's graph."""
         return cls(max(1, min(10, schema.n_rows - 1)), disconnected="connect")
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the eigenvalues and their residuals; of maps in parts, those of the largest one."""
         # One row of values a part; those that a small part has not are NaN.
         values, residuals = np.atleast_2d(self.eigenvalues_), np.atleast_2d(self.residuals_)

@@ -187,7 +187,7 @@ class MDS(Reducer):
         """Rows that a study fits the map on at most: fewer where their pairs are put in order, which takes most of the time."""
         return _STUDY_ORDERED if self.kind == "ordinal" else STUDY_ROWS
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the stress, what it is of, and how the search ended."""
         to, meaning = _TOLD[self._kind]
         steps = f"{self.n_iter_:,} {'step' if self.n_iter_ == 1 else 'steps'}"

@@ -280,7 +280,7 @@ class PCA(Likelihood, Reducer):
         self.mean_, self.scale_, self.coordinate_names_ = reading.mean, reading.scale, reading.names
         self.n_components_, self.solver_, self.residuals_ = len(found.variances), found.solver, found.residuals
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the shares of variance, those by chance, and the loadings."""
         has_numbers = sum(stop - start for start, stop in self._reading.levels) < len(self._variances)
         notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []

@@ -145,7 +145,7 @@ class StochasticMDS(Reducer):
         """Return the map of the study's distances."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
-    def facts(self) -> MapFacts:
+    def _facts(self) -> MapFacts:
         """Return the stress and the pairs that it is of."""
         error = self.sampled_stress_error_
         of = f" +- {error:.1g}, over random pairs of rows" if error else ""
