@@ -19,7 +19,8 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_of
+from tamiz.graphs.k_nearest import builder_of, metric_of
+from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import count_rows, row_numbers
 from tamiz.graphs.spectrum import smallest
 from tamiz.random import Seed, generator
@@ -104,9 +105,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = mixed_table_tags(super().__sklearn_tags__())
-        tags.input_tags.sparse = True
-        return tags
+        return metric_tags(mixed_table_tags(super().__sklearn_tags__()), metric_of(self.graph))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the groups.

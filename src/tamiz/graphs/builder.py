@@ -53,10 +53,13 @@ class GraphBuilder(BaseEstimator, ABC):
 
     Attributes
     ----------
+    metric : str
+        Distance of two rows.
     needs_classes : bool
         Whether rows are joined or weighed by their class.
     """
 
+    metric: str = "euclidean"
     weight: Weight | None
 
     @property

@@ -140,3 +140,8 @@ def default_builder(n_samples: int) -> KNearest:
 def builder_of(graph: Any, X: Any) -> GraphBuilder | Graph:
     """Return what a parameter `graph` was given, the default for X where that is None; refuse what is no builder and no graph."""
     return default_builder(count_rows(X)) if graph is None else check_builder(graph)
+
+
+def metric_of(graph: Any) -> str:
+    """Return the metric by which X is read where a parameter `graph` was given: a built graph reads no rows, whatever they are."""
+    return graph.metric if isinstance(graph, GraphBuilder) else "euclidean"

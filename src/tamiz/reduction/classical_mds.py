@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
+from tamiz.graphs.metrics.names import metric_tags
 from tamiz.reduction.additive_constant import CORRECTIONS
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
 from tamiz.reduction.dissimilarities import NAMES, read, read_new
@@ -132,11 +133,7 @@ class ClassicalMDS(Reducer):
         self.correction = correction
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.dissimilarity in ("precomputed", "similarity")
-        tags.input_tags.allow_nan = not tags.input_tags.pairwise
-        tags.input_tags.sparse = self.dissimilarity == "euclidean"
-        return tags
+        return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003

@@ -14,8 +14,9 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_of
+from tamiz.graphs.k_nearest import builder_of, metric_of
 from tamiz.graphs.laplacian import KINDS
+from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import row_numbers
 from tamiz.graphs.spectrum import smallest
 from tamiz.reduction.base import MapFacts, Reducer
@@ -102,9 +103,7 @@ class LaplacianEigenmaps(Reducer):
         self.disconnected = disconnected
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return metric_tags(super().__sklearn_tags__(), metric_of(self.graph))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the graph and find the coordinates.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import Reading, row_numbers
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
@@ -171,10 +172,8 @@ class MDS(Reducer):
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.dissimilarity in ("precomputed", "similarity")
+        tags = metric_tags(super().__sklearn_tags__(), self.dissimilarity)
         tags.input_tags.allow_nan = self.dissimilarity != "similarity"
-        tags.input_tags.sparse = self.dissimilarity == "euclidean"
         return tags
 
     @classmethod

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tamiz.registry import Registry
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+# X may be sparse.
+SPARSE = ("euclidean", "cosine")
+# X holds a number for every two rows.
+PAIRWISE = ("precomputed", "similarity")
 
 registry = Registry(
     __package__,
@@ -15,3 +25,12 @@ registry = Registry(
     precomputed  reading:precomputed   metric  Distances that are given
     """,
 )
+
+
+def metric_tags(tags: Tags, metric: str) -> Tags:
+    """Return an estimator's tags with what X may be where its rows are measured by a metric."""
+    tags.input_tags.sparse = metric in SPARSE
+    tags.input_tags.pairwise = metric in PAIRWISE
+    if tags.input_tags.pairwise:
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = False
+    return tags

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tamiz.graphs.metrics.cosine import CosineRows
+from tamiz.graphs.metrics.names import SPARSE
 from tamiz.graphs.metrics.refusals import refuse_other_columns
-from tamiz.graphs.metrics.sparse_rows import METRICS, SparseRows, canonical, refuse_numbers
+from tamiz.graphs.metrics.sparse_rows import SparseRows, canonical, refuse_numbers
 from tamiz.graphs.points import Points, Rows
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.statistics.base import Floats
@@ -43,7 +44,7 @@ def sparse_points(matrix: Any, metric: str) -> tuple[Points, Reading]:
     less than those of the numbers stored, or where there are more than 50,000 rows: dense ones alone can be searched by a tree
     or by nearest-neighbour descent.
     """
-    check_choice("metric", metric, METRICS)
+    check_choice("metric", metric, SPARSE)
     rows = canonical(matrix)
     n_rows, n_columns = rows.shape
     share = np.bincount(rows.indices, minlength=n_columns) / max(n_rows, 1)

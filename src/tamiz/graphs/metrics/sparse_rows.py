@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
+from tamiz.graphs.metrics.names import SPARSE
 from tamiz.graphs.metrics.refusals import (
     refuse_no_direction,
     refuse_not_finite,
@@ -23,8 +24,6 @@ from tamiz.kernels.sparse_rows import sparse_block, sparse_squares, sparse_unit
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_memory
-
-METRICS = ("euclidean", "cosine")
 
 # A column stored in a larger share of the rows is added as a whole, which is faster than entry by entry.
 _FULL_SHARE = 0.25
@@ -75,7 +74,7 @@ class SparseRows(Points):
     """
 
     def __init__(self, matrix: Any, *, metric: str = "euclidean") -> None:
-        self.metric = check_choice("metric", metric, METRICS)
+        self.metric = check_choice("metric", metric, SPARSE)
         self.matrix = canonical(matrix)
         self.n_samples, self.n_columns = self.matrix.shape
         self._indptr = np.ascontiguousarray(self.matrix.indptr, dtype=np.int64)

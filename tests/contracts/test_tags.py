@@ -1,0 +1,56 @@
+"""What an estimator's tags say of X is what fit does with it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from tamiz.cluster import SpectralClustering
+from tamiz.graphs import ConnectedRadius, KNearest, Radius
+from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.reduction import MDS, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
+from tamiz.reduction.stochastic.panels import MEASURES
+
+from .test_scikit_learn import ESTIMATORS
+
+METRICS = [entry.name for entry in metrics]
+MEASURED = [
+    *(cls(dissimilarity=name) for cls in (ClassicalMDS, LandmarkMDS) for name in [*METRICS, "similarity"]),
+    *(MDS(dissimilarity=name, max_iter=5, random_state=0, tol=1.0) for name in [*METRICS, "similarity"]),
+    *(StochasticMDS(dissimilarity=name, n_rounds=5, tol=10.0) for name in MEASURES),
+    *(LaplacianEigenmaps(graph=KNearest(5, metric=name), disconnected="connect") for name in METRICS),
+    *(LaplacianEigenmaps(1, graph=Radius(100.0, metric=name)) for name in METRICS),
+    *(LaplacianEigenmaps(graph=ConnectedRadius(metric=name)) for name in METRICS),
+    *(SpectralClustering(2, graph=KNearest(5, metric=name)) for name in METRICS),
+]
+ROWS, CLASSES = np.abs(np.random.default_rng(0).normal(size=(40, 5))).round(2), np.arange(40) % 2
+
+
+def table_of(estimator):
+    """Rows, their distances or their similarities, as the estimator says it takes them."""
+    if not get_tags(estimator).input_tags.pairwise:
+        return ROWS
+    return ROWS @ ROWS.T if estimator.get_params().get("dissimilarity") == "similarity" else cdist(ROWS, ROWS)
+
+
+def fits(estimator, X):
+    try:
+        clone(estimator).fit(X, CLASSES)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MEASURED], ids=repr)
+def test_sparse_rows_gaps_and_distances_are_accepted_where_the_tags_say_so(estimator):
+    tags, X = get_tags(estimator).input_tags, table_of(estimator)
+    assert fits(estimator, X)
+    assert fits(estimator, sparse.csr_array(X)) == tags.sparse
+    gappy = X.copy()
+    gappy[2, 3] = gappy[3, 2] = np.nan
+    assert fits(estimator, gappy) == tags.allow_nan
+    # A rectangle is a table, and no distances.
+    assert fits(estimator, X[:, :4]) != tags.pairwise
