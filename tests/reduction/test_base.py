@@ -3,10 +3,14 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from tamiz import load, open_source, save
-from tamiz.graphs import Graph, KNearest
+from tamiz.graphs import ConnectedRadius, Graph, KNearest, Radius
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 
 X = np.random.default_rng(0).normal(size=(60, 3)).round(3)
@@ -80,3 +84,34 @@ def test_sparse_rows_and_distances_of_float32_have_float32_places():
     distances = cdist(single, single).astype(np.float32)
     for reducer in (ClassicalMDS(dissimilarity="precomputed"), MDS(dissimilarity="precomputed", random_state=0)):
         assert reducer.fit_transform(distances).dtype == reducer.transform(distances[:3]).dtype == np.float32
+
+
+PAIRWISE = [
+    *(cls(dissimilarity=name) for cls in (ClassicalMDS, LandmarkMDS) for name in ("precomputed", "similarity")),
+    MDS(dissimilarity="precomputed", random_state=0),
+    LaplacianEigenmaps(graph=KNearest(7, metric="precomputed"), disconnected="connect"),
+    LaplacianEigenmaps(graph=Radius(1.0, metric="precomputed"), disconnected="connect"),
+    LaplacianEigenmaps(graph=ConnectedRadius(metric="precomputed")),
+]
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("reducer", PAIRWISE, ids=repr)
+def test_distances_are_cut_in_rows_and_columns_by_cross_validation(reducer):
+    rows, classes = load_iris(return_X_y=True)
+    given = rows @ rows.T if reducer.get_params().get("dissimilarity") == "similarity" else cdist(rows, rows)
+    model = make_pipeline(reducer, KNeighborsClassifier(3))
+    scores = cross_val_score(model, given, classes, cv=3, error_score="raise")
+    assert scores.min() > 0.85
+    train, test = next(StratifiedKFold(3).split(given, classes))
+    model.fit(given[np.ix_(train, train)], classes[train])
+    assert model.score(given[np.ix_(test, train)], classes[test]) == scores[0]
+
+
+def test_distances_of_objects_are_read_as_numbers_or_refused():
+    distances = cdist(X, X).astype(object)
+    places = ClassicalMDS(dissimilarity="precomputed").fit_transform(distances)
+    np.testing.assert_array_equal(places, ClassicalMDS(dissimilarity="precomputed").fit_transform(cdist(X, X)))
+    distances[3, 4] = "far"
+    with pytest.raises(TypeError, match=r"Precomputed distances must be real numbers: .*'far'"):
+        ClassicalMDS(dissimilarity="precomputed").fit(distances)

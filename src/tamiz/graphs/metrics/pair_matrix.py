@@ -60,6 +60,11 @@ def as_floats(matrix: Any, noun: str, metric: str) -> NDArray[Any]:
             "Graph.from_sparse takes a sparse matrix of weights."
         )
     given = array_of(matrix, f"{metric} takes an array of {noun}")
+    if given.dtype.kind == "O":
+        try:
+            given = given.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"Precomputed {noun} must be real numbers: {error}.") from None
     if given.dtype.kind not in "fiub":
         raise TypeError(f"Precomputed {noun} must be real numbers, got {given.dtype}.")
     if given.dtype in SYMMETRY and given.flags.c_contiguous:
