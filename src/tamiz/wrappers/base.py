@@ -24,6 +24,7 @@ from tamiz.wrappers.estimators import fit_weighted
 from tamiz.wrappers.folds import Fold
 from tamiz.wrappers.points import Plain, Points
 from tamiz.wrappers.scoring import Scoring
+from tamiz.wrappers.warned import Warned
 
 Columns = NDArray[np.intp]
 
@@ -105,6 +106,11 @@ class Task:
     def starts(self) -> NDArray[np.int64]:
         """Where each fold's tested rows begin, and the number of all: of shape (n_folds + 1,)."""
         return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
+
+    @cached_property
+    def warned(self) -> Warned:
+        """Warnings of the estimator's refits and of the scorer."""
+        return Warned()
 
     def weight_in(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None where there are none."""
