@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from tamiz.criteria.base import Gather, Merit
@@ -23,10 +24,11 @@ class CrossValidated(Merit):
     Parameters
     ----------
     estimator : estimator or str
-        A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one; it is copied, and stays as it is. A name
-        is a model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear",
-        "ridge", "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without
-        `scoring` its merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
+        A classifier or regressor of scikit-learn's, a pipeline that ends in one, or any object with fit and predict; it is copied,
+        and stays as it is. An object that does not say what it predicts predicts classes where the target is classes. A name is a
+        model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear", "ridge",
+        "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without `scoring` its
+        merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. A number shuffles the rows by the selector's `random_state` and makes folds that each have their share of every
         class; of whole groups where the table has groups, and forward in time where it has times. For scikit-learn's folds of rows
@@ -74,7 +76,10 @@ class CrossValidated(Merit):
     @property
     def takes_gaps(self) -> bool:
         """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
-        return self.encode or isinstance(self.estimator, str) or bool(get_tags(self.estimator).input_tags.allow_nan)
+        if self.encode or not isinstance(self.estimator, BaseEstimator):
+            # Of an object that has no tags only its fit knows.
+            return True
+        return bool(get_tags(self.estimator).input_tags.allow_nan)
 
     def model(self, schema: Schema) -> Model:
         """Return the model whose predictions are scored on a table."""

@@ -19,6 +19,7 @@ from sklearn.base import clone, is_classifier
 from tamiz.candidates import Candidates
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.encoded import Encoded
 from tamiz.wrappers.estimators import fit_weighted
 from tamiz.wrappers.folds import Fold
@@ -70,7 +71,7 @@ class Task:
     @cached_property
     def name(self) -> str:
         """The name of the estimator's class."""
-        return type(self.estimator).__name__
+        return type(unwrapped(self.estimator)).__name__
 
     @cached_property
     def has_classes(self) -> bool:

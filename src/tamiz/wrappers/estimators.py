@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
@@ -39,6 +40,7 @@ def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | No
 
 def check_takes_weights(estimator: Any, schema: Schema) -> None:
     """Refuse rows with weights for an estimator whose fit takes none; a pipeline would not know which of its steps they are for."""
+    estimator = unwrapped(estimator)
     is_pipeline = isinstance(estimator, Pipeline)
     if schema.weight is None or (accepts_weights(estimator.fit) and not is_pipeline):
         return

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice
+from tamiz.wrappers.adapter import adapted, predicts
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,12 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
         # Inside a sentence; Gauss stays a name.
         label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
         return Model(made, encode or needs, label)
-    if (
-        not isinstance(estimator, BaseEstimator)
-        or isinstance(estimator, type)
-        or not callable(getattr(estimator, "predict", None))
-    ):
+    if not predicts(estimator):
         raise TypeError(
-            "What predicts must be an estimator of scikit-learn's that predicts, such as GaussianNB(), or the name of one, "
-            f"got {estimator!r}."
+            "What predicts must be an object with fit and predict, such as GaussianNB(), or the name of a model, got "
+            f"{estimator!r}."
         )
-    return Model(estimator, encode, type(estimator).__name__)
+    return Model(adapted(estimator, has_classes=schema.has_classes), encode, type(estimator).__name__)
 
 
 def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:

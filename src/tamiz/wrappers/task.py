@@ -19,6 +19,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.views import n_given, rows_of, shows_all_rows, weight_of
 from tamiz.validation import check_integer
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
@@ -68,18 +69,18 @@ def _among(fold: Fold, rows: NDArray[np.intp]) -> Fold:
 
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:
     """Return the target as the estimator is to see it."""
-    schema = source.schema
+    schema, name = source.schema, type(unwrapped(estimator)).__name__
     assert schema.target is not None
     labels = labels_of(source)
     if is_classifier(estimator) and not schema.has_classes:
         raise DataError(
-            f"{type(estimator).__name__} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
+            f"{name} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
             "say kinds."
         )
     if not is_classifier(estimator) and schema.has_classes:
         if labels.dtype.kind not in "if":
             raise DataError(
-                f"{type(estimator).__name__} predicts numbers, and the target {schema.target.name!r} is classes; pass a classifier."
+                f"{name} predicts numbers, and the target {schema.target.name!r} is classes; pass a classifier."
             )
         return labels.astype(np.float64)
     return labels
