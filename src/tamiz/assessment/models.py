@@ -37,7 +37,7 @@ def of_model(model: Model) -> Predictor:
     """Return what predicts as a model does: from views of the table, from points, or from rows and columns as they were given."""
     if type(model.estimator) is MixedNB:
         return NaiveBayes(model.estimator)
-    return Encoded(model.estimator, model.label) if model.encode else Given(model.estimator)
+    return Encoded(model.estimator, model.label, impute=model.impute) if model.encode else Given(model.estimator)
 
 
 def predictor_of(given: Any, schema: Schema) -> Predictor:

@@ -113,7 +113,19 @@ class _Estimator(Predictor):
 
 
 class Encoded(_Estimator):
-    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators."""
+    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators.
+
+    Parameters
+    ----------
+    estimator : estimator
+    label : str
+    impute : bool, default=True
+        Whether missing values are put at the mean; else they stay NaN.
+    """
+
+    def __init__(self, estimator: Any, label: str, *, impute: bool = True) -> None:
+        super().__init__(estimator, label)
+        self._impute = impute
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return the estimator fitted to the points."""
@@ -123,7 +135,7 @@ class Encoded(_Estimator):
         used = view.schema.used.tolist()
 
         def points(rows: Source) -> Floats:
-            return np.concatenate([encoding.rows(block) for block in rows.blocks(used)])
+            return np.concatenate([encoding.rows(block, fill=self._impute) for block in rows.blocks(used)])
 
         model = seeded(clone(self._estimator), seed)
         return Learned(fit_weighted(model, points(view), labels_of(train), weight_of(train)), points)

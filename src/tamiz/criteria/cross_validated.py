@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -35,9 +35,11 @@ class CrossValidated(Merit):
         in the order of the table, pass a splitter such as `StratifiedKFold(10)` or `KFold(10)`.
     scoring : str or callable, default=None
         The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor.
-    encode : bool, default=False
+    encode : bool or "auto", default="auto"
         Whether the estimator sees mixed columns as points: standardised numbers with the mean in the gaps, an indicator for every
-        level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one.
+        level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one. An
+        estimator of scikit-learn's that accepts missing values gets them as they are. "auto" encodes a table with text for an
+        estimator of scikit-learn's that accepts none; tables of numbers, pipelines and other objects are not encoded.
 
     Raises
     ------
@@ -67,7 +69,9 @@ class CrossValidated(Merit):
     (array([21, 22, 24]), 0.9701)
     """
 
-    def __init__(self, estimator: Any, cv: Any = 10, scoring: Any = None, *, encode: bool = False) -> None:
+    def __init__(
+        self, estimator: Any, cv: Any = 10, scoring: Any = None, *, encode: bool | Literal["auto"] = "auto"
+    ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.scoring = scoring
@@ -76,7 +80,7 @@ class CrossValidated(Merit):
     @property
     def takes_gaps(self) -> bool:
         """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
-        if self.encode or not isinstance(self.estimator, BaseEstimator):
+        if self.encode is True or not isinstance(self.estimator, BaseEstimator):
             # Of an object that has no tags only its fit knows.
             return True
         return bool(get_tags(self.estimator).input_tags.allow_nan)
@@ -124,13 +128,11 @@ class _OfRows(Merit):
         merit = self.merit
         model = merit.model(schema)
         task = make_task(
-            model.estimator,
+            model,
             self.source,
             cv=merit.cv,
             scoring=merit.scoring,
-            encode=model.encode,
             seed=int(rng.integers(2**31)),
-            label=model.label,
         )
         if merit.regresses_classes(schema):
             from tamiz.wrappers.indicators import IndicatorEvaluator

@@ -48,6 +48,8 @@ class Task:
     scoring : Scoring
     encode : bool
         Whether the estimator sees mixed columns as points (`tamiz.sources.encoding`), fitted inside every fold.
+    impute : bool
+        Whether missing values are imputed in the points.
     label : str
         What the estimator is called.
     seed : int
@@ -63,6 +65,7 @@ class Task:
     weight: Floats | None
     scoring: Scoring
     encode: bool
+    impute: bool
     label: str
     seed: int
     notes: tuple[str, ...] = ()
@@ -96,7 +99,7 @@ class Task:
     @cached_property
     def points(self) -> Points:
         """The rows as numbers, for ways that compute with them."""
-        return Encoded(self.source, self.folds) if self.encode else Plain(self.source)
+        return Encoded(self.source, self.folds, impute=self.impute) if self.encode else Plain(self.source)
 
     @cached_property
     def tested(self) -> NDArray[np.intp]:

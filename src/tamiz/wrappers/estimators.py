@@ -71,9 +71,7 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
         return
     name, tags = type(estimator).__name__, get_tags(estimator)
     columns = [schema.columns[j] for j in schema.used.tolist()]
-    takes_levels = tags.input_tags.categorical or tags.input_tags.string
-    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
-    if not takes_levels and estimator.get_params(deep=False).get("categorical_features") is None:
+    if not _accepts_levels(estimator):
         for column in columns:
             if not is_number_like(column):
                 raise DataError(
@@ -89,6 +87,25 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
             f"Column {gaps[0].name!r} has {gaps_of(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
             "fills gaps (NaN)."
         )
+
+
+def needs_encoding(estimator: Any, schema: Schema) -> bool:
+    """Return whether a table has text and the estimator is one of scikit-learn's that accepts none, and could read points."""
+    if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain(estimator):
+        return False
+    return not _accepts_levels(estimator) and not get_tags(estimator).input_tags.positive_only
+
+
+def accepts_missing(estimator: Any) -> bool:
+    """Return whether an estimator is one of scikit-learn's that accepts missing values, and not what is made of some."""
+    return is_plain(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _accepts_levels(estimator: Any) -> bool:
+    tags = get_tags(estimator).input_tags
+    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
+    by_parameter = estimator.get_params(deep=False).get("categorical_features") is not None
+    return bool(tags.categorical or tags.string or by_parameter)
 
 
 def _check_names_columns(transformer: ColumnTransformer) -> None:

@@ -29,6 +29,7 @@ def facts_of(task: Task) -> dict[str, Any]:
         "estimator": told(task.estimator),
         "scoring": told(task.scoring.scorer),
         "encode": task.encode,
+        "impute": task.impute,
         "folds": digest.hexdigest(),
     }
 

@@ -24,11 +24,13 @@ from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
 from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.models import Model
 from tamiz.wrappers.scoring import check_target, read_scoring
 
 
-def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
-    """Return what is needed to cross-validate an estimator on a table."""
+def make_task(model: Model, source: Source, *, cv: Any, scoring: Any, seed: int) -> Task:
+    """Return what is needed to cross-validate a model on a table."""
+    estimator, encode = model.estimator, model.encode
     check_predicts(estimator)
     n_rows, is_whole = n_given(source), shows_all_rows(source)
     weight = weight_of(source)
@@ -49,8 +51,20 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
         folds = replace(folds, parts=tuple(_among(fold, rows) for fold in folds.parts))
     check_target(read, source.schema, labels)
     _check_folds(folds.parts, estimator, labels)
-    model = seeded(clone(estimator), seed)
-    return Task(model, source, folds.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
+    return Task(
+        seeded(clone(estimator), seed),
+        source,
+        folds.parts,
+        labels,
+        weight,
+        read,
+        encode,
+        model.impute,
+        model.label,
+        seed,
+        made.notes,
+        made.remarks,
+    )
 
 
 @dataclass(frozen=True)
