@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_clusterer, is_outlier_detector
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_clusterer, is_outlier_detector
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -39,15 +40,27 @@ def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | No
 
 
 def check_takes_weights(estimator: Any, schema: Schema) -> None:
-    """Refuse rows with weights for an estimator whose fit takes none; a pipeline would not know which of its steps they are for."""
+    """Refuse rows with weights for an estimator whose fit takes none.
+
+    A pipeline or a search of scikit-learn's hands weights on to the steps that request them, where metadata routing is enabled.
+    """
     estimator = unwrapped(estimator)
-    is_pipeline = isinstance(estimator, Pipeline)
-    if schema.weight is None or (accepts_weights(estimator.fit) and not is_pipeline):
+    if schema.weight is None:
         return
-    name = type(estimator).__name__
-    if is_pipeline:
+    routing = get_config()["enable_metadata_routing"]
+    routes = hasattr(estimator, "steps") or isinstance(estimator, MetaEstimatorMixin)
+    if routing and routes and hasattr(estimator, "get_metadata_routing"):
+        accepts = bool(estimator.get_metadata_routing().consumes("fit", ["sample_weight"]))
+    else:
+        accepts = accepts_weights(estimator.fit) and not isinstance(estimator, Pipeline)
+    if accepts:
+        return
+    name, out = type(estimator).__name__, "leave them out"
+    if isinstance(estimator, Pipeline):
         name = f"{name}({', '.join(type(step).__name__ for _, step in estimator.steps)})"
-    raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; leave them out.")
+        out += ", or call set_fit_request(sample_weight=True) on the step that takes them"
+        out += "" if routing else " after sklearn.set_config(enable_metadata_routing=True)"
+    raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; {out}.")
 
 
 def check_predicts(estimator: Any) -> None:
