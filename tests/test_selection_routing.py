@@ -6,12 +6,15 @@ import pytest
 import sklearn
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tamiz import RankSelector, SubsetSelector
-from tamiz.criteria import CFS, FisherScore, InformationGain
+from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
+from tamiz.exceptions import DataError
 from tamiz.search import Backward, BestFirst, Forward
 
 N = 90
@@ -150,3 +153,22 @@ def test_a_ranking_before_a_search(routed):
     )
     pipeline.fit(X, Y)
     assert pipeline[:-1].get_feature_names_out().tolist() == ["a", "d"]
+
+
+def test_weights_are_routed_to_the_step_of_a_wrapped_pipeline_that_requests_them():
+    folds = GroupKFold(3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        classifier = LogisticRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), classifier)
+        selector = SubsetSelector(CrossValidated(pipeline, folds), Forward(), n_features=6)
+        found = selector.fit(X, Y, sample_weight=WEIGHT, groups=GROUPS).merit_
+        given = {"sample_weight": WEIGHT, "groups": GROUPS}
+        wanted = cross_validate(pipeline, X, Y, cv=folds, params=given, error_score="raise")["test_score"].mean()
+        assert found == pytest.approx(wanted, rel=1e-12)
+        nobody = make_pipeline(StandardScaler(), LogisticRegression())
+        with pytest.raises(
+            DataError, match=r"takes no sample_weight in fit.* call set_fit_request\(sample_weight=True\)"
+        ):
+            SubsetSelector(CrossValidated(nobody, 3), Forward()).fit(X, Y, sample_weight=WEIGHT)
+    with pytest.raises(DataError, match=r"after sklearn\.set_config\(enable_metadata_routing=True\)"):
+        SubsetSelector(CrossValidated(pipeline, 3), Forward()).fit(X, Y, sample_weight=WEIGHT)

@@ -127,7 +127,7 @@ def test_a_table_without_a_target_is_refused():
     ("relevance", "kind", "sentence"),
     [
         (PermutationImportance(GaussianNB(), n_repeats=0), ValueError, "n_repeats must be at least 1, got 0"),
-        (PermutationImportance(GaussianNB), TypeError, "must be an estimator of scikit-learn's that predicts"),
+        (PermutationImportance(GaussianNB), TypeError, "must be an object with fit and predict"),
         (PermutationImportance("no_model"), ValueError, "'no_model'"),
         (PermutationImportance(GaussianNB(), scoring="acuracy"), ValueError, "did you mean 'accuracy'"),
     ],

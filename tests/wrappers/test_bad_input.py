@@ -41,11 +41,11 @@ LOGISTIC_PIPELINE = make_pipeline(StandardScaler(), LOGISTIC)
 
 
 def test_a_class_is_no_estimator():
-    refused("an estimator of scikit-learn's that predicts, such as GaussianNB()", GaussianNB, error=TypeError)
+    refused("an object with fit and predict, such as GaussianNB()", GaussianNB, error=TypeError)
 
 
 def test_what_does_not_predict_is_no_estimator():
-    refused("an estimator of scikit-learn's that predicts", StandardScaler(), error=TypeError)
+    refused("an object with fit and predict", StandardScaler(), error=TypeError)
 
 
 @pytest.mark.parametrize(("estimator", "what"), [(KMeans(2), "clusters"), (IsolationForest(), "outliers")])

@@ -184,3 +184,19 @@ def test_a_constant_column_is_left_to_the_refit():
         np.testing.assert_allclose(
             evaluator.fold_scores(Candidates.of(np.array([True, False])))[0], expected, atol=1e-12
         )
+
+
+def test_warnings_of_numpy_about_a_constant_column_are_counted_and_do_not_leave():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.stack([rng.normal(size=60) + y, np.full(60, 3.0)], axis=1)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        evaluator = evaluator_of(X, y, GaussianNB())
+        found = evaluator.fold_scores(Candidates.of(np.array([[False, True], [True, True]])))
+        assert not shown
+        (note,) = evaluator.notes()
+        wanted = [cross_val_score(GaussianNB(), X[:, columns], y) for columns in ([1], [0, 1])]
+    assert note.startswith("GaussianNB warned in 5 of")
+    assert "divide by zero encountered in log" in note
+    assert np.array_equal(found, wanted)

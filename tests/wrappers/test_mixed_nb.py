@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_score
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.reference.naive_bayes import log_shares
 from tests.reference.tables import shared
@@ -76,6 +76,81 @@ def test_on_numbers_without_gaps_it_is_gaussian():
     theirs = GaussianNB(var_smoothing=0).fit(X, y)
     # Equal classes have equal priors, with or without the count added.
     np.testing.assert_allclose(MixedNB().fit(X, y).predict_proba(X), theirs.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_its_numbers_have_the_means_and_variances_of_gaussian_naive_bayes():
+    rng = np.random.default_rng(1)
+    y, weight = np.repeat([0, 1, 2], [30, 50, 20]), rng.integers(1, 4, 100)
+    X = rng.normal(size=(100, 4)) + y[:, None]
+    ours, theirs = MixedNB(alpha=1e-10).fit(X, y, weight), GaussianNB(var_smoothing=0).fit(X, y, weight)
+    for name in ("theta_", "var_", "class_count_", "class_prior_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, err_msg=name)
+    np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-9)
+
+
+def test_its_categories_have_the_likelihoods_of_categorical_naive_bayes():
+    rng = np.random.default_rng(2)
+    codes, y = rng.integers(0, 3, (60, 4)), np.tile([0, 1, 2], 20)
+    ours = MixedNB(alpha=0.7).fit(codes.astype(str).astype(object), y)
+    found = ours.predict_joint_log_proba(codes.astype(str).astype(object))
+    np.testing.assert_allclose(found, CategoricalNB(alpha=0.7).fit(codes, y).predict_joint_log_proba(codes), rtol=1e-9)
+    assert ours.theta_.shape == ours.var_.shape == (3, 0)
+
+
+def test_moments_of_a_mixed_table_are_those_of_its_numbers_in_order():
+    frame, y = mixed(7)
+    model = MixedNB().fit(frame, y)
+    assert model.theta_.shape == model.var_.shape == (3, 3)
+    assert [model.schema_.names[j] for j in model.schema_.numeric] == ["a", "b", "same"]
+    np.testing.assert_allclose(model.theta_[:, 0], frame["a"].groupby(y).mean())
+    np.testing.assert_allclose(model.var_[:, 0], frame["a"].groupby(y).var(ddof=0))
+    assert model.var_[:, 2].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cuts", [[30], [1, 2, 40], [5, 6, 20, 59]])
+def test_batches_teach_what_the_whole_table_does(cuts, weighted):
+    frame, y = mixed(3)
+    frame["colour"] = frame["colour"].astype(object)
+    # No value of a column in the first batch.
+    frame.loc[: cuts[0] - 1, ["a", "colour"]] = [np.nan, None]
+    weight = np.random.default_rng(0).integers(0, 4, len(y)) / 2 + 0.5 if weighted else None
+    model = MixedNB()
+    with held():
+        for rows in np.split(np.arange(len(y)), cuts):
+            of_rows = None if weight is None else weight[rows]
+            model.partial_fit(frame.iloc[rows], y[rows], classes=[0, 1, 2], sample_weight=of_rows)
+    whole = MixedNB().fit(frame, y, weight)
+    assert model.schema_.columns == whole.schema_.columns
+    np.testing.assert_allclose(model.class_count_, whole.class_count_)
+    np.testing.assert_allclose(model.var_, whole.var_, rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(frame), whole.predict_joint_log_proba(frame), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_a_fitted_model_learns_more():
+    frame, y = mixed(9)
+    model = MixedNB().fit(frame.iloc[:40], y[:40]).partial_fit(open_source(frame.iloc[40:], y[40:]))
+    wanted = MixedNB().fit(frame, y).predict_proba(frame)
+    np.testing.assert_allclose(model.predict_proba(frame), wanted, rtol=1e-9)
+
+
+def test_batches_that_cannot_be_learned_from_are_refused():
+    frame, y = mixed(0)
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
+        MixedNB().partial_fit(frame, y)
+    model = MixedNB().partial_fit(frame, y, classes=[0, 1, 2])
+    before = model.predict_proba(frame)
+    with pytest.raises(DataError, match="class 5 of y is none of the classes"):
+        model.partial_fit(frame, y + 5)
+    with pytest.raises(ValueError, match="not the same as in the calls before"):
+        model.partial_fit(frame, y, classes=[0, 1])
+    with pytest.raises(DataError, match="column a"):
+        model.partial_fit(frame.assign(a="word"), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.partial_fit(frame, y[:-1])
+    assert np.array_equal(model.predict_proba(frame), before)
 
 
 def test_what_is_added_to_counts_is_alpha():

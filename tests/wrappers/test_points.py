@@ -3,10 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from tamiz import SubsetSelector, parallel
 from tamiz.candidates import Candidates
@@ -184,6 +188,45 @@ def test_gaps_given_the_mean_are_told_of_once(kinds, how):
     assert [str(one.message) for one in told] == [
         f"{n_missing} missing values count {how} in the rows that a fold learns from."
     ]
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("estimator", [LogisticRegression(), KNeighborsClassifier(), GaussianNB()])
+def test_a_table_with_text_is_encoded_for_an_estimator_that_accepts_none(estimator):
+    frame, y = table()
+    merits = [
+        SubsetSelector(CrossValidated(estimator, 4, encode=encode), Forward()).fit(frame, y).archive_.merits
+        for encode in ("auto", True)
+    ]
+    assert np.array_equal(*merits)
+
+
+def test_tables_of_numbers_and_pipelines_are_not_encoded():
+    frame, y = table()
+    numbers = as_source(frame[["b"]], y).schema
+    assert not CrossValidated(LogisticRegression()).model(numbers).encode
+    mixed = as_source(frame, y).schema
+    assert not CrossValidated(make_pipeline(StandardScaler(), LogisticRegression())).model(mixed).encode
+    assert not CrossValidated(HistGradientBoostingClassifier()).model(mixed).encode
+    with pytest.raises(DataError, match="holds text, and LogisticRegression takes numbers: pass encode=True"):
+        SubsetSelector(CrossValidated(LogisticRegression(), encode=False), Forward()).fit(frame, y)
+    with pytest.raises(ValueError, match="encode must be True, False or 'auto', got 'yes'"):
+        SubsetSelector(CrossValidated(LogisticRegression(), encode="yes"), Forward()).fit(frame, y)
+
+
+def test_an_estimator_that_accepts_missing_values_gets_them():
+    frame, y = table()
+    tree = DecisionTreeClassifier(random_state=0)
+    evaluator = evaluator_of(frame, y, tree, StratifiedKFold(4), encode=True)
+    points = evaluator.task.points
+    a = points.coordinates[1]
+    assert np.isnan(points.train(evaluator.task.folds[0])[:, a[0]]).any()
+    assert not any("missing" in note for note in evaluator.notes())
+    wanted = cross_val_score(tree, frame[["a"]], y, cv=StratifiedKFold(4))
+    found = evaluator.fold_scores(Candidates.of(np.array([False, True, False, False])))[0]
+    # A tree does not see that numbers are standardised.
+    np.testing.assert_allclose(found, wanted)
+    assert np.isfinite(evaluator.evaluate(Candidates.of(np.array([True, False, False, False])))).all()
 
 
 def test_folds_may_repeat_rows():

@@ -9,6 +9,7 @@ from tamiz.assessment.naive_bayes import NaiveBayes
 from tamiz.assessment.predictors import Encoded, Given, Predictor
 from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice
+from tamiz.wrappers.adapter import adapted, predicts
 from tamiz.wrappers.mixed_nb import MixedNB
 from tamiz.wrappers.models import Model
 
@@ -36,7 +37,7 @@ def of_model(model: Model) -> Predictor:
     """Return what predicts as a model does: from views of the table, from points, or from rows and columns as they were given."""
     if type(model.estimator) is MixedNB:
         return NaiveBayes(model.estimator)
-    return Encoded(model.estimator, model.label) if model.encode else Given(model.estimator)
+    return Encoded(model.estimator, model.label, impute=model.impute) if model.encode else Given(model.estimator)
 
 
 def predictor_of(given: Any, schema: Schema) -> Predictor:
@@ -47,7 +48,7 @@ def predictor_of(given: Any, schema: Schema) -> Predictor:
     if given is None:
         given = "naive_bayes" if schema.has_classes else "knn"
     if not isinstance(given, str):
-        return Given(given)
+        return Given(adapted(given, has_classes=schema.has_classes) if predicts(given) else given)
     check_choice("predictor", given, [entry.name for entry in registry.of_kind("predictor")])
     made: Predictor = registry[given].load()()
     return made

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -24,6 +24,7 @@ from tamiz.sources.views import columns_of, weight_of
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
+from tamiz.wrappers.adapter import predicts, unwrapped
 from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
 from tamiz.wrappers.labels import labels_of
 
@@ -112,7 +113,19 @@ class _Estimator(Predictor):
 
 
 class Encoded(_Estimator):
-    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators."""
+    """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators.
+
+    Parameters
+    ----------
+    estimator : estimator
+    label : str
+    impute : bool, default=True
+        Whether missing values are put at the mean; else they stay NaN.
+    """
+
+    def __init__(self, estimator: Any, label: str, *, impute: bool = True) -> None:
+        super().__init__(estimator, label)
+        self._impute = impute
 
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
         """Return the estimator fitted to the points."""
@@ -122,7 +135,7 @@ class Encoded(_Estimator):
         used = view.schema.used.tolist()
 
         def points(rows: Source) -> Floats:
-            return np.concatenate([encoding.rows(block) for block in rows.blocks(used)])
+            return np.concatenate([encoding.rows(block, fill=self._impute) for block in rows.blocks(used)])
 
         model = seeded(clone(self._estimator), seed)
         return Learned(fit_weighted(model, points(view), labels_of(train), weight_of(train)), points)
@@ -233,12 +246,12 @@ class Given(_Estimator):
     """An estimator of the user's, on rows and columns as they were given."""
 
     def __init__(self, estimator: Any) -> None:
-        if not isinstance(estimator, BaseEstimator) or not callable(getattr(estimator, "predict", None)):
+        if not predicts(estimator):
             raise TypeError(
-                "predictor must be 'naive_bayes', 'knn', 'tree' or an estimator of scikit-learn's that predicts, got "
+                "predictor must be 'naive_bayes', 'knn', 'tree' or an object with fit and predict, such as GaussianNB(), got "
                 f"{estimator!r}."
             )
-        super().__init__(estimator, type(estimator).__name__)
+        super().__init__(estimator, type(unwrapped(estimator)).__name__)
 
     def can_use(self, column: Column) -> bool:  # noqa: ARG002
         """Return True: what the estimator makes of ids and text is the user's business."""

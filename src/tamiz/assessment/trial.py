@@ -87,13 +87,11 @@ class Trial:
         folds = [(fold.train, fold.test) for fold in self._folds.parts]
         with held():
             task = make_task(
-                model.estimator,
+                model,
                 self._source,
                 cv=folds,
                 scoring=self._scoring,
-                encode=model.encode,
                 seed=self._seed,
-                label=model.label,
             )
             return WrapperEvaluator(task, *way_of(task)).fold_scores(Candidates.of(sets))
 

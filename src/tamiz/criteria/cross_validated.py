@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from tamiz.criteria.base import Gather, Merit
@@ -23,19 +24,22 @@ class CrossValidated(Merit):
     Parameters
     ----------
     estimator : estimator or str
-        A classifier or regressor of scikit-learn's kind, or a pipeline that ends in one; it is copied, and stays as it is. A name
-        is a model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear",
-        "ridge", "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without
-        `scoring` its merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
+        A classifier or regressor of scikit-learn's, a pipeline that ends in one, or any object with fit and predict; it is copied,
+        and stays as it is. An object that does not say what it predicts predicts classes where the target is classes. A name is a
+        model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear", "ridge",
+        "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without `scoring` its
+        merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. A number shuffles the rows by the selector's `random_state` and makes folds that each have their share of every
         class; of whole groups where the table has groups, and forward in time where it has times. For scikit-learn's folds of rows
         in the order of the table, pass a splitter such as `StratifiedKFold(10)` or `KFold(10)`.
     scoring : str or callable, default=None
         The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor.
-    encode : bool, default=False
+    encode : bool or "auto", default="auto"
         Whether the estimator sees mixed columns as points: standardised numbers with the mean in the gaps, an indicator for every
-        level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one.
+        level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one. An
+        estimator of scikit-learn's that accepts missing values gets them as they are. "auto" encodes a table with text for an
+        estimator of scikit-learn's that accepts none; tables of numbers, pipelines and other objects are not encoded.
 
     Raises
     ------
@@ -65,7 +69,9 @@ class CrossValidated(Merit):
     (array([21, 22, 24]), 0.9701)
     """
 
-    def __init__(self, estimator: Any, cv: Any = 10, scoring: Any = None, *, encode: bool = False) -> None:
+    def __init__(
+        self, estimator: Any, cv: Any = 10, scoring: Any = None, *, encode: bool | Literal["auto"] = "auto"
+    ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.scoring = scoring
@@ -74,7 +80,10 @@ class CrossValidated(Merit):
     @property
     def takes_gaps(self) -> bool:
         """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
-        return self.encode or isinstance(self.estimator, str) or bool(get_tags(self.estimator).input_tags.allow_nan)
+        if self.encode is True or not isinstance(self.estimator, BaseEstimator):
+            # Of an object that has no tags only its fit knows.
+            return True
+        return bool(get_tags(self.estimator).input_tags.allow_nan)
 
     def model(self, schema: Schema) -> Model:
         """Return the model whose predictions are scored on a table."""
@@ -119,13 +128,11 @@ class _OfRows(Merit):
         merit = self.merit
         model = merit.model(schema)
         task = make_task(
-            model.estimator,
+            model,
             self.source,
             cv=merit.cv,
             scoring=merit.scoring,
-            encode=model.encode,
             seed=int(rng.integers(2**31)),
-            label=model.label,
         )
         if merit.regresses_classes(schema):
             from tamiz.wrappers.indicators import IndicatorEvaluator

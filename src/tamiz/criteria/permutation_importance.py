@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class PermutationImportance(RowRelevance):
         As in `CrossValidated`: None is accuracy for a classifier and R2 for a regressor.
     n_repeats : int, default=5
         Orders that the rows tested are put in, the same for all columns.
-    encode : bool, default=False
+    encode : bool or "auto", default="auto"
         As in `CrossValidated`. The indicators of a column go to another row together.
     random_state : int, Generator or RandomState, default=0
         Draws the folds of a number of folds, the orders, and the seed of an estimator that has none.
@@ -80,7 +80,7 @@ class PermutationImportance(RowRelevance):
         scoring: Any = None,
         *,
         n_repeats: int = 5,
-        encode: bool = False,
+        encode: bool | Literal["auto"] = "auto",
         random_state: Seed = 0,
     ) -> None:
         self.estimator = estimator
@@ -102,13 +102,11 @@ class PermutationImportance(RowRelevance):
         usual = "mixed_nb" if schema.has_classes else "ridge"
         model = model_of(usual if self.estimator is None else self.estimator, schema, encode=self.encode)
         task = make_task(
-            model.estimator,
+            model,
             source,
             cv=self.cv,
             scoring=self.scoring,
-            encode=model.encode,
             seed=int(generator(self.random_state).integers(2**31)),
-            label=model.label,
         )
         # Nothing but refits is asked for: what a fast way has to make ready would be in vain.
         evaluator = WrapperEvaluator(task, Refits(task), Refits.how)

@@ -99,6 +99,11 @@ def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None) -> Sou
     return source if whole is fitted.schema else split_like(source, fitted.schema)
 
 
+def open_batch(X: Any, kinds: Mapping[str, Kind]) -> Source:
+    """Open one batch of rows, 1 row at least, with the kinds that its columns have so far; it has no target."""
+    return _open(X, Roles(kinds=kinds or None, is_batch=True))
+
+
 def _open_within(data: Any, roles: Roles, memory: Size | None) -> Source:
     with limited(None if memory is None else read_size("memory", memory)) as limit:
         source = _open(data, roles)

@@ -93,6 +93,8 @@ class Roles:
     is_head : bool
         Whether the table is the first rows of a longer one, to be described and not learned from: in a table sorted by class the
         target is constant there, and weights may be 0.
+    is_batch : bool
+        Whether the table is one batch of the rows learned from: 1 row is then enough.
     fitted : Fitted or None
         Whose columns the table is read as; other roles are then not read, and it may have no row.
     """
@@ -103,6 +105,7 @@ class Roles:
     groups: str | RawColumn | None = None
     time: str | RawColumn | None = None
     is_head: bool = False
+    is_batch: bool = False
     fitted: Fitted | None = None
 
     @property
@@ -176,7 +179,8 @@ def build(
         if target and target.values is not None
         else len(load(features[0]))
     )
-    check_enough_rows(n)
+    if not roles.is_batch:
+        check_enough_rows(n)
     columns, values = _encode_all(features, encoded, n)
     notes = (*_notes(target), *_weight_notes(weight))
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)

@@ -19,11 +19,13 @@ from sklearn.base import clone, is_classifier
 from tamiz.candidates import Candidates
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.encoded import Encoded
 from tamiz.wrappers.estimators import fit_weighted
 from tamiz.wrappers.folds import Fold
 from tamiz.wrappers.points import Plain, Points
 from tamiz.wrappers.scoring import Scoring
+from tamiz.wrappers.warned import Warned
 
 Columns = NDArray[np.intp]
 
@@ -46,6 +48,8 @@ class Task:
     scoring : Scoring
     encode : bool
         Whether the estimator sees mixed columns as points (`tamiz.sources.encoding`), fitted inside every fold.
+    impute : bool
+        Whether missing values are imputed in the points.
     label : str
         What the estimator is called.
     seed : int
@@ -61,6 +65,7 @@ class Task:
     weight: Floats | None
     scoring: Scoring
     encode: bool
+    impute: bool
     label: str
     seed: int
     notes: tuple[str, ...] = ()
@@ -69,7 +74,7 @@ class Task:
     @cached_property
     def name(self) -> str:
         """The name of the estimator's class."""
-        return type(self.estimator).__name__
+        return type(unwrapped(self.estimator)).__name__
 
     @cached_property
     def has_classes(self) -> bool:
@@ -94,7 +99,7 @@ class Task:
     @cached_property
     def points(self) -> Points:
         """The rows as numbers, for ways that compute with them."""
-        return Encoded(self.source, self.folds) if self.encode else Plain(self.source)
+        return Encoded(self.source, self.folds, impute=self.impute) if self.encode else Plain(self.source)
 
     @cached_property
     def tested(self) -> NDArray[np.intp]:
@@ -105,6 +110,11 @@ class Task:
     def starts(self) -> NDArray[np.int64]:
         """Where each fold's tested rows begin, and the number of all: of shape (n_folds + 1,)."""
         return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
+
+    @cached_property
+    def warned(self) -> Warned:
+        """Warnings of the estimator's refits and of the scorer."""
+        return Warned()
 
     def weight_in(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None where there are none."""

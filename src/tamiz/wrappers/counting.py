@@ -47,7 +47,7 @@ def counted(way: Way, candidates: Candidates, count: Count) -> Floats:
 def _refitted(way: Way, columns: Columns, fold: int) -> Floats:
     task = way.task
     rows = task.folds[fold].test
-    with named(task, columns, fold, task.label):
+    with task.warned.refit(), named(task, columns, fold, task.label):
         fitted = way.fitted(columns, fold)
         predicted = np.searchsorted(task.classes, fitted.estimator.predict(fitted.rows))
     counts = np.zeros((len(task.classes), len(task.classes)))

@@ -28,9 +28,11 @@ class Encoded(Points):
     ----------
     source : Source
     folds : sequence of Fold
+    impute : bool, default=True
+        Whether a missing value is put at the mean; else it stays NaN.
     """
 
-    def __init__(self, source: Source, folds: Sequence[Fold]) -> None:
+    def __init__(self, source: Source, folds: Sequence[Fold], *, impute: bool = True) -> None:
         schema = source.schema
         check_usable(schema)
         self.coordinates = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
@@ -50,7 +52,7 @@ class Encoded(Points):
         for block in source.blocks(used):
             self._values[block.rows.start : block.rows.stop] = expand(block, schema.numeric, levels, np.float64)
         self._weight = weight_of(source)
-        self._schema = schema
+        self._schema, self._impute = schema, impute
         # The folds' ids stand for them as long as they are there.
         self._folds = tuple(folds)
         fitted = parallel.map_blocks(lambda fold: self._fitted(fold.train), self._folds)
@@ -62,7 +64,7 @@ class Encoded(Points):
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
         )
-        n = of_numbers + of_levels
+        n = of_numbers + of_levels if self._impute else 0
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
         mean, shares = "as the mean of the column", "as every level in its share"
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
@@ -83,7 +85,7 @@ class Encoded(Points):
         points -= encoding.centre[at]
         points /= encoding.scale[at]
         gaps = np.isnan(points)
-        if gaps.any():
+        if self._impute and gaps.any():
             points[gaps] = np.broadcast_to(encoding.fill[at], points.shape)[gaps]
         points[:, absent[at]] = 0.0
         return points

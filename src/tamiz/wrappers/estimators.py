@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_clusterer, is_outlier_detector
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_clusterer, is_outlier_detector
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -16,6 +17,7 @@ from sklearn.utils import get_tags
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
@@ -38,14 +40,27 @@ def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | No
 
 
 def check_takes_weights(estimator: Any, schema: Schema) -> None:
-    """Refuse rows with weights for an estimator whose fit takes none; a pipeline would not know which of its steps they are for."""
-    is_pipeline = isinstance(estimator, Pipeline)
-    if schema.weight is None or (accepts_weights(estimator.fit) and not is_pipeline):
+    """Refuse rows with weights for an estimator whose fit takes none.
+
+    A pipeline or a search of scikit-learn's hands weights on to the steps that request them, where metadata routing is enabled.
+    """
+    estimator = unwrapped(estimator)
+    if schema.weight is None:
         return
-    name = type(estimator).__name__
-    if is_pipeline:
+    routing = get_config()["enable_metadata_routing"]
+    routes = hasattr(estimator, "steps") or isinstance(estimator, MetaEstimatorMixin)
+    if routing and routes and hasattr(estimator, "get_metadata_routing"):
+        accepts = bool(estimator.get_metadata_routing().consumes("fit", ["sample_weight"]))
+    else:
+        accepts = accepts_weights(estimator.fit) and not isinstance(estimator, Pipeline)
+    if accepts:
+        return
+    name, out = type(estimator).__name__, "leave them out"
+    if isinstance(estimator, Pipeline):
         name = f"{name}({', '.join(type(step).__name__ for _, step in estimator.steps)})"
-    raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; leave them out.")
+        out += ", or call set_fit_request(sample_weight=True) on the step that takes them"
+        out += "" if routing else " after sklearn.set_config(enable_metadata_routing=True)"
+    raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; {out}.")
 
 
 def check_predicts(estimator: Any) -> None:
@@ -69,9 +84,7 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
         return
     name, tags = type(estimator).__name__, get_tags(estimator)
     columns = [schema.columns[j] for j in schema.used.tolist()]
-    takes_levels = tags.input_tags.categorical or tags.input_tags.string
-    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
-    if not takes_levels and estimator.get_params(deep=False).get("categorical_features") is None:
+    if not _accepts_levels(estimator):
         for column in columns:
             if not is_number_like(column):
                 raise DataError(
@@ -87,6 +100,25 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
             f"Column {gaps[0].name!r} has {gaps_of(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
             "fills gaps (NaN)."
         )
+
+
+def needs_encoding(estimator: Any, schema: Schema) -> bool:
+    """Return whether a table has text and the estimator is one of scikit-learn's that accepts none, and could read points."""
+    if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain(estimator):
+        return False
+    return not _accepts_levels(estimator) and not get_tags(estimator).input_tags.positive_only
+
+
+def accepts_missing(estimator: Any) -> bool:
+    """Return whether an estimator is one of scikit-learn's that accepts missing values, and not what is made of some."""
+    return is_plain(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _accepts_levels(estimator: Any) -> bool:
+    tags = get_tags(estimator).input_tags
+    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
+    by_parameter = estimator.get_params(deep=False).get("categorical_features") is not None
+    return bool(tags.categorical or tags.string or by_parameter)
 
 
 def _check_names_columns(transformer: ColumnTransformer) -> None:

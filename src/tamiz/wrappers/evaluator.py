@@ -25,7 +25,6 @@ from tamiz.wrappers.likelihoods import Score, of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
 from tamiz.wrappers.refits import Refits
 from tamiz.wrappers.task import overlaps
-from tamiz.wrappers.warned import Warned
 
 # Columns, a fold, what refits on it, and what scikit-learn was told.
 _Item = tuple[Columns, int, Callable[[Columns], Fitted], dict[str, Any]]
@@ -52,7 +51,6 @@ class WrapperEvaluator(Evaluator):
         self.task = task
         self.way = way
         self._how = how
-        self._warned = Warned()
 
     @property
     def name(self) -> str:
@@ -82,12 +80,12 @@ class WrapperEvaluator(Evaluator):
         refits, columns = self._refits, np.flatnonzero(mask)
 
         def of_fold(fold: int) -> Floats:
-            with self._warned.refit(), named(self.task, columns, fold, self.task.label):
+            with self.task.warned.refit(), named(self.task, columns, fold, self.task.label):
                 return losses(refits, columns, units, fold, n_repeats)
 
         if not units:
             return np.empty(0)
-        with self._warned.listening():
+        with self.task.warned.listening():
             return np.mean(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))), axis=0)
 
     def most_bytes(self) -> float:
@@ -106,7 +104,7 @@ class WrapperEvaluator(Evaluator):
         """Return what there is to know of the folds, what was done to the rows, and what refits warned of."""
         # Gaps of points that nobody has asked for are nobody's business.
         points = self.task.points.notes() if self.task.encode else []
-        return [*self.task.notes, *overlaps(self.task.folds), *points, *self._warned.notes(self.task.label)]
+        return [*self.task.notes, *overlaps(self.task.folds), *points, *self.task.warned.notes(self.task.label)]
 
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
@@ -120,6 +118,10 @@ class WrapperEvaluator(Evaluator):
         return scores
 
     def _scores(self, candidates: Candidates) -> Floats:
+        with self.task.warned.listening():
+            return self._listened(candidates)
+
+    def _listened(self, candidates: Candidates) -> Floats:
         score = of_counts(self.task)
         if score is not None and (counts := self.way.confusion(candidates)) is not None:
             return score(counts)
@@ -127,8 +129,7 @@ class WrapperEvaluator(Evaluator):
         if score is not None and (squares := self.way.squares(candidates)) is not None:
             return score(squares)
         likely = of_joint(self.task) if self.way.knows_likelihoods else None
-        with self._warned.listening():
-            return self._refitted(candidates) if likely is None else self._likely(candidates, likely)
+        return self._refitted(candidates) if likely is None else self._likely(candidates, likely)
 
     def _likely(self, candidates: Candidates, score: Score) -> Floats:
         """Return scores by likelihoods, and by refits where only these can tell."""
@@ -164,7 +165,7 @@ class WrapperEvaluator(Evaluator):
 
     def _score(self, item: _Item) -> float:
         columns, fold, refit, config = item
-        with config_context(**config), self._warned.refit():
+        with config_context(**config), self.task.warned.refit():
             with named(self.task, columns, fold, self.task.label):
                 fitted = refit(columns)
             with named(self.task, columns, fold, self.task.scoring.name):

@@ -9,7 +9,6 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.scoring import SCORER
@@ -30,6 +29,7 @@ def facts_of(task: Task) -> dict[str, Any]:
         "estimator": told(task.estimator),
         "scoring": told(task.scoring.scorer),
         "encode": task.encode,
+        "impute": task.impute,
         "folds": digest.hexdigest(),
     }
 
@@ -37,7 +37,7 @@ def facts_of(task: Task) -> dict[str, Any]:
 def told(value: Any, within: tuple[int, ...] = ()) -> str:
     """Return a value in words that tell it from others, in every process alike; large arrays and code as a hash.
 
-    `within` are the functions that the value is a part of, which may refer to themselves.
+    `within` are the functions and objects that the value is a part of, which may refer to themselves.
     """
 
     def part(value: Any) -> str:
@@ -47,7 +47,7 @@ def told(value: Any, within: tuple[int, ...] = ()) -> str:
         held = value.astype(str) if value.dtype.kind == "O" else value
         content = hashlib.sha256(np.ascontiguousarray(held).tobytes()).hexdigest()
         return f"array({value.dtype}, {value.shape}, {content})"
-    if isinstance(value, BaseEstimator):
+    if not isinstance(value, type) and callable(getattr(value, "get_params", None)):
         parameters = sorted(value.get_params(deep=False).items())
         return f"{_named(type(value))}({', '.join(f'{name}={part(one)}' for name, one in parameters)})"
     if isinstance(value, SCORER):
@@ -66,6 +66,10 @@ def told(value: Any, within: tuple[int, ...] = ()) -> str:
         return f"{{{', '.join(sorted(map(part, value)))}}}"
     if hasattr(value, "__qualname__"):
         return _named(value)
+    if getattr(type(value), "__repr__", None) is object.__repr__ and hasattr(value, "__dict__"):
+        # Its text says where it lies, and nothing of what it holds.
+        name = _named(type(value))
+        return name if id(value) in within else f"{name}({told(vars(value), (*within, id(value)))})"
     return _ADDRESS.sub("", repr(value))
 
 

@@ -132,7 +132,7 @@ class _LeastSquares(Solved):
 
     def _refitted(self, item: tuple[Columns, int]) -> float:
         rows = self.task.folds[item[1]].test
-        with named(self.task, *item, self.task.label):
+        with self.task.warned.refit(), named(self.task, *item, self.task.label):
             fitted = self.fitted(*item)
             apart = self.task.labels[rows] - fitted.estimator.predict(fitted.rows)
         return float(self.task.weights[rows] @ (apart * apart))

@@ -7,34 +7,28 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags, assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.candidates import Candidates
-from tamiz.exceptions import DataError
 from tamiz.kernels.coded_bayes import coded_counts, joint_sums
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.features import compare, mixed_table_tags, remember
-from tamiz.sources.open import as_source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import columns_of, rows_of, target_of, weight_of
+from tamiz.sources.schema import Column, Schema
+from tamiz.sources.views import columns_of, rows_of
 from tamiz.statistics.base import Block, Floats
-from tamiz.statistics.coding import Coding
-from tamiz.statistics.moments import ClassMoments
-from tamiz.statistics.tables import ContingencyTables
 from tamiz.validation import check_real
 from tamiz.warn import held, tell
 from tamiz.wrappers.base import Columns, Fitted, Task, Way, effort_of
 from tamiz.wrappers.counting import counted
 from tamiz.wrappers.discrete_nb import sets
-from tamiz.wrappers.labels import class_labels
+from tamiz.wrappers.labelled_rows import open_labelled, read_batch
+from tamiz.wrappers.mixed_counts import MixedCounts
 
 # Values looked at in one go.
 _PIECE_VALUES = 2**20
@@ -62,8 +56,16 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels of the classes that occur among the rows learned from, ascending.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes, `alpha` added to each count.
     class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the classes' shares.
+        Their logarithms.
+    theta_, var_ : ndarray of shape (n_classes, n_numeric)
+        Mean and variance of the numeric columns in each class: a row for each of `classes_`, a column for each number in
+        `schema_.numeric`, the positions of the numeric columns in the table. Categories have no column here. The variance of a
+        column that is constant over all rows is 0.
     schema_ : Schema
         The columns as they were taken. The levels are those of the table: where it is part of a larger one, a level that only the
         larger one has counts `alpha`.
@@ -74,7 +76,8 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When the table, the target or a parameter cannot be used.
+        When the table, the target or a parameter cannot be used, and when `partial_fit` is given a class or a kind of column that
+        the calls before it do not have.
 
     Notes
     -----
@@ -115,28 +118,75 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         """
-        alpha = check_real("alpha", self.alpha, low=_LEAST_ALPHA)
-        least_share = check_real("var_smoothing", self.var_smoothing, low=_LEAST_SMOOTHING)
+        self._check_parameters()
         with parallel.session():
-            source, labels = _opened(X, y, sample_weight)
-            schema = source.schema
-            coding = Coding({**schema.level_sizes, schema.n_columns: schema.n_classes}, {})
-            pairs = [(j, schema.n_columns) for j in schema.categorical]
-            moments, tables = source.reduce(
-                ClassMoments(schema.numeric, schema.n_classes), ContingencyTables(pairs, coding)
-            )
-            weights = np.bincount(target_of(source), weight_of(source), schema.n_classes)
+            source, labels = open_labelled(X, y, sample_weight)
+            counts = MixedCounts.of(source, source.schema.n_classes)
         remember(self, X)
-        tell(schema.left_out)
-        present = np.flatnonzero(weights > 0)
+        tell(source.schema.left_out)
+        present = np.flatnonzero(counts.weight > 0)
         codes = present[np.argsort(labels[present])]
-        self.classes_ = labels[codes]
-        prior = weights[codes] + alpha
-        self.class_log_prior_ = np.log(prior / prior.sum())
-        assert schema.target is not None
-        self.schema_ = replace(schema, target=replace(schema.target, levels=tuple(map(str, labels.tolist()))))
-        self._normals = _normals(moments, codes, least_share)
-        self._said = [_said(table[:-1, codes], alpha) for table in tables.tables]
+        return self._learned(counts.classes(codes), labels, labels[codes])
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count the rows of one more batch; after all batches the model is that of `fit` on all rows, up to rounding.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+            The columns of the first batch. A column keeps the kind of the first batch with a value of it; new levels are added.
+        y : array of shape (n_samples,), default=None
+            A source has its own target.
+        classes : array of shape (n_classes,), default=None
+            Every class that may occur in any batch. Required in the first call, unless `fit` came before it. A class without rows
+            has a count of `alpha`.
+        sample_weight : array of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice.
+        """
+        self._check_parameters()
+        known = hasattr(self, "classes_")
+        labels = self._classes(classes)
+        if known:
+            compare(self, X)
+        with parallel.session():
+            batch = read_batch(X, y, sample_weight, labels, self._counts.schema if known else None)
+            counts = MixedCounts.of(batch, len(labels))
+        if not known:
+            remember(self, X)
+            tell(batch.schema.left_out)
+        return self._learned(self._counts.merge(counts) if known else counts, labels, labels)
+
+    def _check_parameters(self) -> None:
+        check_real("alpha", self.alpha, low=_LEAST_ALPHA)
+        check_real("var_smoothing", self.var_smoothing, low=_LEAST_SMOOTHING)
+
+    def _classes(self, given: Any) -> NDArray[Any]:
+        """Return the classes of all batches, ascending."""
+        if not hasattr(self, "classes_"):
+            if given is None:
+                raise ValueError("classes must be passed on the first call to partial_fit: every label that may occur.")
+            labels = np.unique(column_or_1d(given))
+            if len(labels) < 2:
+                raise ValueError(f"classes has {len(labels)} class; at least 2 are needed.")
+            return labels
+        if given is not None and not np.array_equal(np.unique(column_or_1d(given)), self.classes_):
+            raise ValueError(
+                f"classes={given!r} is not the same as in the calls before, {self.classes_.tolist()}; leave it out."
+            )
+        return np.asarray(self.classes_)
+
+    def _learned(self, counts: MixedCounts, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
+        """Set what the counts of the classes say; `labels` are those of the whole table, which may have more."""
+        target = counts.schema.target or Column("y", "categorical")
+        levels = tuple(map(str, labels.tolist()))
+        self.schema_ = replace(counts.schema, target=replace(target, levels=levels))
+        self._counts = replace(counts, schema=self.schema_)
+        self.classes_, self.class_count_ = classes, counts.weight
+        prior = counts.weight + self.alpha
+        self.class_prior_ = prior / prior.sum()
+        self.class_log_prior_ = np.log(self.class_prior_)
+        self.theta_, self.var_, self._normals = _normals(counts.moments, self.var_smoothing)
+        self._said = [_said(table, self.alpha) for table in counts.tables]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -148,6 +198,18 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joints(X)])
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the prior times the likelihood of every class, of shape (n_samples, n_classes).
+
+        A missing value, and a number that is constant over all rows learned from, has the likelihood 1.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        """
+        check_is_fitted(self)
+        return np.concatenate([joint.T for joint in self._joints(X)])
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class, of shape (n_samples, n_classes).
@@ -196,33 +258,6 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         return joint
 
 
-def _opened(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
-    """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
-    if isinstance(X, Source):
-        source = as_source(X, y, sample_weight)
-        if not source.schema.has_classes:
-            raise DataError(
-                "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
-            )
-        return source, class_labels(source.schema)
-    if y is None:
-        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
-    given = column_or_1d(y, warn=True)
-    if given.dtype.kind in "fO" and len(
-        missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
-    ):
-        raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
-    if given.dtype.kind == "f":
-        assert_all_finite(given, input_name="y")
-    check_classification_targets(given)
-    labels, codes = np.unique(given, return_inverse=True)
-    if len(labels) == 1:
-        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
-    names = pa.array([str(k) for k in range(len(labels))])
-    target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
-    return as_source(X, target, sample_weight), labels
-
-
 def _alike(new: Schema, fitted: Schema) -> bool:
     """Whether the columns learned from are there under the same names, their values encoded alike."""
     pairs = [(new.columns[j], fitted.columns[j]) for j in fitted.used.tolist()]
@@ -243,21 +278,25 @@ def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats,
     return numbers, codes, at
 
 
-def _normals(moments: ClassMoments, classes: NDArray[np.intp], least_share: float) -> tuple[Floats, Floats, Floats]:
-    """Return centre, scale and constant of every column in each class: its logarithm is constant + scale * (x - centre)**2."""
-    weight, mean, squares = moments.weight[classes], moments.mean[classes], moments.squares[classes]
+def _normals(moments: Floats, least_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
+    """Return mean and variance of every number in each class, and centre, scale and constant of the normal's logarithm.
+
+    That is constant + scale * (x - centre)**2. Moments are those of `MixedCounts`.
+    """
+    weight, mean, squares, least, largest = moments
     total = weight.sum(axis=0)
     safe = np.where(total > 0, total, 1.0)
     centre = (weight * mean).sum(axis=0) / safe
     spread = (squares + weight * (mean - centre) ** 2).sum(axis=0) / safe
-    least, largest = moments.least.min(axis=0, initial=np.inf), moments.largest.max(axis=0, initial=-np.inf)
-    says_nothing = ~((least < largest) & (spread > 0))
+    says_nothing = ~((least.min(axis=0, initial=np.inf) < largest.max(axis=0, initial=-np.inf)) & (spread > 0))
     few = (weight < 2) | says_nothing
     variance = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
     variance = np.where(few, spread, np.maximum(variance, least_share * spread))
-    variance = np.where(says_nothing, 1.0, variance)
-    scale = np.where(says_nothing, 0.0, -0.5 / variance)
-    return np.where(few, centre, mean), scale, -0.5 * np.log(variance)
+    safe = np.where(says_nothing, 1.0, variance)
+    mean = np.where(few, centre, mean)
+    scale = np.where(says_nothing, 0.0, -0.5 / safe)
+    constant = np.where(says_nothing, 0.0, -0.5 * np.log(2 * np.pi * safe))
+    return mean, np.where(says_nothing, 0.0, variance), (mean, scale, constant)
 
 
 def _said(table: Floats, alpha: float) -> Floats:

@@ -6,13 +6,13 @@ scikit-learn's classes are imported where a model is made: of a command line tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from sklearn.base import BaseEstimator
+from typing import Any, Literal
 
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice
+from tamiz.wrappers.adapter import adapted, predicts
+from tamiz.wrappers.estimators import accepts_missing, needs_encoding
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,20 @@ class Model:
         Whether it sees mixed columns as points.
     label : str
         What it is called.
+    impute : bool
+        Whether a missing value among points is the mean of its column; else it stays missing, for estimators that accept it.
     """
 
     estimator: Any
     encode: bool
     label: str
+    impute: bool = True
 
 
-def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
-    """Return the model that a name or an estimator stands for on a table."""
+def model_of(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) -> Model:
+    """Return the model that a name or an estimator stands for on a table; "auto" encodes where the estimator needs it."""
+    if not isinstance(encode, bool) and encode != "auto":
+        raise ValueError(f"encode must be True, False or 'auto', got {encode!r}.")
     if isinstance(estimator, str):
         # Here and not above: the package that lists the names imports this module.
         from tamiz.wrappers import registry
@@ -45,17 +50,15 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool) -> Model:
         made, needs = entry.load()(schema)
         # Inside a sentence; Gauss stays a name.
         label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
-        return Model(made, encode or needs, label)
-    if (
-        not isinstance(estimator, BaseEstimator)
-        or isinstance(estimator, type)
-        or not callable(getattr(estimator, "predict", None))
-    ):
+        return Model(made, encode is True or needs, label)
+    if not predicts(estimator):
         raise TypeError(
-            "What predicts must be an estimator of scikit-learn's that predicts, such as GaussianNB(), or the name of one, "
-            f"got {estimator!r}."
+            "What predicts must be an object with fit and predict, such as GaussianNB(), or the name of a model, got "
+            f"{estimator!r}."
         )
-    return Model(estimator, encode, type(estimator).__name__)
+    made = adapted(estimator, has_classes=schema.has_classes)
+    encoded = needs_encoding(made, schema) if encode == "auto" else encode
+    return Model(made, encoded, type(estimator).__name__, impute=not accepts_missing(made))
 
 
 def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:

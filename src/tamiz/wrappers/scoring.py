@@ -17,6 +17,7 @@ from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.estimators import accepts_weights
 
 # What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
@@ -63,7 +64,8 @@ class Scoring:
     def value(self, estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> float:
         """Return the score of a fitted estimator on rows that it has not seen."""
         given = {} if weight is None else {"sample_weight": weight}
-        value = self.scorer(estimator, rows, y, **given)
+        # scikit-learn's scorers ask what an estimator is; a function of the user's reads the user's object.
+        value = self.scorer(estimator if self.reads_predictions else unwrapped(estimator), rows, y, **given)
         if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
             raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
         if not np.isfinite(number := float(value)):

@@ -19,15 +19,18 @@ from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.views import n_given, rows_of, shows_all_rows, weight_of
 from tamiz.validation import check_integer
+from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
 from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.models import Model
 from tamiz.wrappers.scoring import check_target, read_scoring
 
 
-def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: bool, seed: int, label: str) -> Task:
-    """Return what is needed to cross-validate an estimator on a table."""
+def make_task(model: Model, source: Source, *, cv: Any, scoring: Any, seed: int) -> Task:
+    """Return what is needed to cross-validate a model on a table."""
+    estimator, encode = model.estimator, model.encode
     check_predicts(estimator)
     n_rows, is_whole = n_given(source), shows_all_rows(source)
     weight = weight_of(source)
@@ -48,8 +51,20 @@ def make_task(estimator: Any, source: Source, *, cv: Any, scoring: Any, encode: 
         folds = replace(folds, parts=tuple(_among(fold, rows) for fold in folds.parts))
     check_target(read, source.schema, labels)
     _check_folds(folds.parts, estimator, labels)
-    model = seeded(clone(estimator), seed)
-    return Task(model, source, folds.parts, labels, weight, read, encode, label, seed, made.notes, made.remarks)
+    return Task(
+        seeded(clone(estimator), seed),
+        source,
+        folds.parts,
+        labels,
+        weight,
+        read,
+        encode,
+        model.impute,
+        model.label,
+        seed,
+        made.notes,
+        made.remarks,
+    )
 
 
 @dataclass(frozen=True)
@@ -68,18 +83,18 @@ def _among(fold: Fold, rows: NDArray[np.intp]) -> Fold:
 
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:
     """Return the target as the estimator is to see it."""
-    schema = source.schema
+    schema, name = source.schema, type(unwrapped(estimator)).__name__
     assert schema.target is not None
     labels = labels_of(source)
     if is_classifier(estimator) and not schema.has_classes:
         raise DataError(
-            f"{type(estimator).__name__} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
+            f"{name} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
             "say kinds."
         )
     if not is_classifier(estimator) and schema.has_classes:
         if labels.dtype.kind not in "if":
             raise DataError(
-                f"{type(estimator).__name__} predicts numbers, and the target {schema.target.name!r} is classes; pass a classifier."
+                f"{name} predicts numbers, and the target {schema.target.name!r} is classes; pass a classifier."
             )
         return labels.astype(np.float64)
     return labels

@@ -1,0 +1,80 @@
+"""Rows with their classes as the user wrote them, whole tables and batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.open import as_source, open_batch
+from tamiz.sources.schema import Schema
+from tamiz.sources.table import check_weights
+from tamiz.sources.views import target_of, with_target, with_weight
+from tamiz.wrappers.labels import class_labels
+from tamiz.wrappers.mixed_counts import kinds_so_far
+
+
+def open_labelled(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
+    """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
+    if isinstance(X, Source):
+        source = as_source(X, y, sample_weight)
+        if not source.schema.has_classes:
+            raise DataError(
+                "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
+            )
+        return source, class_labels(source.schema)
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    given = _labels(y)
+    labels, codes = np.unique(given, return_inverse=True)
+    if len(labels) == 1:
+        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
+    names = pa.array([str(k) for k in range(len(labels))])
+    target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
+    return as_source(X, target, sample_weight), labels
+
+
+def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], seen: Schema | None) -> Source:
+    """Return a batch as a source whose target is the positions of its labels in `classes`."""
+    if isinstance(X, Source):
+        source, labels = open_labelled(X, y, sample_weight)
+        return with_target(source, _positions(labels, classes)[target_of(source)])
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    codes = _positions(_labels(y), classes)
+    source = open_batch(X, {} if seen is None else kinds_so_far(seen))
+    check_consistent_length(codes, np.empty(source.schema.n_rows))
+    source = with_target(source, codes)
+    if sample_weight is None:
+        return source
+    weight = column_or_1d(sample_weight, dtype=np.float64)
+    check_consistent_length(codes, weight)
+    check_weights(weight, lambda at: f"row {at}")
+    return with_weight(source, weight, "sample_weight")
+
+
+def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the positions of labels in the classes of all batches."""
+    new = np.setdiff1d(labels, classes)
+    if len(new):
+        raise DataError(f"The class {new[0]!s} of y is none of the classes {classes.tolist()} of the first call.")
+    return np.searchsorted(classes, labels).astype(np.int32)
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    """Return the labels of rows, after a check that every row has one."""
+    given = column_or_1d(y, warn=True)
+    if given.dtype.kind in "fO" and len(
+        missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
+    ):
+        raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
+    if given.dtype.kind == "f":
+        assert_all_finite(given, input_name="y")
+    check_classification_targets(given)
+    return given

@@ -1,0 +1,129 @@
+"""Sums over rows that naive Bayes on mixed columns is made of; those of two batches add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column, Schema, sort_levels
+from tamiz.sources.views import target_of
+from tamiz.statistics.base import Floats
+from tamiz.statistics.coding import Coding
+from tamiz.statistics.moments import ClassMoments
+from tamiz.statistics.tables import ContingencyTables
+
+_FIELDS = ("weight", "mean", "squares", "least", "largest")
+
+
+@dataclass(frozen=True)
+class MixedCounts:
+    """Weight, moments and level counts of the rows seen so far, by class.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns, with the levels and missing values of all rows seen.
+    weight : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
+    moments : ndarray of shape (5, n_classes, n_numeric)
+        Weight, mean, sum of squares about the mean, minimum and maximum of `schema.numeric`.
+    tables : tuple of ndarray of shape (n_levels, n_classes)
+        Weight of every level, for each of `schema.categorical`.
+    """
+
+    schema: Schema
+    weight: Floats
+    moments: Floats
+    tables: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, source: Source, n_classes: int) -> MixedCounts:
+        """Count the rows of a table whose target is class codes below `n_classes`."""
+        schema = source.schema
+        coding = Coding({**schema.level_sizes, schema.n_columns: n_classes}, {})
+        pairs = [(j, schema.n_columns) for j in schema.categorical]
+        moments, tables = source.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
+        weights = np.concatenate([block.weights for block in source.blocks([])])
+        return cls(
+            schema,
+            np.bincount(target_of(source), weights, n_classes).astype(np.float64),
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(table[:-1, :-1] for table in tables.tables),
+        )
+
+    def classes(self, codes: NDArray[np.intp]) -> MixedCounts:
+        """Return the counts of some classes, in the order of their codes."""
+        return replace(
+            self,
+            weight=self.weight[codes],
+            moments=self.moments[:, codes],
+            tables=tuple(table[:, codes] for table in self.tables),
+        )
+
+    def merge(self, other: MixedCounts) -> MixedCounts:
+        """Return the counts of both batches; a level or a column that only one of them has counts 0 in the other."""
+        pairs = zip(self.schema.columns, other.schema.columns, strict=True)
+        columns = tuple(_merged(mine, theirs) for mine, theirs in pairs)
+        n_rows = self.schema.n_rows + other.schema.n_rows
+        schema = replace(self.schema, columns=columns, n_rows=n_rows)
+        moments = self._moments(schema).merge(other._moments(schema))
+        # Two batches of one value each may hold different values.
+        one_value = moments.least.min(axis=0, initial=np.inf) == moments.largest.max(axis=0, initial=-np.inf)
+        constant = {j: bool(one) for j, one in zip(schema.numeric, one_value, strict=True)}
+        columns = tuple(replace(c, constant=c.constant and constant.get(j, True)) for j, c in enumerate(columns))
+        schema = replace(schema, columns=columns)
+        tables = zip(self._tables(schema), other._tables(schema), strict=True)
+        return MixedCounts(
+            schema,
+            self.weight + other.weight,
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(mine + theirs for mine, theirs in tables),
+        )
+
+    def _moments(self, schema: Schema) -> ClassMoments:
+        """Return the moments of the numeric columns of a schema, those of a column without a value empty."""
+        found = ClassMoments(schema.numeric, len(self.weight))
+        at = np.searchsorted(schema.numeric, self.schema.numeric)
+        for name, values in zip(_FIELDS, self.moments, strict=True):
+            getattr(found, name)[:, at] = values
+        return found
+
+    def _tables(self, schema: Schema) -> list[Floats]:
+        """Return the level counts of the categorical columns of a schema, in the order of its levels."""
+        own = dict(zip(self.schema.categorical, self.tables, strict=True))
+        found = []
+        for j in schema.categorical:
+            place = {level: v for v, level in enumerate(schema.columns[j].levels)}
+            table = np.zeros((len(place), len(self.weight)))
+            if j in own:
+                table[[place[level] for level in self.schema.columns[j].levels]] = own[j]
+            found.append(table)
+        return found
+
+
+def kinds_so_far(schema: Schema) -> dict[str, Any]:
+    """Return the kind of every column that had a value, by its name, for the rows that come next."""
+    return {c.name: c.kind for c in schema.columns if c.left_out is None or c.kind in ("text", "id")}
+
+
+def _merged(mine: Column, theirs: Column) -> Column:
+    """Return a column as the rows of two batches show it."""
+    n_missing = mine.n_missing + theirs.n_missing
+    if theirs.left_out is not None:
+        # It has a kind that takes no part in either, or no value in the second batch.
+        return replace(mine, n_missing=n_missing, constant=mine.constant and mine.left_out is not None)
+    if mine.left_out is not None:
+        return replace(theirs, n_missing=n_missing, constant=False)
+    if mine.is_number != theirs.is_number:
+        raise DataError(
+            f"Column {mine.name!r} is {mine.kind} in the rows learned from and {theirs.kind} in this batch; open the batch with "
+            f"kinds={{{mine.name!r}: {mine.kind!r}}}."
+        )
+    levels = mine.levels if mine.levels == theirs.levels else tuple(sort_levels({*mine.levels, *theirs.levels}))
+    constant = mine.constant and theirs.constant and (mine.is_number or len(levels) == 1)
+    return replace(mine, levels=levels, n_missing=n_missing, constant=constant)
