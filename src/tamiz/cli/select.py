@@ -158,9 +158,12 @@ def _write(table: Path, wanted: list[str | None], kinds: dict[str, Kind] | None,
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
     from tamiz import open_source
     from tamiz.sources import split_dates
+    from tamiz.warn import held
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
-    source = split_dates(open_source(table, kinds=dates or None))
+    with held():
+        # What there is to warn of was told when the table was read to choose from.
+        source = split_dates(open_source(table, kinds=dates or None))
     names = source.schema.names
     write_table(source.frame([j for j, name in enumerate(names) if name in wanted]), output)
 

@@ -25,6 +25,7 @@ from tamiz.sources.room import Room, temporary_room
 from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_columns import gaps_only, read_as, read_column
 from tamiz.sources.text_layout import Layout, find_layout
+from tamiz.sources.text_values import as_carried
 
 # Room for lines as long as these makes DuckDB slow, so it is asked for only where reading fails without.
 _LONGEST_LINE = 2**28
@@ -84,8 +85,13 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
     def load(name: str) -> RawColumn:
         return gaps_only(name, table.column(place[name])) if name in left_out else read(name)
 
+    def carried(name: str) -> Any:
+        values = read(name).values
+        whole = as_carried(table.column(place[name]).words()) if isinstance(values, np.ndarray) else None
+        return _plain(values) if whole is None else whole
+
     def frame_of(names: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        frame = pa.table({name: _plain(read(name).values) for name in names})
+        frame = pa.table({name: carried(name) for name in names})
         return frame if is_whole(rows, n_rows) else frame.take(pa.array(rows))
 
     return build(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.sources.distinct import distinct
 from tamiz.sources.parsed import TextColumn
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.schema import Kind
-from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, cast, present
+from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, as_whole_numbers, cast, present
 
 _NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
 # Among more than this share of numbers, what is no number is a slip rather than a value.
@@ -78,10 +78,10 @@ def gaps_only(name: str, text: TextColumn) -> RawColumn:
     return RawColumn(name, np.concatenate(codes), words=("",))
 
 
-def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | None:
-    """Return the values as numbers, None where one is none or all are codes."""
+def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
+    """Return the values as numbers, None where one is none or all are codes; whole ones that float64 cannot tell apart exactly."""
     numbers = np.empty(len(text))
-    widths, start = _Widths(), 0
+    widths, start, largest = _Widths(), 0, 0.0
     for piece in text.pieces():
         # Most pieces are numbers as they are, and need not be searched for blanks and words.
         typed = None if decimal_comma else cast(piece, pa.float64())
@@ -95,9 +95,15 @@ def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | 
             if typed is None:
                 return None
         widths.see(piece)
-        numbers[start : start + len(piece)] = typed.to_numpy(zero_copy_only=False)
+        found = typed.to_numpy(zero_copy_only=False)
+        # `fmax` passes over NaN.
+        largest = max(largest, float(np.fmax.reduce(np.abs(found), initial=0.0)))
+        numbers[start : start + len(piece)] = found
         start += len(piece)
-    return None if widths.may_be_codes and _all_digits(text) else numbers
+    if widths.may_be_codes and _all_digits(text):
+        return None
+    exact = as_whole_numbers(text.words()) if largest >= LARGEST_WHOLE else None
+    return numbers if exact is None else exact.combine_chunks()
 
 
 class _Widths:
