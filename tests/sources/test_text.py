@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -96,6 +97,84 @@ def test_names_above_numbers_are_a_header(write):
 def test_numbers_in_the_first_row_are_no_header(write):
     source = open_source(write("1,2\n3,4\n"))
     assert table_of(source) == {"x0": [1, 3], "x1": [2, 4]}
+
+
+ARRAY = np.random.default_rng(0).normal(size=(12, 4)).round(3)
+WHOLE = (10 * ARRAY).astype(int)
+CLASSES = ["yes", "no"] * 6
+
+
+@pytest.mark.parametrize("array", [ARRAY, WHOLE], ids=["fractions", "whole"])
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("target", [False, True])
+def test_the_header_of_an_array_that_pandas_wrote_names_the_columns(write, array, index, target):
+    frame = pd.DataFrame(array)
+    if target:
+        frame["target"] = CLASSES
+    schema = open_source(write(frame.to_csv(index=index))).schema
+    assert schema.n_rows == 12
+    assert schema.names == ["Unnamed: 0"] * index + ["0", "1", "2", "3"] + ["target"] * target
+    assert schema.notes == (
+        f"The first row of table.csv is taken as the names of the columns ({', '.join(schema.names[:3])}, ...); if it is a row "
+        "of values, say so with --no-header or header=False.",
+    )
+
+
+@pytest.mark.parametrize("values", [(1.5, 2.5, 3.25), (12, 35, 7)])
+@pytest.mark.parametrize("last", [["target"], []])
+def test_years_are_a_header(write, values, last):
+    rows = "".join(
+        f"{','.join(map(str, np.roll(values, k)[:2].tolist() + CLASSES[k : k + len(last)]))}\n" for k in range(8)
+    )
+    assert open_source(write(",".join(["2019", "2020", *last]) + "\n" + rows)).schema.names == ["2019", "2020", *last]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "0,1\n1,0\n1,1\n0,0\n",  # two indicators
+        "0.5,1,2\n1.5,2,3\n0.1,1,1\n",  # a fraction names nothing
+        "3,3,7\n1.5,2.5,3.5\n2.5,1.5,1.5\n3.5,2.5,9.5\n",  # nor does a name stand twice
+        "5,1,a\n5.5,2,b\n4.5,3,a\n3.5,2,b\n",  # a class that comes again
+        "2019,2020\n2020,2021\n2021,2022\n",  # years above years
+        "-1,2\n1.5,2.5\n3.5,2.5\n2.5,2.5\n",
+    ],
+)
+def test_a_first_row_of_values_that_look_like_names_is_a_row(write, rows):
+    source = open_source(write(rows))
+    assert source.schema.names[0] == "x0"
+    assert source.schema.n_rows == rows.count("\n")
+
+
+def test_an_assumed_row_of_values_is_noted_with_the_way_out(write):
+    path = write("7,3,9\n1,2,5\n4,1,6\n")
+    (note,) = open_source(path).schema.notes
+    assert note == (
+        "The first row of table.csv (7, 3, 9) is taken as a row of values, and the columns are called x0, x1, ...; if it names the "
+        "columns, say so with --header or header=True."
+    )
+    for header, names in ((True, ["7", "3", "9"]), (False, ["x0", "x1", "x2"])):
+        schema = open_source(path, header=header).schema
+        assert (schema.names, schema.notes) == (names, ())
+    assert open_source(path, header=True, target="3").schema.names == ["7", "9"]
+
+
+@pytest.mark.parametrize("role", ["target", "weight", "groups", "time"])
+def test_a_column_that_is_named_tells_a_header_of_numbers(write, role):
+    path = write("7,3,9\n" + "".join(f"{k % 3 + 1},{k % 2 + 1},{k * k}\n" for k in range(12)))
+    schema = open_source(path, **{role: "3"}).schema
+    assert (schema.names, schema.n_rows) == (["7", "9"], 12)
+    assert not any("first row" in note for note in schema.notes)
+    assert open_source(path, kinds={"3": "categorical"}).schema.names == ["7", "3", "9"]
+
+
+def test_header_is_for_text_alone(write):
+    with pytest.raises(TypeError, match=r"^header= is for files of separated values; a ndarray has"):
+        open_source(ARRAY, header=True)
+    with pytest.raises(ValueError, match=r"table\.arff has names of its own: leave them out\.$"):
+        open_source(write("@relation r\n", "table.arff"), header=False)
+    with pytest.raises(TypeError, match=r"^header must be True, False or None, got 0\.$"):
+        open_source(write("a\n1\n2\n"), header=0)
 
 
 def test_words_that_come_again_beneath_are_no_header(write):

@@ -96,6 +96,10 @@ class Roles:
         target is constant there, and weights may be 0.
     fitted : Fitted or None
         Whose columns the table is read as; other roles are then not read, and it may have no row.
+    header : bool or None
+        Whether the first row of a text file names the columns, None where that is to be found out.
+    columns : tuple of str
+        Names of columns that the table has, of which nothing else is said.
     """
 
     target: str | RawColumn | None = None
@@ -105,6 +109,15 @@ class Roles:
     time: str | RawColumn | None = None
     is_head: bool = False
     fitted: Fitted | None = None
+    header: bool | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> list[str]:
+        """Names of columns that the table is known to have."""
+        if self.fitted is not None:
+            return self.fitted.schema.names
+        return [*self.columns, *self.names, *(self.kinds if isinstance(self.kinds, Mapping) else ())]
 
     @property
     def given(self) -> dict[str, str | RawColumn]:

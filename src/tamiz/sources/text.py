@@ -49,14 +49,18 @@ _FEWEST_ROWS, _MOST_ROWS, _BATCH_CELLS = 2048, 2**16, 2**21
 def open_text(path: Path, roles: Roles) -> Source:
     """Open a file of separated values: commas, semicolons, tabs, bars or blanks, with or without a header.
 
+    A header of numbers is found by the values beneath, by a role's column that it names, or by `Roles.header`.
+
     Fields are missing when they are empty or one of the words of `text_values.MISSING`. A column is numbers,
     booleans or dates where every present value is; with semicolons, numbers may have a decimal comma. Digits of
     one width with zeros in front stay text. What is parsed lies in a temporary folder that goes with the source.
     """
-    layout = find_layout(path, () if roles.fitted is None else roles.fitted.schema.names)
+    layout = find_layout(path, roles.known, roles.header)
     with temporary_room() as room:
         source = _open(layout, roles, room)
         room.keep_for(source)
+    if layout.note is not None:
+        source.schema = replace(source.schema, notes=(*source.schema.notes, layout.note))
     return source
 
 
