@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tamiz import open_source
+from tamiz.exceptions import TamizWarning
 from tamiz.sources import room, text
 from tamiz.sources.stored import StoredColumn
 from tamiz.sources.text_layout import find_layout
@@ -477,3 +478,81 @@ def test_a_folder_without_parquet_files_is_refused(tmp_path):
 def test_an_absent_target_is_refused_with_the_closest_name(write):
     with pytest.raises(ValueError, match=r"no column 'prise' for the target \(did you mean 'price'\?\)"):
         open_source(write("price,b\n1,2\n3,4\n"), target="prise")
+
+
+# Numbers and dates as people write them
+
+
+def written(write, values, delimiter=",", **options):
+    rows = "".join(f"{value}{delimiter}{k % 4}.5\n" for k, value in enumerate(values * 5))
+    source = open_source(write(f"a{delimiter}b\n{rows}"), **options)
+    return source.schema.columns[0], source.frame()["a"].to_pylist()[: len(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "delimiter", "numbers"),
+    [
+        (["1,5", "2,5", "3"], ";", [1.5, 2.5, 3]),
+        (["1.234,5", "2,5", "12.345.678"], ";", [1234.5, 2.5, 12345678]),
+        (["1.234,5", "2,5", "7"], "\t", [1234.5, 2.5, 7]),
+        (['"1,234"', '"-12,500.25"', "999"], ",", [1234, -12500.25, 999]),
+        (['"1,5"', '"2,25"', "3"], ",", [1.5, 2.25, 3]),
+        (["12 %", "2.5%", "NA"], ",", [12, 2.5, None]),
+        (["12,5 %", "2,5%", "3%"], ";", [12.5, 2.5, 3]),
+    ],
+)
+def test_numbers_as_people_write_them_are_read(write, values, delimiter, numbers):
+    column, found = written(write, values, delimiter)
+    assert (column.kind, found) == ("numeric", numbers)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["31/12/2020", "1/2/2020", "NA"],
+        ["12/31/2020", "2/1/2020", ""],
+        ["31.12.2020", "01.02.2020", "?"],
+        ["2020/12/31", "2020/2/1", "NA"],
+    ],
+)
+def test_dates_are_read_where_a_day_above_12_tells_the_order(write, values):
+    column, found = written(write, values)
+    assert column.kind == "date"
+    assert [None if day is None else day.isoformat()[:10] for day in found] == ["2020-12-31", "2020-02-01", None]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["12/3/2020", "1/2/2020", "5/6/2021"], "'1/2/2020' look like dates whose day and month cannot be told apart"),
+        (["31/2/2020", "1/2/2020", "5/6/2021"], "look like dates"),
+        (["$1", "$2.50", '"$1,234"'], "look like amounts of money"),
+        (["5 mg", "10 mg", "20 mg"], "look like numbers with a unit"),
+        (["5km", "10km", "20km"], "look like numbers with a unit"),
+    ],
+)
+def test_what_looks_like_a_number_or_a_date_and_is_text_is_warned_of(write, values, what):
+    with pytest.warns(TamizWarning, match=r"^Column a: values such as ") as warned:
+        assert written(write, values)[0].kind == "categorical"
+    (warning,) = warned
+    assert what in str(warning.message)
+    assert "--kinds or kinds=" in str(warning.message)
+    assert written(write, values, kinds={"a": "categorical"})[0].kind == "categorical"
+
+
+def test_thousands_that_may_be_fractions_are_warned_of(write):
+    with pytest.warns(TamizWarning, match=r"'1,234' look like numbers"):
+        assert written(write, ["1,234", "2,500", "999"], "\t")[0].kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "values", [["10th", "1st", "2nd"], ["3a", "4b", "5c"], ["18-25", "26-40", "41-60"], ["A1", "A2", "A3"]]
+)
+def test_categories_with_digits_are_categories_without_a_warning(write, values):
+    assert written(write, values)[0].kind == "categorical"
+
+
+def test_a_kind_that_is_said_decides_how_percentages_are_read(write):
+    column, found = written(write, ["12 %", "3 %"], kinds={"a": "categorical"})
+    assert (column.levels, found) == (("12 %", "3 %"), ["12 %", "3 %"])
+    assert written(write, ["12 %", "3 %"], kinds={"a": "numeric"})[1] == [12, 3]

@@ -19,6 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.text_values import as_dates
+from tamiz.sources.written import looks_like
 
 # float64, or float32 as it came.
 Numbers = NDArray[np.floating[Any]]
@@ -260,13 +261,22 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name
         )
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"Column {raw.name} has {len(levels):,} values; a boolean has 2. Say 'categorical'.")
+    looks = looks_like(levels) if guessed else None
+    warned = () if looks is None else (_on_looks(raw.name, *looks),)
     if guessed and (reason := _text_reason(raw.name, levels, n - n_missing, has_name=has_name)):
-        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
+        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None, warned)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return Encoded(column, _recode(codes, present, levels))
+    return Encoded(column, _recode(codes, present, levels), warned)
+
+
+def _on_looks(name: str, what: str, example: str) -> str:
+    return (
+        f"Column {name}: values such as {example!r} look like {what}, and are taken as text. Write them as plain numbers or as "
+        "YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
+    )
 
 
 def _text_reason(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:

@@ -22,6 +22,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.parsed import ParsedText
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import Room, temporary_room
+from tamiz.sources.schema import Kind
 from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_columns import gaps_only, read_as, read_column
 from tamiz.sources.text_layout import Layout, find_layout
@@ -72,19 +73,22 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
     place = {name: j for j, name in enumerate(layout.names)}
     guessed = _guessed(layout.names, roles)
     left_out = _left_out(roles)
+    said = {name: kind for name, kind in _said(layout.names, roles).items() if kind in ("numeric", "date")}
     room.expect(8 * n_rows * len(layout.names))
 
     def word_row(at: int) -> str:
         return f"line {next(islice(layout.rows(), at, None))[0]}"
 
     comma = layout.delimiter == ";"
+    # Where commas part the fields, one within a value parts thousands.
+    comma_first = {";": True, ",": False}.get(layout.delimiter)
 
     def read(name: str) -> RawColumn:
         text = table.column(place[name])
-        kind = None if roles.fitted is None else roles.fitted.kind_of(name)
+        kind = said.get(name) if roles.fitted is None else roles.fitted.kind_of(name)
         if kind is not None:
-            return read_as(name, text, kind, decimal_comma=comma)
-        return read_column(name, text, word_row, decimal_comma=comma, guess=name in guessed)
+            return read_as(name, text, kind, decimal_comma=comma, comma_first=comma_first)
+        return read_column(name, text, word_row, decimal_comma=comma, comma_first=comma_first, guess=name in guessed)
 
     def load(name: str) -> RawColumn:
         return gaps_only(name, table.column(place[name])) if name in left_out else read(name)
@@ -112,6 +116,13 @@ def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
     else:
         guessed = {roles.target} if isinstance(roles.kinds, str) else set(names) - set(roles.kinds)  # type: ignore[arg-type]
     return guessed - {roles.groups}
+
+
+def _said(names: Sequence[str], roles: Roles) -> Mapping[str, Kind]:
+    """Return the kinds that the user said."""
+    if isinstance(roles.kinds, str):
+        return dict.fromkeys((name for name in names if name != roles.target), roles.kinds)
+    return roles.kinds or {}
 
 
 def _left_out(roles: Roles) -> set[str]:
