@@ -66,6 +66,7 @@ def study(
     groups: Any = None,
     time: Any = None,
     memory: Size | None = None,
+    header: bool | None = None,
     relevances: Sequence[Relevance] | None = None,
     merit: Merit | None = None,
     search: Search | None = None,
@@ -88,7 +89,7 @@ def study(
 
     Parameters
     ----------
-    data, target, kinds, weight, groups, time, memory
+    data, target, kinds, weight, groups, time, memory, header
         As in `open_source`; data may be a Source. Dates take part as year, month, weekday and hour (`split_dates`); those of kind
         "numeric" as seconds since 1970.
     relevances : list of Relevance, default=None
@@ -149,7 +150,15 @@ def study(
     ['petal length (cm)', 'petal width (cm)']
     """
     arguments = dict(locals())
-    of_table = {"target": target, "kinds": kinds, "weight": weight, "groups": groups, "time": time, "memory": memory}
+    of_table = {
+        "target": target,
+        "kinds": kinds,
+        "weight": weight,
+        "groups": groups,
+        "time": time,
+        "memory": memory,
+        "header": header,
+    }
     _check_parts(data, of_table, graph)
     check_maps(maps or ())
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
@@ -342,7 +351,7 @@ class _Study:
 def _check_parts(data: Any, of_table: Mapping[str, Any], graph: Any) -> None:
     if isinstance(data, Source) and any(given is not None for given in of_table.values()):
         raise TypeError(
-            "A source has its own target, kinds, weights, groups, times and memory: pass them to open_source, not to study."
+            "A source has its own target, kinds, weights, groups, times, memory and header: pass them to open_source, not to study."
         )
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -477,3 +478,34 @@ def test_in_python_a_selector_takes_a_file_by_name(
     turned = new(flowers()[sorted(flowers().columns, reverse=True)])
     found = selector.transform(open_source(turned, like=selector.schema_)).to_pandas()
     assert found.columns.tolist() == selector.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_long_codes_are_carried_with_every_digit(
+    tamiz: Callable[..., Result], write: Callable[..., Path], folder: Path, ending: str
+) -> None:
+    codes = [10**18 + k % 6 for k in range(60)]
+    rows = "".join(f"{code},{k * 7 % 11}.5,{k % 3}.5,{k % 2}\n" for k, code in enumerate(codes))
+    path = write("code,a,b,y\n" + rows)
+    out = f"out.{ending}"
+    kind = ("--kinds", "code=id")
+
+    def written() -> list[str]:
+        readers = {"csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t"), "parquet": pd.read_parquet}
+        # Classes are text where they were read as such.
+        return list(map(str, readers[ending](folder / out)["code"]))
+
+    for command in (
+        ("reduce", path, "-t", "y", *kind, "--keep", "code", "-o", out, "--model", "map.tamiz"),
+        ("apply", "map.tamiz", path, "--keep", "code", "-o", out),
+        ("select", path, "-t", "code", "-o", out, "--model", "columns.tamiz"),
+        ("apply", "columns.tamiz", path, "-o", out),
+    ):
+        done = tamiz(*command)
+        assert done.exit_code == 0, done.stderr
+        assert written() == list(map(str, codes))
+    for command in (("rank", path, "-t", "code"), ("rank", path, "-t", "y", *kind, "--group", "code")):
+        done = tamiz(*command)
+        assert done.exit_code == 0, done.stderr
+        assert "taken as 6 classes" in done.stderr or "6 groups" in done.stderr, done.stderr
+    assert "code: its 6 different values become 1 as numbers" in tamiz("rank", path, "-t", "y").stderr

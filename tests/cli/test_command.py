@@ -142,3 +142,28 @@ def test_a_system_error_names_its_file(
 
     monkeypatch.setattr("tamiz.sources.open._open_file", fail)
     assert tamiz("rank", iris).stderr == "tamiz: table.csv: permission denied.\n"
+
+
+@pytest.mark.parametrize("target", [None, "2021"])
+def test_a_header_of_numbers_is_found_by_the_target_or_said(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path], target: str | None
+) -> None:
+    rows = [(k % 5, k * 7 % 11, k % 2) for k in range(40)]
+    path = write("2017,2019,2021\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    said = ["--header"] if target is None else ["--target", target]
+    chosen = ["--target", "2021", *said[:1]] if target is None else said
+    for command in (
+        ("rank", path, *said),
+        ("select", path, *chosen, "-o", "out.csv", "--model", "m.tamiz"),
+        ("reduce", path, *said, "-o", "map.csv", "--keep", "2017"),
+        ("apply", "m.tamiz", path, "-o", "out.csv"),
+        ("study", path, *chosen, "--no-points", "--reduce", "pca", "-o", "report.html"),
+    ):
+        done = tamiz(*command)
+        assert done.exit_code == 0, done.stderr
+        assert "x0" not in done.stdout + done.stderr
+    written = (folder / "out.csv").read_text().splitlines()
+    assert len(written) == 41
+    assert "2021" in written[0]
+    assert (folder / "map.csv").read_text().splitlines()[0].startswith('"2017",')
+    assert "(2017, 2019, 2021) is taken as a row of values" in tamiz("reduce", path).stderr

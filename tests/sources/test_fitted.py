@@ -329,6 +329,7 @@ def layout(tmp_path):
 def test_known_names_tell_a_header_that_looks_like_a_row(layout):
     assert layout("a,b\nred,blue\nred,b\n", ["a", "b"]) == (("a", "b"), ",", True)
     assert layout("2019,2020\n1,2\n", ["2019", "2020"]) == (("2019", "2020"), ",", True)
+    assert layout("7,20,3\n1,2,5\n", ["20"]) == (("7", "20", "3"), ",", True)
 
 
 def test_rows_of_a_table_without_names_stay_rows_however_few(layout):

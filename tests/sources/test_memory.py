@@ -196,8 +196,16 @@ def test_a_number_whose_square_is_not_finite_is_refused():
     assert open_source(np.array([[1.0], [-1e150], [np.nan]])).schema.columns[0].n_missing == 1
 
 
-def test_whole_numbers_beyond_64_bits_are_text_in_an_array_of_objects():
-    assert open_source(np.array([[10**30], [1], [1]], dtype=object)).schema.columns[0].levels == ("1", str(10**30))
+def test_whole_numbers_beyond_64_bits_are_numbers_in_an_array_of_objects():
+    array = np.array([[10**30], [1], [1]], dtype=object)
+    assert open_source(array).schema.columns[0].kind == "numeric"
+    assert open_source(array, kinds="categorical").schema.columns[0].levels == ("1", str(10**30))
+
+
+def test_whole_numbers_and_fractions_are_numbers_in_an_array_of_objects():
+    array = np.array([[2**60], [1.5], [None]], dtype=object)
+    (column,) = open_source(array).schema.columns
+    assert (column.kind, column.n_missing) == ("numeric", 1)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,19 @@
 """Targets and weights: beside the table or in it."""
 
 import datetime as dt
+from decimal import Decimal
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tamiz import open_source
-from tamiz.sources import as_source
+from tamiz.exceptions import TamizWarning
+from tamiz.sources import as_source, text
 from tamiz.sources.vectors import weight_vector
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
@@ -103,6 +107,102 @@ def test_whole_numbers_beyond_2_to_53_stay_different_classes(box):
 def test_whole_numbers_beyond_2_to_53_stay_different_levels():
     frame = pd.DataFrame({"a": [2**60, 2**60 + 1] * 5, "b": TABLE[:10, 0]})
     assert open_source(frame, kinds={"a": "categorical"}).schema.columns[0].levels == (str(2**60), str(2**60 + 1))
+
+
+FIRST = 10**18
+CODES = [FIRST + k % 6 for k in range(24)]
+
+
+def _csv(path, values):
+    (path / "t.csv").write_text("code,a\n" + "".join(f"{v},{k % 5}.5\n" for k, v in enumerate(values)))
+    return path / "t.csv"
+
+
+def _arff(path, values):
+    rows = "".join(f"{v},{k % 5}.5\n" for k, v in enumerate(values))
+    (path / "t.arff").write_text(f"@relation r\n@attribute code numeric\n@attribute a numeric\n@data\n{rows}")
+    return path / "t.arff"
+
+
+def _parquet(path, values):
+    pq.write_table(pa.table({"code": values, "a": [k % 5 + 0.5 for k in range(len(values))]}), path / "t.parquet")
+    return path / "t.parquet"
+
+
+def _frame(box):
+    return lambda path, values: pd.DataFrame({"code": box(values), "a": [k % 5 + 0.5 for k in range(len(values))]})
+
+
+WAYS = {
+    "csv": _csv,
+    "arff": _arff,
+    "parquet": _parquet,
+    "int64": _frame(np.array),
+    "uint64": _frame(lambda values: np.array(values, np.uint64)),
+    "objects": _frame(lambda values: pd.Series(values, dtype=object)),
+    "decimals": _frame(lambda values: [Decimal(v) for v in values]),
+    "polars": lambda path, values: pl.DataFrame({"code": values, "a": [k % 5 + 0.5 for k in range(len(values))]}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("wide", [False, True])
+def test_long_codes_stay_different_whatever_they_are_used_as(way, wide, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_MANY_COLUMNS", 1 if wide else 1000)
+    table = WAYS[way](tmp_path, CODES)
+    words = tuple(str(FIRST + k) for k in range(6))
+    assert open_source(table, groups="code").group_names == words
+    assert open_source(table, target="code").schema.target.levels == words
+    levels = open_source(table, kinds={"code": "categorical"}).schema.columns[0].levels
+    assert levels == words
+    assert open_source(table, time="code").time.tolist() == CODES
+    carried = nw.from_native(open_source(table, kinds={"code": "id"}).named(["code"]))["code"].to_list()
+    assert list(map(str, carried)) == list(map(str, CODES))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_that_float64_cannot_tell_apart_are_warned_of_by_name(way, tmp_path):
+    message = r"^Column code: its 6 different values become 1 as numbers"
+    with pytest.warns(TamizWarning, match=message):
+        open_source(WAYS[way](tmp_path, CODES), kinds={"code": "numeric"})
+    # Far apart, they lose digits and not their order.
+    open_source(WAYS[way](tmp_path, [FIRST + 4096 * (k % 5) for k in range(24)]))
+
+
+def test_an_array_of_long_codes_is_warned_of():
+    with pytest.warns(TamizWarning, match=r"^Column x1: its 6 different values become 1 as numbers"):
+        open_source(np.column_stack([np.arange(24) % 5, CODES]))
+
+
+@pytest.mark.parametrize("large", [2**63, 2**64, 10**24])
+def test_a_list_of_labels_keeps_every_digit(large):
+    labels = [large + k % 3 for k in range(6)]
+    assert open_source(TABLE[:6], labels).schema.target.levels == tuple(str(large + k) for k in range(3))
+    assert open_source(TABLE[:7], groups=[*labels, -5]).group_names[0] == "-5"
+    with_gap = open_source(TABLE[:7], [*labels, float("nan")])
+    assert (with_gap.schema.n_classes, with_gap.schema.n_dropped) == (3, 1)
+
+
+def test_decimals_as_levels_are_written_without_zeros_at_their_end():
+    frame = pd.DataFrame({"a": [Decimal("1.50"), Decimal("3"), Decimal("20")] * 2, "b": TABLE[:6, 0]})
+    assert open_source(frame, kinds={"a": "categorical"}).schema.columns[0].levels == ("1.5", "3", "20")
+
+
+def test_ids_that_float64_cannot_tell_apart_are_ids(tmp_path):
+    rows = "".join(f"{FIRST + k},{k % 5}.5\n" for k in np.random.default_rng(0).permutation(40))
+    (tmp_path / "t.csv").write_text("customer_id,a\n" + rows)
+    assert open_source(tmp_path / "t.csv").schema.columns[0].kind == "id"
+
+
+def test_columns_of_a_file_are_carried_as_they_are_written(tmp_path):
+    rows = "".join(f"{12345678901234 + k},{k * 7:0{1 + k % 3}d},{10**22 + k},{k}.0,{k or ''}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text("till,padded,long,real,gap\n" + rows)
+    carried = open_source(tmp_path / "t.csv", kinds={"long": "id"}).named(["till", "padded", "long", "real", "gap"])
+    assert carried["till"].to_pylist() == [12345678901234 + k for k in range(20)]
+    assert carried["padded"].to_pylist() == [f"{k * 7:0{1 + k % 3}d}" for k in range(20)]
+    assert carried["long"].to_pylist() == [10**22 + k for k in range(20)]
+    assert carried["real"].type == pa.float64()
+    assert carried["gap"].to_pylist() == [k or None for k in range(20)]
 
 
 def test_what_a_masked_array_hides_is_missing():

@@ -6,11 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tamiz import open_source
+from tamiz.exceptions import TamizWarning
 from tamiz.sources import room, text
 from tamiz.sources.stored import StoredColumn
 from tamiz.sources.text_layout import find_layout
@@ -96,6 +98,84 @@ def test_names_above_numbers_are_a_header(write):
 def test_numbers_in_the_first_row_are_no_header(write):
     source = open_source(write("1,2\n3,4\n"))
     assert table_of(source) == {"x0": [1, 3], "x1": [2, 4]}
+
+
+ARRAY = np.random.default_rng(0).normal(size=(12, 4)).round(3)
+WHOLE = (10 * ARRAY).astype(int)
+CLASSES = ["yes", "no"] * 6
+
+
+@pytest.mark.parametrize("array", [ARRAY, WHOLE], ids=["fractions", "whole"])
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("target", [False, True])
+def test_the_header_of_an_array_that_pandas_wrote_names_the_columns(write, array, index, target):
+    frame = pd.DataFrame(array)
+    if target:
+        frame["target"] = CLASSES
+    schema = open_source(write(frame.to_csv(index=index))).schema
+    assert schema.n_rows == 12
+    assert schema.names == ["Unnamed: 0"] * index + ["0", "1", "2", "3"] + ["target"] * target
+    assert schema.notes == (
+        f"The first row of table.csv is taken as the names of the columns ({', '.join(schema.names[:3])}, ...); if it is a row "
+        "of values, say so with --no-header or header=False.",
+    )
+
+
+@pytest.mark.parametrize("values", [(1.5, 2.5, 3.25), (12, 35, 7)])
+@pytest.mark.parametrize("last", [["target"], []])
+def test_years_are_a_header(write, values, last):
+    rows = "".join(
+        f"{','.join(map(str, np.roll(values, k)[:2].tolist() + CLASSES[k : k + len(last)]))}\n" for k in range(8)
+    )
+    assert open_source(write(",".join(["2019", "2020", *last]) + "\n" + rows)).schema.names == ["2019", "2020", *last]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "0,1\n1,0\n1,1\n0,0\n",  # two indicators
+        "0.5,1,2\n1.5,2,3\n0.1,1,1\n",  # a fraction names nothing
+        "3,3,7\n1.5,2.5,3.5\n2.5,1.5,1.5\n3.5,2.5,9.5\n",  # nor does a name stand twice
+        "5,1,a\n5.5,2,b\n4.5,3,a\n3.5,2,b\n",  # a class that comes again
+        "2019,2020\n2020,2021\n2021,2022\n",  # years above years
+        "-1,2\n1.5,2.5\n3.5,2.5\n2.5,2.5\n",
+    ],
+)
+def test_a_first_row_of_values_that_look_like_names_is_a_row(write, rows):
+    source = open_source(write(rows))
+    assert source.schema.names[0] == "x0"
+    assert source.schema.n_rows == rows.count("\n")
+
+
+def test_an_assumed_row_of_values_is_noted_with_the_way_out(write):
+    path = write("7,3,9\n1,2,5\n4,1,6\n")
+    (note,) = open_source(path).schema.notes
+    assert note == (
+        "The first row of table.csv (7, 3, 9) is taken as a row of values, and the columns are called x0, x1, ...; if it names the "
+        "columns, say so with --header or header=True."
+    )
+    for header, names in ((True, ["7", "3", "9"]), (False, ["x0", "x1", "x2"])):
+        schema = open_source(path, header=header).schema
+        assert (schema.names, schema.notes) == (names, ())
+    assert open_source(path, header=True, target="3").schema.names == ["7", "9"]
+
+
+@pytest.mark.parametrize("role", ["target", "weight", "groups", "time"])
+def test_a_column_that_is_named_tells_a_header_of_numbers(write, role):
+    path = write("7,3,9\n" + "".join(f"{k % 3 + 1},{k % 2 + 1},{k * k}\n" for k in range(12)))
+    schema = open_source(path, **{role: "3"}).schema
+    assert (schema.names, schema.n_rows) == (["7", "9"], 12)
+    assert not any("first row" in note for note in schema.notes)
+    assert open_source(path, kinds={"3": "categorical"}).schema.names == ["7", "3", "9"]
+
+
+def test_header_is_for_text_alone(write):
+    with pytest.raises(TypeError, match=r"^header= is for files of separated values; a ndarray has"):
+        open_source(ARRAY, header=True)
+    with pytest.raises(ValueError, match=r"table\.arff has names of its own: leave them out\.$"):
+        open_source(write("@relation r\n", "table.arff"), header=False)
+    with pytest.raises(TypeError, match=r"^header must be True, False or None, got 0\.$"):
+        open_source(write("a\n1\n2\n"), header=0)
 
 
 def test_words_that_come_again_beneath_are_no_header(write):
@@ -398,3 +478,81 @@ def test_a_folder_without_parquet_files_is_refused(tmp_path):
 def test_an_absent_target_is_refused_with_the_closest_name(write):
     with pytest.raises(ValueError, match=r"no column 'prise' for the target \(did you mean 'price'\?\)"):
         open_source(write("price,b\n1,2\n3,4\n"), target="prise")
+
+
+# Numbers and dates as people write them
+
+
+def written(write, values, delimiter=",", **options):
+    rows = "".join(f"{value}{delimiter}{k % 4}.5\n" for k, value in enumerate(values * 5))
+    source = open_source(write(f"a{delimiter}b\n{rows}"), **options)
+    return source.schema.columns[0], source.frame()["a"].to_pylist()[: len(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "delimiter", "numbers"),
+    [
+        (["1,5", "2,5", "3"], ";", [1.5, 2.5, 3]),
+        (["1.234,5", "2,5", "12.345.678"], ";", [1234.5, 2.5, 12345678]),
+        (["1.234,5", "2,5", "7"], "\t", [1234.5, 2.5, 7]),
+        (['"1,234"', '"-12,500.25"', "999"], ",", [1234, -12500.25, 999]),
+        (['"1,5"', '"2,25"', "3"], ",", [1.5, 2.25, 3]),
+        (["12 %", "2.5%", "NA"], ",", [12, 2.5, None]),
+        (["12,5 %", "2,5%", "3%"], ";", [12.5, 2.5, 3]),
+    ],
+)
+def test_numbers_as_people_write_them_are_read(write, values, delimiter, numbers):
+    column, found = written(write, values, delimiter)
+    assert (column.kind, found) == ("numeric", numbers)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["31/12/2020", "1/2/2020", "NA"],
+        ["12/31/2020", "2/1/2020", ""],
+        ["31.12.2020", "01.02.2020", "?"],
+        ["2020/12/31", "2020/2/1", "NA"],
+    ],
+)
+def test_dates_are_read_where_a_day_above_12_tells_the_order(write, values):
+    column, found = written(write, values)
+    assert column.kind == "date"
+    assert [None if day is None else day.isoformat()[:10] for day in found] == ["2020-12-31", "2020-02-01", None]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["12/3/2020", "1/2/2020", "5/6/2021"], "'1/2/2020' look like dates whose day and month cannot be told apart"),
+        (["31/2/2020", "1/2/2020", "5/6/2021"], "look like dates"),
+        (["$1", "$2.50", '"$1,234"'], "look like amounts of money"),
+        (["5 mg", "10 mg", "20 mg"], "look like numbers with a unit"),
+        (["5km", "10km", "20km"], "look like numbers with a unit"),
+    ],
+)
+def test_what_looks_like_a_number_or_a_date_and_is_text_is_warned_of(write, values, what):
+    with pytest.warns(TamizWarning, match=r"^Column a: values such as ") as warned:
+        assert written(write, values)[0].kind == "categorical"
+    (warning,) = warned
+    assert what in str(warning.message)
+    assert "--kinds or kinds=" in str(warning.message)
+    assert written(write, values, kinds={"a": "categorical"})[0].kind == "categorical"
+
+
+def test_thousands_that_may_be_fractions_are_warned_of(write):
+    with pytest.warns(TamizWarning, match=r"'1,234' look like numbers"):
+        assert written(write, ["1,234", "2,500", "999"], "\t")[0].kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "values", [["10th", "1st", "2nd"], ["3a", "4b", "5c"], ["18-25", "26-40", "41-60"], ["A1", "A2", "A3"]]
+)
+def test_categories_with_digits_are_categories_without_a_warning(write, values):
+    assert written(write, values)[0].kind == "categorical"
+
+
+def test_a_kind_that_is_said_decides_how_percentages_are_read(write):
+    column, found = written(write, ["12 %", "3 %"], kinds={"a": "categorical"})
+    assert (column.levels, found) == (("12 %", "3 %"), ["12 %", "3 %"])
+    assert written(write, ["12 %", "3 %"], kinds={"a": "numeric"})[1] == [12, 3]

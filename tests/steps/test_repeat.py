@@ -79,7 +79,7 @@ STUDIES = {
     "times": {"target": "class", "time": "patient", "merit": CrossValidated("mixed_nb", 3), "search": Forward()},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},
-    "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1},
+    "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1, "header": True},
 }  # fmt: skip
 # One map, one score, and no search inside folds where a study is not about these.
 QUICK = {"maps": ["pca"], "relevances": [Variance()], "assess": False}

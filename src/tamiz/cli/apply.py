@@ -13,7 +13,7 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.models import read_model
-from tamiz.cli.options import FILE, jobs_option, json_flag, memory_option, tell_plan
+from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, tell_plan
 from tamiz.cli.places import check_places, check_table_output
 from tamiz.cli.rows import check_kept, columns_as_given, deliver, keep_option, rows_option, with_coordinates
 from tamiz.cli.terminal import Voice
@@ -42,6 +42,7 @@ _WAY_OUT = (
     help="Take a column that is needed and not there as missing in every row; without it that is an error.",
 )
 @rows_option
+@header_option
 @memory_option
 @json_flag
 @jobs_option
@@ -54,6 +55,7 @@ def apply(
     fill_missing: bool,
     output: Path | None,
     memory: int | None,
+    header: bool | None,
     as_json: bool,
     jobs: int | None,
 ) -> None:
@@ -80,9 +82,9 @@ def apply(
 
     with voice.at_work(), parallel.session(jobs), collected() as told:
         applied = _applied(model)
-        tell_plan(voice, table, None, None, None, memory)
+        tell_plan(voice, table, None, None, None, memory, header=header)
         fitted = Fitted(applied.read, fill_missing, applied.fate, _WAY_OUT)
-        source = open_fitted(table, fitted, memory=memory)
+        source = open_fitted(table, fitted, memory=memory, header=header)
         tell(_on_columns(source, applied, kept))
         rows = applied.rows(source, kept)
         if not rows.num_columns:

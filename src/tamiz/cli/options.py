@@ -104,12 +104,13 @@ def tell_plan(
     *,
     group: str | None = None,
     time: str | None = None,
+    header: bool | None = None,
 ) -> None:
     """Say what a file that does not fit in memory will take."""
     from tamiz._plan import make_plan
     from tamiz.sources.table import Roles
 
-    plan = make_plan(table, Roles(target, weight, kinds, group, time), memory, criteria)
+    plan = make_plan(table, Roles(target, weight, kinds, group, time, header=header), memory, criteria)
     if plan is not None:
         voice.say(str(plan))
 
@@ -142,15 +143,21 @@ memory_option = click.option(
     "than memory are kept on disk.",
 )
 
+header_option = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first row of a text file names the columns; by default that is found out.",
+)
+
 
 def table_options(command: Command) -> Command:
     """Add the table and what is said of its columns."""
-    return _decorated(command, (_TABLE, _TARGET, *_COLUMNS, _MISSING, memory_option))
+    return _decorated(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
 
 
 def rows_options(command: Command) -> Command:
     """Add what `table_options` does, but for the target and missing values: what these are is the command's own to say."""
-    return _decorated(command, (_TABLE, *_COLUMNS, memory_option))
+    return _decorated(command, (_TABLE, *_COLUMNS, header_option, memory_option))
 
 
 def _decorated(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

@@ -63,6 +63,7 @@ def rank(
     weight: str | None,
     missing: str,
     memory: int | None,
+    header: bool | None,
     relevance: Entry | None,
     n_features: int | None,
     group: str | None,
@@ -95,8 +96,10 @@ def rank(
 
     with voice.at_work(), parallel.session(jobs):
         criteria_of = lambda schema: [_criterion(entries, schema, missing)[1]]  # noqa: E731
-        tell_plan(voice, table, target, kinds, weight, memory, criteria_of, group=group)
-        source = split_dates(open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory))
+        tell_plan(voice, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
+        source = split_dates(
+            open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
+        )
         entry, criterion = _criterion(entries, source.schema, missing)
         if takes_graph(criterion):
             criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))

@@ -134,6 +134,7 @@ def reduce(
     kinds: dict[str, Kind] | None,
     weight: str | None,
     memory: int | None,
+    header: bool | None,
     method: str,
     n_components: int | None,
     dissimilarity: Entry | None,
@@ -170,8 +171,10 @@ def reduce(
     from tamiz.warn import collected, tell
 
     with voice.at_work(), parallel.session(jobs), collected() as told:
-        tell_plan(voice, table, None, kinds, weight, memory)
-        source = _open(table, target, kinds, weight, memory, of_classes=builder is not None and builder.needs_classes)
+        tell_plan(voice, table, None, kinds, weight, memory, header=header)
+        source = _open(
+            table, target, kinds, weight, memory, header, of_classes=builder is not None and builder.needs_classes
+        )
         tell([*source.schema.dropped, *source.schema.notes])
         placed = fit_on_rows(wished.make(named, source.schema, seed), source, builder, map_rows, seed)
         names = placed.reducer.get_feature_names_out().tolist()
@@ -207,17 +210,20 @@ def _open(
     kinds: dict[str, Kind] | None,
     weight: str | None,
     memory: int | None,
+    header: bool | None,
     *,
     of_classes: bool,
 ) -> Source:
     """Return the rows, all of them: those without a target have coordinates too, unless rows are joined by their class."""
     from tamiz import open_source
     from tamiz.exceptions import DataError
+    from tamiz.sources.open import open_columns
     from tamiz.sources.views import columns_of
 
     if of_classes:
-        return open_source(table, target, kinds=kinds, weight=weight, memory=memory)
-    source = open_source(table, kinds=kinds, weight=weight, memory=memory)
+        return open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
+    known = () if target is None else (target,)
+    source = open_columns(table, known, kinds=kinds, weight=weight, memory=memory, header=header)
     if target is None:
         return source
     names = source.schema.names

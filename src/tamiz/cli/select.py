@@ -60,6 +60,7 @@ def select(
     weight: str | None,
     missing: Missing,
     memory: int | None,
+    header: bool | None,
     searching: Searching,
     assess: bool | None,
     group: str | None,
@@ -95,8 +96,10 @@ def select(
     # What is wrong with the command line is said before the table is read.
     searching.make_merit(missing), searching.make_search()
     with voice.at_work(), parallel.session(jobs):
-        tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time)
-        opened = open_source(table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory)
+        tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time, header=header)
+        opened = open_source(
+            table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
+        )
         source = split_dates(opened)
         selector = searching.selector(missing, seed, source.schema, journal=not dry_run)
         if dry_run:
@@ -113,7 +116,8 @@ def select(
     elif assess and report is None:
         voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
-        _write(table, [*chosen, target, weight, group, time], kinds, output)
+        roles = [name for name in (target, weight, group, time) if name is not None]
+        _write(table, chosen, roles, kinds, header, output)
         voice.say(f"Written: {output}")
     if model is not None:
         voice.say(f"Written: {save(selector, model)}")
@@ -154,15 +158,25 @@ def _assess(selector: SubsetSelector, source: Any, scoring: str | None, seed: in
         return None
 
 
-def _write(table: Path, wanted: list[str | None], kinds: dict[str, Kind] | None, output: Path) -> None:
+def _write(
+    table: Path,
+    chosen: list[str],
+    roles: list[str],
+    kinds: dict[str, Kind] | None,
+    header: bool | None,
+    output: Path,
+) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
-    from tamiz import open_source
     from tamiz.sources import split_dates
+    from tamiz.sources.open import open_columns
+    from tamiz.warn import held
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
-    source = split_dates(open_source(table, kinds=dates or None))
-    names = source.schema.names
-    write_table(source.frame([j for j, name in enumerate(names) if name in wanted]), output)
+    with held():
+        # What there is to warn of was told when the table was read to choose from.
+        source = split_dates(open_columns(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
+    wanted = {*chosen, *roles}
+    write_table(source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output)
 
 
 def show_plan(plan: Plan, *, as_json: bool = False) -> None:

@@ -130,7 +130,7 @@ def study(
 
     voice: Voice = context.obj
     with voice.at_work():
-        of_table = {name: same[name] for name in ("kinds", "weight", "memory")}
+        of_table = {name: same[name] for name in ("kinds", "weight", "memory", "header")}
         tell_plan(voice, table, target, **of_table, group=group, time=same["time"])
         if dry_run:
             _show_search(table, target, searching, group, same, seed, jobs)
@@ -213,7 +213,7 @@ def _show_search(
     need_target_of(searching, target)
     from tamiz import open_source, parallel
 
-    of_table = {name: same[name] for name in ("kinds", "weight", "memory", "time")}
+    of_table = {name: same[name] for name in ("kinds", "weight", "memory", "header", "time")}
     with parallel.session(jobs):
         source = open_source(table, target, groups=group, **of_table)
         show_plan(searching.selector(same["missing"], seed, source.schema, journal=False).plan(source))

@@ -18,9 +18,10 @@ from tamiz.sources.arff_header import Attribute, read_date, read_header
 from tamiz.sources.arff_rows import Rows, read_rows
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import to_numbers
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_encoding import find_encoding
+from tamiz.sources.text_values import as_carried, as_whole_numbers
 
 
 def open_arff(path: Path, roles: Roles) -> Source:
@@ -46,7 +47,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
         return _column(attributes[j], rows, j)
 
     def frame_of(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
-        table = pa.table({name: load(name).values for name in names})
+        table = pa.table({name: _carried(load(name).values, rows, by_name[name]) for name in names})
         return table if is_whole(kept, len(rows)) else table.take(pa.array(kept))
 
     in_file = bool(rows.weights) and roles.weight is None and roles.fitted is None
@@ -66,9 +67,17 @@ def _column(attribute: Attribute, rows: Rows, j: int) -> RawColumn:
         return RawColumn(attribute.name, rows.column(j, None))
     if attribute.type == "date":
         return RawColumn(attribute.name, _dates(attribute, rows, j), "date")
-    text = RawColumn(attribute.name, rows.column(j, "0"))
-    numbers, _ = to_numbers(text, lambda at: f"line {rows.lines[at]}")
-    return RawColumn(attribute.name, numbers)
+    text = rows.column(j, "0")
+    numbers, _ = to_numbers(RawColumn(attribute.name, text), lambda at: f"line {rows.lines[at]}")
+    whole = as_whole_numbers(text) if np.fmax.reduce(np.abs(numbers), initial=0.0) >= LARGEST_WHOLE else None
+    return RawColumn(attribute.name, numbers if whole is None else whole)
+
+
+def _carried(values: Any, rows: Rows, j: int) -> pa.Array:
+    if not isinstance(values, np.ndarray):
+        return values
+    whole = as_carried(rows.column(j, "0"))
+    return pa.array(values, from_pandas=True) if whole is None else whole
 
 
 def _nominal(attribute: Attribute, rows: Rows, j: int) -> pa.Array:

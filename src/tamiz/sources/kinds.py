@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.text_values import as_dates
+from tamiz.sources.written import looks_like
 
 # float64, or float32 as it came.
 Numbers = NDArray[np.floating[Any]]
@@ -37,6 +39,8 @@ _PIECE_VALUES = 2**16
 # Looking for each word in turn is faster than counting, for so few.
 _FEW_WORDS = 32
 
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+
 _MIDNIGHT = " 00:00:00"
 
 _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
@@ -44,10 +48,11 @@ _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column with its kind, and its values: floats with NaN, codes with -1, or None when left out."""
+    """A column with its kind, its values (floats with NaN, codes with -1, or None when left out), and what to warn of."""
 
     column: Column
     values: NDArray[Any] | None
+    warnings: tuple[str, ...] = ()
 
 
 def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str], *, has_name: bool = True) -> Encoded:
@@ -95,11 +100,11 @@ def _is_temporal(values: Numbers | pa.Array) -> bool:
     return not isinstance(values, np.ndarray) and bool(pa.types.is_temporal(values.type))
 
 
-def _n_different(values: Numbers | pa.Array, distinct: Numbers) -> int:
-    """Return how many values differ; whole numbers above 2**53 may be one as float64 that are several."""
-    if isinstance(values, np.ndarray) or not pa.types.is_integer(values.type):
-        return len(distinct)
-    return int(pc.count_distinct(values, mode="only_valid").as_py())
+def _n_different(values: Numbers | pa.Array, numbers: Numbers) -> int:
+    """Return how many values differ; whole numbers beyond 2**53 may be one as float64 that are several."""
+    if not isinstance(values, np.ndarray) and (pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)):
+        return int(pc.count_distinct(values, mode="only_valid").as_py())
+    return len(np.unique(numbers[~np.isnan(numbers)]))
 
 
 def _n_missing(raw: RawColumn) -> int:
@@ -113,7 +118,15 @@ def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str]
     numbers, is_date = to_numbers(raw, row, kind)
     n_missing = refuse_infinite(numbers, raw.name, row)
     kind = kind or ("date" if is_date else "numeric")
-    return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
+    if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_WHOLE:
+        return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
+    n_given, n_left = _n_different(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
+    column = number_column(raw.name, kind, numbers, n_missing, guessed=guessed, n_different=n_given)
+    lost = (
+        f"Column {raw.name}: its {n_given:,} different values become {n_left:,} as numbers, of which float64 keeps 15 digits. If "
+        "they are codes, declare the column categorical or id with --kinds or kinds=."
+    )
+    return Encoded(column, numbers, (lost,) if n_left < n_given and column.left_out is None else ())
 
 
 def refuse_infinite(numbers: Numbers, name: str, row: Callable[[int], str]) -> int:
@@ -131,26 +144,31 @@ def refuse_infinite(numbers: Numbers, name: str, row: Callable[[int], str]) -> i
     return n_missing
 
 
-def number_column(name: str, kind: Kind, numbers: Numbers, n_missing: int, *, guessed: bool) -> Column:
-    """Describe a column of numbers whose missing ones are NaN."""
+def number_column(
+    name: str, kind: Kind, numbers: Numbers, n_missing: int, *, guessed: bool, n_different: int | None = None
+) -> Column:
+    """Describe a column of numbers whose missing ones are NaN.
+
+    `n_different` is how many of them differ, where float64 does not tell.
+    """
     if n_missing == len(numbers):
         return Column(name, kind, n_missing=n_missing, constant=True, left_out="no value is present")
     first = numbers[0]
     # Most columns differ in their first rows: look at the whole only when they do not.
     constant = n_missing == 0 and bool(numbers[-1] == first) and bool((numbers == first).all())
-    if guessed and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers)):
+    if guessed and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers, n_different)):
         return Column(name, "id", n_missing=0, left_out=reason)
     return Column(name, kind, n_missing=n_missing, constant=constant)
 
 
-def _id_reason(name: str, numbers: Numbers) -> str | None:
+def _id_reason(name: str, numbers: Numbers, n_different: int | None) -> str | None:
     n = len(numbers)
     if n < FEWEST_ID_ROWS:
         return None
     head = numbers[:FEWEST_ID_ROWS]
     if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
         return "it numbers the rows"
-    if _ID_NAME.search(name) and np.all(head == np.floor(head)) and len(np.unique(numbers)) == n:
+    if _ID_NAME.search(name) and np.all(head == np.floor(head)) and (n_different or len(np.unique(numbers))) == n:
         return "every value is another one, and its name says that it identifies rows"
     return None
 
@@ -227,6 +245,11 @@ def _reads_as_number(text: str) -> bool:
     return "_" not in text
 
 
+def _plain_number(text: str) -> str:
+    """Return the text that a number has as a level, all its digits kept where it is whole."""
+    return str(int(text)) if _WHOLE.fullmatch(text) else _number_text(float(text))
+
+
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name: bool = True) -> Encoded:
     codes, present = _observed(raw)
     levels = sort_levels(present)
@@ -238,13 +261,22 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name
         )
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"Column {raw.name} has {len(levels):,} values; a boolean has 2. Say 'categorical'.")
+    looks = looks_like(levels) if guessed else None
+    warned = () if looks is None else (_on_looks(raw.name, *looks),)
     if guessed and (reason := _text_reason(raw.name, levels, n - n_missing, has_name=has_name)):
-        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None)
+        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None, warned)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return Encoded(column, _recode(codes, present, levels))
+    return Encoded(column, _recode(codes, present, levels), warned)
+
+
+def _on_looks(name: str, what: str, example: str) -> str:
+    return (
+        f"Column {name}: values such as {example!r} look like {what}, and are taken as text. Write them as plain numbers or as "
+        "YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
+    )
 
 
 def _text_reason(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
@@ -328,7 +360,7 @@ def known_codes(raw: RawColumn, levels: tuple[str, ...]) -> KnownCodes:
     known = set(levels)
     if known.issuperset(present):
         return KnownCodes(_recode(codes, present, levels))
-    are_codes = any(_reads_as_number(level) and _number_text(float(level)) != level for level in levels)
+    are_codes = any(_reads_as_number(level) and _plain_number(level) != level for level in levels)
     readings = partial(_readings, numbers=not are_codes)
     meant = [next((text for text in readings(word) if text in known), word) for word in present]
     unknown = tuple(sort_levels({word for word in meant if word not in known}))
@@ -348,7 +380,7 @@ def _readings(word: str, *, numbers: bool) -> Iterator[str]:
     yield word
     number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
     if numbers and _reads_as_number(number) and np.isfinite(float(number)):
-        yield _number_text(float(number))
+        yield _plain_number(number)
     if word.lower() in ("true", "false"):
         yield word.capitalize()
     # A column of nothing but days was read as moments.
@@ -375,8 +407,10 @@ def level_text(value: Any) -> str | None:
     """Return the text that a value has as a level, None for a missing one."""
     if value is None:
         return None
+    if isinstance(value, Decimal):
+        return f"{value:f}".rstrip("0").rstrip(".") if value.as_tuple().exponent else str(value)  # no zeros at its end
     return _number_text(value) if isinstance(value, float) else str(value)
 
 
 def _number_text(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+    return str(int(value)) if float(value).is_integer() and abs(value) < LARGEST_WHOLE else repr(float(value))

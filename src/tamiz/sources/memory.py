@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -15,9 +16,10 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.kernels.columns import departures
 from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, level_text, number_column, refuse_infinite
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.schema import Column
 from tamiz.sources.table import Roles, TableSource, build, is_whole
+from tamiz.sources.text_values import as_whole_numbers
 
 # Values of one piece of work.
 _PIECE_VALUES = 2**18
@@ -108,8 +110,12 @@ def check_matrix(data: Any) -> NDArray[Any]:
 def _unmasked(data: Any) -> NDArray[Any]:
     """Return data as a plain array; what a masked array hides is missing."""
     if not isinstance(data, np.ma.MaskedArray):
-        return np.asarray(data)
-    if data.dtype.kind in "fiu":
+        array = np.asarray(data)
+        if array.dtype.kind == "f" and isinstance(data, list | tuple) and (np.abs(array) >= LARGEST_WHOLE).any():
+            # numpy made floats of whole numbers too large for it, or of those that have a missing one beside them.
+            return np.asarray(data, dtype=object)
+        return array
+    if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not _is_beyond_float(np.ma.getdata(data))):
         return np.where(np.ma.getmaskarray(data), np.nan, np.ma.getdata(data).astype(np.float64))
     values = np.array(np.ma.getdata(data), dtype=object)
     values[np.ma.getmaskarray(data)] = None
@@ -139,7 +145,8 @@ def open_array(data: Any, roles: Roles) -> TableSource:
         given = data if isinstance(data, np.ndarray) else array
         return given[:, [int(name[1:]) for name in wanted]][rows]
 
-    if array.dtype.kind in "fiu" and roles.kinds is None and not roles.names and roles.fitted is None:
+    exact = array.dtype.kind in "iu" and _is_beyond_float(array)
+    if array.dtype.kind in "fiu" and not exact and roles.kinds is None and not roles.names and roles.fitted is None:
         return _open_numbers(array, names, roles, frame_of)
     return build(names, load, roles, frame_of, has_names=False)
 
@@ -241,12 +248,20 @@ def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
     try:
         return from_arrow(name, pa.array(values))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        if all(v is None or (isinstance(v, Number) and not isinstance(v, bool | complex)) for v in values):
+            return RawColumn(name, _exact_numbers(list(values)))
         return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
+
+
+def _exact_numbers(values: Sequence[Any]) -> Any:
+    """Return numbers of several types, None for missing: exactly where all are whole, as float64 otherwise."""
+    whole = as_whole_numbers(pa.array([None if v is None else str(v) for v in values], pa.string()))
+    return np.array([np.nan if v is None else float(v) for v in values]) if whole is None else whole
 
 
 def _is_beyond_float(array: NDArray[Any]) -> bool:
     """Whether whole numbers are so large that several of them are one as float64."""
-    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > 2**53
+    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_WHOLE
 
 
 def _is_missing(value: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scipy import sparse
 
+from tamiz.exceptions import DataError
 from tamiz.memory import Size, limited, read_size
 from tamiz.sources import registry
 from tamiz.sources.base import Source
@@ -30,6 +31,7 @@ def open_source(
     time: Any = None,
     memory: Size | None = None,
     like: Schema | None = None,
+    header: bool | None = None,
 ) -> Source:
     """Open a table: a file, an array or a data frame.
 
@@ -56,6 +58,9 @@ def open_source(
         The columns of a table that was fitted, such as a model's `schema_`: columns are taken by these names, in any order, with
         these kinds and levels, and nothing is guessed anew from rows that may be few. Other columns, the target among them, are
         not read. A level that is not among these counts as missing, and is told of. The table may have no row.
+    header : bool, default=None
+        Whether the first row of a file of separated values names the columns; without names they are x0, x1, ... None finds out,
+        and where the row is numbers a note of the schema states what was assumed.
 
     Returns
     -------
@@ -84,18 +89,37 @@ def open_source(
     if like is not None:
         if any(given is not None for given in (target, kinds, weight, groups, time)):
             raise TypeError("like= says what every column is: leave target, kinds, weight, groups and time out.")
-        return open_fitted(data, Fitted(like), memory=memory)
+        return open_fitted(data, Fitted(like), memory=memory, header=header)
     roles = Roles(
-        _role(target, "target"), _role(weight, "weight"), _kinds(kinds), _role(groups, "group"), _role(time, "time")
+        _role(target, "target"),
+        _role(weight, "weight"),
+        _kinds(kinds),
+        _role(groups, "group"),
+        _role(time, "time"),
+        header=header,
     )
     return _open_within(data, roles, memory)
 
 
-def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None) -> Source:
+def open_columns(
+    data: Any,
+    known: Sequence[str],
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    weight: str | None = None,
+    memory: Size | None = None,
+    header: bool | None = None,
+) -> Source:
+    """Open a table without a target, so that rows which lack one stay; `known` are columns that it has, such as the target's."""
+    roles = Roles(weight=weight, kinds=_kinds(kinds), header=header, columns=tuple(known))
+    return _open_within(data, roles, memory)
+
+
+def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None, header: bool | None = None) -> Source:
     """Open new rows under the columns of a table that was fitted."""
     # Parts of dates are computed from the dates of the new rows.
     whole = without_parts(fitted.schema)
-    source = _open_within(data, Roles(fitted=replace(fitted, schema=whole)), memory)
+    source = _open_within(data, Roles(fitted=replace(fitted, schema=whole), header=header), memory)
     return source if whole is fitted.schema else split_like(source, fitted.schema)
 
 
@@ -112,8 +136,14 @@ def _open_within(data: Any, roles: Roles, memory: Size | None) -> Source:
 
 
 def _open(data: Any, roles: Roles) -> Source:
+    if roles.header is not None and not isinstance(roles.header, bool):
+        raise TypeError(f"header must be True, False or None, got {roles.header!r}.")
     if isinstance(data, str | os.PathLike):
         return _open_file(Path(data), roles)
+    if roles.header is not None:
+        raise TypeError(
+            f"header= is for files of separated values; a {type(data).__name__} has names or none: leave it out."
+        )
     if sparse.issparse(data):
         raise TypeError("Sparse data are not read yet: pass a dense array, X.toarray().")
     return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
@@ -163,4 +193,8 @@ def _open_file(path: Path, roles: Roles) -> Source:
         raise IsADirectoryError(f"{path} is a folder without Parquet files; name a file in it.")
     ending = path.suffix.lstrip(".").lower()
     reader = readers.get(ending, readers["csv"])
+    if roles.header is not None and reader.load() is not readers["csv"].load():
+        raise DataError(
+            f"header= and --header are for files of separated values, and {path} has names of its own: leave them out."
+        )
     return reader.load()(path, roles)

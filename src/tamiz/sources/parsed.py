@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tamiz.sources.text_values import present
+
 # Rows of a column that are typed at a time.
 _PIECE_ROWS = 2**18
 
@@ -45,6 +47,11 @@ class TextColumn:
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def words(self) -> pa.ChunkedArray:
+        """Return the whole column, null where a value is missing."""
+        parts = [part for piece in self.pieces() for part in present(piece).chunks]
+        return pa.chunked_array(parts, pa.string())
 
     def pieces(self) -> Iterator[pa.ChunkedArray]:
         """Yield the rows in order."""

@@ -78,7 +78,7 @@ def _columnar(path: Path, roles: Roles, file_format: str) -> Preview | None:
 
 def _text(path: Path, roles: Roles, least: float) -> Preview | None:
     size = path.stat().st_size
-    if size <= _HEAD_BYTES or 8 * size < least or not (layout := find_layout(path)).is_plain:
+    if size <= _HEAD_BYTES or 8 * size < least or not (layout := find_layout(path, roles.known, roles.header)).is_plain:
         return None
     with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
         begun = file.read(_HEAD_BYTES)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from tamiz.sources.schema import Kind
 
+# Of whole numbers beyond this one, several may be one as float64.
+LARGEST_WHOLE = 2**53
+
 
 @dataclass(frozen=True)
 class RawColumn:
@@ -21,7 +24,8 @@ class RawColumn:
     name : str
     values : ndarray or pyarrow.Array
         float64 or float32 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
-        integer or floating point, null for missing.
+        whole (integer or decimal) or floating point, null for missing. Whole numbers beyond 2**53 are never floats, for as labels,
+        groups or columns that are carried along every digit counts.
     words : tuple of str or None
         What codes stand for, where `values` are codes (whole numbers, -1 for missing) and not numbers.
     kind : Kind or None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.sources.kinds import encode_target
 from tamiz.sources.raw import RawColumn
-from tamiz.sources.text_values import as_dates, as_numbers
+from tamiz.sources.text_values import as_dates, as_numbers, cast
 from tamiz.statistics.base import Codes
 
 Times = NDArray[np.float64] | NDArray[np.int64]
@@ -58,15 +58,22 @@ def _plain(values: Any) -> Times:
         narrow = pa.types.is_date32(values.type) or pa.types.is_time32(values.type)
         values = values.cast(pa.int32()) if narrow else values
         return np.asarray(values.cast(pa.int64()), dtype=np.int64)
-    if pa.types.is_signed_integer(values.type):
-        return np.asarray(values, dtype=np.int64)
+    if pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and not values.type.scale):
+        whole = cast(values, pa.int64())
+        # Those that are too long are replaced by their order: float64 may make one time of several.
+        return np.asarray(pc.rank(values, tiebreaker="dense") if whole is None else whole, dtype=np.int64)
     return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
 
 
 def _read(name: str, text: Any, word: Callable[[int], str]) -> Any:
     """Return text as what it says: numbers, dates, or the order of periods."""
     text = pc.utf8_trim_whitespace(text)
-    readers: list[Callable[[Any], Any]] = [_numbers, as_dates, *(partial(_periods, form) for form in _PERIODS)]
+    readers: list[Callable[[Any], Any]] = [
+        _whole,
+        _numbers,
+        as_dates,
+        *(partial(_periods, form) for form in _PERIODS),
+    ]
     for read in readers:
         if (found := read(text)) is not None:
             return found
@@ -76,6 +83,10 @@ def _read(name: str, text: Any, word: Callable[[int], str]) -> Any:
         f"{word(at)}, column {name}: {text[at].as_py()!r} is no time as the others are; times are numbers, dates "
         "(YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
     )
+
+
+def _whole(text: Any) -> Any:
+    return cast(text, pa.int64())
 
 
 def _numbers(text: Any) -> Any:

@@ -172,5 +172,6 @@ def sort_levels(levels: Iterable[str]) -> list[str]:
     """Sort levels as numbers where every one is a number, as text otherwise: one order whatever the source."""
     listed = list(levels)
     if all(_NUMBER.fullmatch(level) and math.isfinite(float(level)) for level in listed):
-        return sorted(listed, key=lambda level: (float(level), level))
+        # Whole numbers as they are: beyond 2**53 several are one as floats.
+        return sorted(listed, key=lambda level: (int(level) if level.lstrip("+-").isdecimal() else float(level), level))
     return sorted(listed)

@@ -23,6 +23,7 @@ from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.statistics.base import Block, Codes, Floats
 from tamiz.turns import Turns
 from tamiz.validation import check_choice
+from tamiz.warn import tell
 
 Keep = Callable[[NDArray[Any]], NDArray[Any]]
 # Values of one piece of encoding.
@@ -97,6 +98,10 @@ class Roles:
         Whether the table is one batch of the rows learned from: 1 row is then enough.
     fitted : Fitted or None
         Whose columns the table is read as; other roles are then not read, and it may have no row.
+    header : bool or None
+        Whether the first row of a text file names the columns, None where that is to be found out.
+    columns : tuple of str
+        Names of columns that the table has, of which nothing else is said.
     """
 
     target: str | RawColumn | None = None
@@ -107,6 +112,15 @@ class Roles:
     is_head: bool = False
     is_batch: bool = False
     fitted: Fitted | None = None
+    header: bool | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> list[str]:
+        """Names of columns that the table is known to have."""
+        if self.fitted is not None:
+            return self.fitted.schema.names
+        return [*self.columns, *self.names, *(self.kinds if isinstance(self.kinds, Mapping) else ())]
 
     @property
     def given(self) -> dict[str, str | RawColumn]:
@@ -165,7 +179,7 @@ def build(
             raw = load(name) if rows is None else load(name).take(rows)
             one = encode(raw, kinds.get(name), word, has_name=has_names)
             left_out = one.values is None or one.column.left_out is not None
-            kept = Encoded(one.column, None if left_out else keep(one.values))  # type: ignore[arg-type]  # there are some
+            kept = replace(one, values=None if left_out else keep(one.values))  # type: ignore[arg-type]  # there are some
             del raw, one
             if column_work:
                 # Arrow's allocator keeps what it had for this thread, and numpy's cannot use it.
@@ -181,7 +195,9 @@ def build(
     )
     if not roles.is_batch:
         check_enough_rows(n)
-    columns, values = _encode_all(features, encoded, n)
+    columns, values, warnings = _encode_all(features, encoded, n)
+    if not roles.is_head:
+        tell([*(target.warnings if target else ()), *warnings])
     notes = (*_notes(target), *_weight_notes(weight))
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
@@ -210,9 +226,10 @@ def _of_rows(
 
 def _encode_all(
     features: Sequence[str], encoded: Callable[[str], Encoded], n_rows: int
-) -> tuple[list[Column], dict[int, NDArray[Any]]]:
-    """Return the columns, and the values of those that take part."""
+) -> tuple[list[Column], dict[int, NDArray[Any]], list[str]]:
+    """Return the columns, the values of those that take part, and what to warn of."""
     columns: list[Column] = []
+    warnings: list[str] = []
     values: dict[int, NDArray[Any]] = {}
     # Short columns go to a thread many at a time: handing one over costs more than encoding it.
     groups = [features[start:stop] for start, stop in parallel.spans(len(features), max(1, _TASK_VALUES // n_rows))]
@@ -220,10 +237,11 @@ def _encode_all(
         done = parallel.map_blocks(lambda group: [encoded(name) for name in group], groups)
         for j, one in enumerate(chain.from_iterable(done)):
             columns.append(one.column)
+            warnings += one.warnings
             if one.values is not None:
                 values[j] = one.values
             progress.tell("Reading columns", j + 1, len(features))
-    return columns, values
+    return columns, values, warnings
 
 
 def check_names(names: Sequence[str], roles: Roles) -> None:
@@ -299,7 +317,7 @@ def _target(
         )
     column = replace(encoded.column, n_missing=0)
     values = np.ascontiguousarray(values, dtype=np.float64 if column.is_number else np.int32)
-    return Encoded(column, values), np.flatnonzero(present) if n_dropped else None, n_dropped
+    return replace(encoded, column=column, values=values), np.flatnonzero(present) if n_dropped else None, n_dropped
 
 
 def _weight(

@@ -22,9 +22,11 @@ from tamiz.sources.base import Source
 from tamiz.sources.parsed import ParsedText
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.room import Room, temporary_room
+from tamiz.sources.schema import Kind
 from tamiz.sources.table import Roles, build, is_whole
 from tamiz.sources.text_columns import gaps_only, read_as, read_column
 from tamiz.sources.text_layout import Layout, find_layout
+from tamiz.sources.text_values import as_carried
 
 # Room for lines as long as these makes DuckDB slow, so it is asked for only where reading fails without.
 _LONGEST_LINE = 2**28
@@ -48,14 +50,18 @@ _FEWEST_ROWS, _MOST_ROWS, _BATCH_CELLS = 2048, 2**16, 2**21
 def open_text(path: Path, roles: Roles) -> Source:
     """Open a file of separated values: commas, semicolons, tabs, bars or blanks, with or without a header.
 
+    A header of numbers is found by the values beneath, by a role's column that it names, or by `Roles.header`.
+
     Fields are missing when they are empty or one of the words of `text_values.MISSING`. A column is numbers,
     booleans or dates where every present value is; with semicolons, numbers may have a decimal comma. Digits of
     one width with zeros in front stay text. What is parsed lies in a temporary folder that goes with the source.
     """
-    layout = find_layout(path, () if roles.fitted is None else roles.fitted.schema.names)
+    layout = find_layout(path, roles.known, roles.header)
     with temporary_room() as room:
         source = _open(layout, roles, room)
         room.keep_for(source)
+    if layout.note is not None:
+        source.schema = replace(source.schema, notes=(*source.schema.notes, layout.note))
     return source
 
 
@@ -67,25 +73,33 @@ def _open(layout: Layout, roles: Roles, room: Room) -> Source:
     place = {name: j for j, name in enumerate(layout.names)}
     guessed = _guessed(layout.names, roles)
     left_out = _left_out(roles)
+    said = {name: kind for name, kind in _said(layout.names, roles).items() if kind in ("numeric", "date")}
     room.expect(8 * n_rows * len(layout.names))
 
     def word_row(at: int) -> str:
         return f"line {next(islice(layout.rows(), at, None))[0]}"
 
     comma = layout.delimiter == ";"
+    # Where commas part the fields, one within a value parts thousands.
+    comma_first = {";": True, ",": False}.get(layout.delimiter)
 
     def read(name: str) -> RawColumn:
         text = table.column(place[name])
-        kind = None if roles.fitted is None else roles.fitted.kind_of(name)
+        kind = said.get(name) if roles.fitted is None else roles.fitted.kind_of(name)
         if kind is not None:
-            return read_as(name, text, kind, decimal_comma=comma)
-        return read_column(name, text, word_row, decimal_comma=comma, guess=name in guessed)
+            return read_as(name, text, kind, decimal_comma=comma, comma_first=comma_first)
+        return read_column(name, text, word_row, decimal_comma=comma, comma_first=comma_first, guess=name in guessed)
 
     def load(name: str) -> RawColumn:
         return gaps_only(name, table.column(place[name])) if name in left_out else read(name)
 
+    def carried(name: str) -> Any:
+        values = read(name).values
+        whole = as_carried(table.column(place[name]).words()) if isinstance(values, np.ndarray) else None
+        return _plain(values) if whole is None else whole
+
     def frame_of(names: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        frame = pa.table({name: _plain(read(name).values) for name in names})
+        frame = pa.table({name: carried(name) for name in names})
         return frame if is_whole(rows, n_rows) else frame.take(pa.array(rows))
 
     return build(
@@ -102,6 +116,13 @@ def _guessed(names: Sequence[str], roles: Roles) -> set[str]:
     else:
         guessed = {roles.target} if isinstance(roles.kinds, str) else set(names) - set(roles.kinds)  # type: ignore[arg-type]
     return guessed - {roles.groups}
+
+
+def _said(names: Sequence[str], roles: Roles) -> Mapping[str, Kind]:
+    """Return the kinds that the user said."""
+    if isinstance(roles.kinds, str):
+        return dict.fromkeys((name for name in names if name != roles.target), roles.kinds)
+    return roles.kinds or {}
 
 
 def _left_out(roles: Roles) -> set[str]:

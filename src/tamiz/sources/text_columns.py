@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.sources.distinct import distinct
 from tamiz.sources.parsed import TextColumn
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
 from tamiz.sources.schema import Kind
-from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, cast, present
+from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, as_whole_numbers, cast, present
+from tamiz.sources.written import read_written
 
 _NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
 # Among more than this share of numbers, what is no number is a slip rather than a value.
@@ -26,8 +27,13 @@ _FEWEST_NUMBERS = 20
 Judge = Callable[[int], str]
 
 
-def read_column(name: str, text: TextColumn, word_row: Judge, *, decimal_comma: bool, guess: bool) -> RawColumn:
-    """Read a whole column of text. Where the kind is left to `guess`, a few slips among numbers are an error."""
+def read_column(
+    name: str, text: TextColumn, word_row: Judge, *, decimal_comma: bool, comma_first: bool | None, guess: bool
+) -> RawColumn:
+    """Read a whole column of text. Where the kind is left to `guess`, a few slips among numbers are an error.
+
+    `comma_first` is as in `read_written`.
+    """
     numbers = _numbers(text, decimal_comma=False)
     if numbers is None and decimal_comma:
         numbers = _numbers(text, decimal_comma=True)
@@ -41,12 +47,14 @@ def read_column(name: str, text: TextColumn, word_row: Judge, *, decimal_comma: 
     if as_numbers(words, decimal_comma=decimal_comma) is None:
         if (typed := as_booleans(words, found)) is not None or (typed := as_dates(words)) is not None:
             return RawColumn(name, typed.take(encoded.indices))
+        if guess and (written := read_written(words, comma_first=comma_first)) is not None:
+            return RawColumn(name, written.take(encoded.indices))
         if guess:
             _check_slips(name, words, encoded.indices, word_row, decimal_comma=decimal_comma)
     return RawColumn(name, _dictionary(words, encoded.indices))
 
 
-def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool) -> RawColumn:
+def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool, comma_first: bool | None) -> RawColumn:
     """Read a whole column of a kind that is known: nothing else is made of it, whatever it looks like in these rows.
 
     What is no number or date stays text, for whoever makes numbers of it to name.
@@ -63,6 +71,8 @@ def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool) -> 
     if kind in ("numeric", "date"):
         # As a number a date is seconds since 1970.
         typed = as_dates(words)
+        if typed is None:
+            typed = read_written(words, comma_first=comma_first)
     elif kind == "boolean":
         typed = as_booleans(words, words.drop_null())
     if typed is not None:
@@ -78,10 +88,10 @@ def gaps_only(name: str, text: TextColumn) -> RawColumn:
     return RawColumn(name, np.concatenate(codes), words=("",))
 
 
-def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | None:
-    """Return the values as numbers, None where one is none or all are codes."""
+def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
+    """Return the values as numbers, None where one is none or all are codes; whole ones that float64 cannot tell apart exactly."""
     numbers = np.empty(len(text))
-    widths, start = _Widths(), 0
+    widths, start, largest = _Widths(), 0, 0.0
     for piece in text.pieces():
         # Most pieces are numbers as they are, and need not be searched for blanks and words.
         typed = None if decimal_comma else cast(piece, pa.float64())
@@ -95,9 +105,15 @@ def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | 
             if typed is None:
                 return None
         widths.see(piece)
-        numbers[start : start + len(piece)] = typed.to_numpy(zero_copy_only=False)
+        found = typed.to_numpy(zero_copy_only=False)
+        # `fmax` passes over NaN.
+        largest = max(largest, float(np.fmax.reduce(np.abs(found), initial=0.0)))
+        numbers[start : start + len(piece)] = found
         start += len(piece)
-    return None if widths.may_be_codes and _all_digits(text) else numbers
+    if widths.may_be_codes and _all_digits(text):
+        return None
+    exact = as_whole_numbers(text.words()) if largest >= LARGEST_WHOLE else None
+    return numbers if exact is None else exact.combine_chunks()
 
 
 class _Widths:

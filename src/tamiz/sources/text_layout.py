@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from tamiz.exceptions import DataError
@@ -22,6 +22,11 @@ _SAMPLE_CHARACTERS = 2**20
 # DuckDB would fetch an extension for most others.
 _UTF8 = ("utf-8", "utf-8-sig")
 _SAMPLE_RECORDS = 1000
+# A number that may be a name; one that is written with a fraction; years.
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+_FRACTION = re.compile(r"[.,eE]")
+_YEARS = (1800, 2101)
+_FEW_VALUES = 3
 # What columns are called that have no name.
 _COUNTED = re.compile(r"x(0|[1-9][0-9]*)")
 
@@ -38,6 +43,8 @@ class Layout:
         Whether DuckDB can read the file as it is: in UTF-8, the header in the first line, one sign between fields.
     row_bytes : float
         The mean length of its first rows in the file.
+    note : str or None
+        What was assumed of a first row of numbers, and the option that says otherwise.
     """
 
     path: Path
@@ -48,6 +55,7 @@ class Layout:
     names: tuple[str, ...]
     is_plain: bool
     row_bytes: float
+    note: str | None = None
 
     @property
     def about_rows(self) -> int:
@@ -100,8 +108,11 @@ def _quote_trouble(line: int, error: str, quote: str) -> str:
     return f"line {line}: a quote is opened and not closed; write a quote within a value twice ({2 * quote})."
 
 
-def find_layout(path: Path, known: Collection[str] = ()) -> Layout:
-    """Find out how a file is laid out; columns that it is known to have, by their names, tell more than a few rows do."""
+def find_layout(path: Path, known: Collection[str] = (), header: bool | None = None) -> Layout:
+    """Find out how a file is laid out; columns that it is known to have, by their names, tell more than a few rows do.
+
+    `header` says whether the first row names the columns, None that it is to be found out.
+    """
     encoding = find_encoding(path)
     with path.open(encoding=encoding, newline="") as file:
         sample = file.read(_SAMPLE_CHARACTERS)
@@ -118,15 +129,16 @@ def find_layout(path: Path, known: Collection[str] = ()) -> Layout:
         delimiter = _delimiter_of(lines, quote, set(known), delimiter)
     records = _records(lines, delimiter, quote)
     first, beneath = records[0], records[1:]
-    has_header = _is_header_of(first, set(known))
+    has_header, is_assumed = _is_header_of(first, set(known)) if header is None else header, False
     if has_header is None:
-        has_header = _is_header(first, beneath, decimal_comma=delimiter == ";")
+        has_header, is_assumed = _is_header(first, beneath, decimal_comma=delimiter == ";")
     names = _header_names(first) if has_header else [f"x{j}" for j in range(len(first))]
     if has_header:
         _check_twice(names)
     is_plain = encoding in _UTF8 and delimiter != " " and len(names) > 1 and _is_sound(lines, delimiter, quote)
     row_bytes = len("".join(lines).encode(encoding)) / len(lines)
-    return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain, row_bytes)
+    note = _on_assumed(path, first, has_header=has_header) if is_assumed else None
+    return Layout(path, encoding, delimiter, quote, has_header, tuple(names), is_plain, row_bytes, note)
 
 
 def _is_sound(lines: Sequence[str], delimiter: str, quote: str) -> bool:
@@ -173,20 +185,67 @@ def _find_delimiter(lines: Sequence[str], quote: str) -> str:
     return best
 
 
-def _is_header(first: Sequence[str], beneath: Sequence[Sequence[str]], *, decimal_comma: bool) -> bool:
-    """Whether the first row names the columns: its fields are unlike the values beneath them."""
-    against, repeated = False, False
-    for j, field in enumerate(map(str.strip, first)):
-        column = [row[j].strip() for row in beneath if j < len(row)]
-        present = {value for value in column if value not in MISSING}
+def _is_header(first: Sequence[str], beneath: Sequence[Sequence[str]], *, decimal_comma: bool) -> tuple[bool, bool]:
+    """Return whether the first row names the columns, its fields unlike the values beneath them, and whether that is assumed.
+
+    Whole numbers may be names, such as years: the other columns, or how the numbers beneath are written, tell then.
+    """
+    fields = [field.strip() for field in first]
+    against, unlike = False, False
+    for j, field in enumerate(fields):
+        column = [value for row in beneath if j < len(row) and (value := row[j].strip()) not in MISSING]
+        present = set(column)
         typed = looks_typed([field], decimal_comma=decimal_comma)
+        is_whole = _WHOLE.fullmatch(field) is not None
         if not present or not looks_typed(present, decimal_comma=decimal_comma):
-            repeated = repeated or field in present
+            against = against or field in present or (typed and not (is_whole and present))
+            unlike = unlike or (field not in MISSING and 0 < 2 * len(present) <= len(column))
         elif not typed and field not in MISSING:
-            return True
-        against = against or typed
-    # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
-    return not against and not repeated and any(field.strip() not in MISSING for field in first)
+            return True, False
+        elif is_whole:
+            unlike = unlike or (len(column) >= _FEW_VALUES and all(_FRACTION.search(value) for value in column))
+        else:
+            against = against or typed
+    numbers = [field for field in fields if _WHOLE.fullmatch(field)]
+    if against or len(set(numbers)) < len(numbers):
+        return False, False
+    if not numbers:
+        # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
+        return any(field not in MISSING for field in fields), False
+    return unlike or _counts(fields, beneath) or _are_years(fields, beneath), True
+
+
+def _counts(fields: Sequence[str], beneath: Sequence[Sequence[str]]) -> bool:
+    """Whether fields number the columns from 0, as pandas names those of an array, with or without an index of the rows."""
+    numbers = fields[not fields[0] :]
+    if numbers != [str(j) for j in range(len(numbers))]:
+        return False
+    counted = all(row[0].strip() == str(at) for at, row in enumerate(beneath))
+    return len(fields) >= _FEW_VALUES or (not fields[0] and counted and len(beneath) > 1)
+
+
+def _are_years(fields: Sequence[str], beneath: Sequence[Sequence[str]]) -> bool:
+    """Whether the numbers of a row are years one after the other, and those beneath are not years."""
+    numbers = [int(field) for field in fields if _WHOLE.fullmatch(field)]
+    years = range(*_YEARS)
+    follow = len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers)) and numbers[0] in years
+    return follow and not all(
+        _WHOLE.fullmatch(value.strip()) and int(value) in years for row in beneath for value in row
+    )
+
+
+def _on_assumed(path: Path, first: Sequence[str], *, has_header: bool) -> str:
+    """Return what was made of a first row of numbers."""
+    named = ", ".join(_header_names(first)[:_FEW_VALUES]) + (", ..." if len(first) > _FEW_VALUES else "")
+    if has_header:
+        return (
+            f"The first row of {path.name} is taken as the names of the columns ({named}); if it is a row of values, say so with "
+            "--no-header or header=False."
+        )
+    return (
+        f"The first row of {path.name} ({named}) is taken as a row of values, and the columns are called x0, x1, ...; if it names "
+        "the columns, say so with --header or header=True."
+    )
 
 
 def _delimiter_of(lines: Sequence[str], quote: str, known: set[str], guessed: str) -> str:

@@ -13,6 +13,8 @@ MISSING = frozenset({"", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "n
 
 # All that begins with a letter and is a value of a type.
 _TYPED_WORDS = frozenset({"true", "false", "nan", "inf", "infinity"})
+# Whole numbers of up to 18, 38 and 76 digits.
+_WHOLE = (pa.int64(), pa.decimal128(38, 0), pa.decimal256(76, 0))
 _BLANKS = " \t\r\n\v\f\u00a0"
 
 
@@ -49,6 +51,19 @@ def as_numbers(words: pa.Array, *, decimal_comma: bool) -> Any:
     if numbers is None and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
         numbers = cast(pc.replace_substring(words, ",", "."), pa.float64())
     return numbers
+
+
+def as_whole_numbers(words: Any) -> Any:
+    """Return words as whole numbers, exact however long they are; None where one has a fraction or too many digits."""
+    return next((typed for kind in _WHOLE if (typed := cast(words, kind)) is not None), None)
+
+
+def as_carried(words: Any) -> Any:
+    """Return words that are numbers as whole numbers, codes with zeros in front as they are; None where one is not whole."""
+    whole = cast(words, pa.int64())
+    if whole is None or not pc.any(pc.match_substring_regex(words, "^[-+]?0[0-9]")).as_py():
+        return whole
+    return words
 
 
 def as_booleans(words: pa.Array, present: pa.Array) -> pa.Array | None:

@@ -18,7 +18,7 @@ from tamiz.sources.schema import Schema
 from tamiz.steps.options import NoCommandError, as_command, as_config, study_options
 from tamiz.steps.spelling import Speller, UnspelledError, call, spelled
 
-_OF_TABLE = ("target", "kinds", "weight", "groups", "time", "memory")
+_OF_TABLE = ("target", "kinds", "weight", "groups", "time", "memory", "header")
 # Kinds that a data frame can be given its columns as, or rid of.
 _OF_FRAMES = ("categorical", "boolean", "text", "id")
 _LEFT_OUT = ("text", "id")
@@ -178,7 +178,8 @@ class _Script:
         roles = [asked[role] for role in ("target", "weight", "groups") if role in asked]
         dropped = [*roles, *(name for name, kind in kinds.items() if kind in _LEFT_OUT and name not in roles)]
         levels = {name: kind for name, kind in kinds.items() if kind not in _LEFT_OUT}
-        opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else [])]
+        named = [f"{name}={asked[name]!r}" for name in ("header",) if name in asked]
+        opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else []), *named]
         lines = ["", "# The same as a step of a scikit-learn pipeline: whatever fits it chooses the columns anew."]
         lines += [f"table = {call('open_source', opened)}.frame()"]
         for name in levels:
