@@ -135,6 +135,7 @@ class RankSelector(_Selector):
     """
 
     invariants: ClassVar[Invariants] = {
+        "relevance": Is(Relevance),
         "scores_": Numbers("p"),
         "ranking_": Whole("p", below="p", distinct=True),
     }
@@ -253,6 +254,7 @@ class SubsetSelector(_Selector):
     """
 
     invariants: ClassVar[Invariants] = {
+        "merit": Is(Merit),
         "archive_": Is(Archive),
         "archive_.n_columns": Count(size="p"),
         "support_": Flags("p"),

@@ -199,8 +199,8 @@ def fault_of(result, path):
     if not isinstance(result.exception, SystemExit):
         return f"a traceback: {result.exception!r}"
     last = result.stderr.strip().splitlines()[-1:]
-    # A column may be called otherwise in a sound file.
-    named = last and (path.name in last[0] or "There is no column" in last[0])
+    # A column may be called otherwise in a sound file, and is then named.
+    named = last and (path.name in last[0] or "fit" in last[0])
     if result.exit_code != 1 or not named or not last[0].startswith("tamiz: "):
         return f"exit {result.exit_code} with {last}"
     return None

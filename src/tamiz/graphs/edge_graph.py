@@ -153,7 +153,10 @@ class EdgeGraph(Graph):
         "adjacency.data": Numbers("m", low=0.0),
         "adjacency.indptr": Whole("n+1"),
         "edges": Maybe(Is(Edges)),
-        "weight": Maybe(Is(Weight)),
+        "weight": (
+            Maybe(Is(Weight)),
+            Law(lambda it: not it.weight or it.weight.t is not None or not it.weight.needs_lengths, "has no width"),
+        ),
         "weight.t": Maybe(Number(0.0, infinite=True)),
         "origin": Maybe(Is(Origin)),
         "origin.index.points.n_samples": Maybe(Count(size="n")),
