@@ -37,6 +37,7 @@ from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import shows_all_rows
+from tamiz.storage.invariants import Count, Flags, Invariants, Is, Maybe, Names, Number, Numbers, Whole
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
 
@@ -44,6 +45,13 @@ from tamiz.warn import tell
 class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """What both selectors share: the tags, and frames that stay frames."""
 
+    invariants: ClassVar[Invariants] = {
+        "n_features_in_": Maybe(Count(low=1)),
+        "feature_names_in_": Maybe(Names()),
+        "schema_": Is(Schema),
+        "schema_.n_columns": Count(low=1, size="p"),
+        "_support": Flags("p"),
+    }
     # Groups that a cross-validation is given for its own folds stop here, unless they are asked for (set_fit_request).
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
@@ -125,6 +133,12 @@ class RankSelector(_Selector):
     >>> selector.transform(iris.data).columns.tolist()
     ['petal length (cm)', 'petal width (cm)']
     """
+
+    invariants: ClassVar[Invariants] = {
+        "relevance": Is(Relevance),
+        "scores_": Numbers("p"),
+        "ranking_": Whole("p", below="p", distinct=True),
+    }
 
     def __init__(self, relevance: Relevance, *, n_features: int | None = None, threshold: float | None = None) -> None:
         self.relevance = relevance
@@ -238,6 +252,20 @@ class SubsetSelector(_Selector):
     >>> selector.get_feature_names_out().tolist()
     ['worst perimeter', 'worst area', 'worst concave points']
     """
+
+    invariants: ClassVar[Invariants] = {
+        "merit": Is(Merit),
+        "archive_": Is(Archive),
+        "archive_.n_columns": Count(size="p"),
+        "support_": Flags("p"),
+        "merit_": Number(),
+        "merit_name_": Is(str),
+        "merit_how_": Is(str),
+        "merit_effort_": Number(0.0),
+        "n_evaluations_": Count(),
+        "duplicates_": Is(dict),
+        "certificate_": Maybe(Is(Certificate)),
+    }
 
     def __init__(
         self,

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import copy
+import functools
 import json
+import operator
+import random
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tamiz.exceptions import DataError
 from tamiz.report import Result
 
 from . import sample
@@ -44,7 +49,7 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
     ("text", "sentence"),
     [
         ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
-        ('{"format": NaN}', r"a.json is not a tamiz result: it holds NaN, which JSON has no number for\.$"),
+        ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 1', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 1', so run"),
@@ -93,6 +98,16 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),
         (lambda d: d["subset"]["course"].append(3), r"subset.course\[\d+\] is not a set of names and values"),
         (lambda d: d["ranking"].update(columns="all"), "ranking.columns is not a list"),
+        (lambda d: d["subset"].update(value=float("nan")), "subset.value is nan, and every number is finite"),
+        (lambda d: d["table"].update(n_rows=10**400), "table.n_rows is too large a number, and every number is finite"),
+        (
+            lambda d: d["ranking"]["scores"]["fisher_score"].append("x"),
+            r"ranking.scores.fisher_score\[\d+\] is not a number",
+        ),
+        (
+            lambda d: d["assessment"]["scores"]["nested"].update(interval=[1.0]),
+            r"assessment.scores.nested.interval has 1 members, not 2",
+        ),
         (lambda d: d["maps"][0]["points"][0].append(None), r"maps\[0\].points\[0\]\[2\] is not a number"),
     ],
 )
@@ -154,3 +169,63 @@ def test_a_result_is_read_and_told_without_plotly_and_jinja(wine: dict[str, Any]
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+OTHERS = [None, True, -1, 2**70, 1.5, "x", [], {}, [[0]], "", float("nan")]
+TAKEN_OUT = object()
+
+
+def places(data: Any, at: tuple[Any, ...] = (), found: dict[Any, Any] | None = None) -> dict[Any, Any]:
+    """One place in a result of every shape of place: of a list the first member."""
+    found = {} if found is None else found
+    inside = data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ()
+    for key, value in inside:
+        found[(*at, key)] = value
+        places(value, (*at, key), found)
+    return found
+
+
+def assert_drawn_or_refused(data: Any, place: tuple[Any, ...], other: Any, path: Path) -> None:
+    """Change one place of a result; the report is drawn, or refused in a sentence that names the file."""
+    changed = copy.deepcopy(data)
+    *outer, last = place
+    held = functools.reduce(operator.getitem, outer, changed)
+    if other is TAKEN_OUT:
+        del held[last]
+    else:
+        held[last] = other
+    path.write_text(json.dumps(changed))
+    try:
+        Result.from_json(path).page()
+    except DataError as error:
+        told = str(error)
+    else:
+        return
+    assert str(path) in told, (place, other)
+    assert "\n" not in told, (place, other)
+
+
+def test_a_result_with_any_one_value_changed_is_drawn_or_refused(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    for data in (sample.wine(), sample.hostile()):
+        for place in rng.sample(sorted(places(data), key=str), 12):
+            assert_drawn_or_refused(data, place, rng.choice([*OTHERS, TAKEN_OUT]), tmp_path / "a.json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("made", [sample.wine, sample.hostile, sample.bare])
+def test_a_result_with_every_value_changed_is_drawn_or_refused(made: Any, tmp_path: Path) -> None:
+    data = made()
+    for place in places(data):
+        for other in (*OTHERS, TAKEN_OUT):
+            assert_drawn_or_refused(data, place, other, tmp_path / "a.json")
+
+
+def test_parts_that_do_not_fit_each_other_are_told_with_their_section(wine: dict[str, Any], tmp_path: Path) -> None:
+    wine["assessment"]["decided_by"] = "nobody"
+    result = Result.from_json(Result(wine).to_json(tmp_path / "a.json"))
+    with pytest.raises(
+        DataError, match=r"a\.json is not a whole tamiz result: its parts do not fit each other in the section '"
+    ):
+        result.to_html(tmp_path / "a.html")
+    assert not (tmp_path / "a.html").exists()

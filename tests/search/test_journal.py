@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -46,9 +47,9 @@ def test_two_runs_write_the_same_bytes(tmp_path, search):
 def test_a_journal_holds_every_set_once_with_its_exact_merit(tmp_path):
     archive, _ = searched(tmp_path / "journal")
     head, *lines = (tmp_path / "journal").read_text().splitlines()
-    assert json.loads(head) == {"format": "tamiz journal 1", **FACTS}
+    assert json.loads(head) == {"format": "tamiz journal 2", **FACTS}
     parent, found = set(), []
-    for line in lines:
+    for line in [line.partition(" #")[0] for line in lines]:
         if line.startswith("="):
             parent = {int(word) for word in line[1:].split()}
         else:
@@ -177,6 +178,15 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, conte
     assert path.read_bytes() == content
 
 
+def with_checksums(head, *lines):
+    """A journal of lines, their checksums right."""
+    written, checksum = [head], zlib.crc32(head.encode())
+    for line in lines:
+        checksum = zlib.crc32(line.encode(), checksum)
+        written.append(f"{line} #{checksum:08x}")
+    return "\n".join(written) + "\n"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -191,13 +201,16 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, conte
         "3 0,5",
         "3 4 - 0x1p-1",
         "3 nan",
+        "3 inf",
+        "3 -inf",
+        "3 0x1p+9999",
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     path = tmp_path / "journal"
     searched(path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:4], line, *lines[4:]]) + "\n")
+    head, *lines = [line.partition(" #")[0] for line in path.read_text().splitlines()]
+    path.write_text(with_checksums(head, *lines[:3], line, *lines[3:]))
     with pytest.raises(
         DataError, match=rf"journal, line 5: {re.escape(repr(line))} is no line of a journal\. Delete the file"
     ):
@@ -208,8 +221,59 @@ def test_a_merit_before_any_parent_is_named(tmp_path):
     path = tmp_path / "journal"
     searched(path)
     head, *_ = path.read_text().splitlines()
-    path.write_text(f"{head}\n3 0x1p-1\n")
+    path.write_text(with_checksums(head, "3 0x1p-1"))
     with pytest.raises(DataError, match="line 2: '3 0x1p-1' is no line of a journal"):
+        searched(path)
+
+
+def another_merit(lines):
+    lines[6] = re.sub("0x[^ ]+", "inf", lines[6])
+
+
+def another_set(lines):
+    lines[6] = "7" + lines[6][1:] if lines[6][0] != "7" else "6" + lines[6][1:]
+
+
+def two_lines_exchanged(lines):
+    lines[6], lines[7] = lines[7], lines[6]
+
+
+EDITS = {
+    "a merit": another_merit,
+    "a set": another_set,
+    "no checksum": lambda lines: lines.__setitem__(6, lines[6].partition(" #")[0]),
+    "half a line": lambda lines: lines.__setitem__(6, lines[6][:5]),
+    "two lines exchanged": two_lines_exchanged,
+    "a line taken out": lambda lines: lines.pop(6),
+    "a line twice": lambda lines: lines.insert(6, lines[5]),
+    "an empty line": lambda lines: lines.insert(6, ""),
+    "bytes that are no text": lambda lines: lines.__setitem__(6, "\udcff"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_journal_that_was_edited_is_refused_with_the_line_and_goes_on_from_the_line_before(tmp_path, edit):
+    path = tmp_path / "journal"
+    whole, _ = searched(path)
+    written = path.read_bytes()
+    lines = path.read_text().splitlines()
+    EDITS[edit](lines)
+    edited = ("\n".join(lines) + "\n").encode(errors="surrogateescape")
+    path.write_bytes(edited)
+    sentence = r"journal, line 7: .* its checksum differs\. .* Delete line 7 and all lines after it to go on"
+    with pytest.raises(DataError, match=sentence) as caught:
+        searched(path)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == edited
+    path.write_text("\n".join(lines[:6]) + "\n")
+    assert_same(searched(path)[0], whole)
+    assert path.read_bytes() == written
+
+
+def test_a_journal_of_an_earlier_version_is_refused(tmp_path):
+    path = tmp_path / "journal"
+    path.write_text(json.dumps({"format": "tamiz journal 1", **FACTS}) + "\n")
+    with pytest.raises(DataError, match=r"journal is a 'tamiz journal 1', and .* 'tamiz journal 2'\. Name another"):
         searched(path)
 
 

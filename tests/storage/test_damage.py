@@ -227,11 +227,10 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
         (record("tamiz.sources.schema:Column", name="a", kind="id", color=1), r"unexpected keyword argument 'color'"),
         (record("tamiz.sources.schema:Column", name="a"), r"missing 1 required positional argument: 'kind'"),
         (record("tamiz.statistics.cross_products:Indicators", column=1), r"missing 1 required positional argument"),
-        (record("tamiz.graphs.class_graph:ClassGraph", labels=1), r"missing 2 required positional arguments"),
-        (record("tamiz.graphs.points:Rows", values="x"), r"could not convert"),
+        (record("tamiz.graphs.class_graph:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
         (record("tamiz.graphs.metrics.cosine:CosineRows"), r"KeyError\('unit'\)"),
     ],
-    ids=range(7),
+    ids=range(6),
 )
 def test_objects_that_do_not_hold_what_they_should_are_refused(path, content, told):
     refused(with_content(path, content), rf"x\.tamiz holds a tamiz\.[\w.:]+ that cannot be made: .*{told}.*\.$")
@@ -298,7 +297,8 @@ def test_a_graph_that_points_outside_itself_is_refused(path):
     )
     labels = np.array([0, 7], dtype=np.int32)
     refused(
-        save(ClassGraph(labels, 2, Binary()), path), r"ClassGraph that cannot be made: labels must be from 0 to 1\.$"
+        save(ClassGraph(labels, 2, Binary()), path),
+        r"damaged: in its ClassGraph, labels names a class beyond n_classes\.$",
     )
 
 

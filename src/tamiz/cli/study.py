@@ -253,6 +253,4 @@ def _write_page(result: Result, output: Path) -> None:
     if output != STDOUT:
         click.echo(str(result.to_html(output)))
         return
-    from tamiz.report import render
-
-    click.echo(render(result.to_dict()), nl=False)
+    click.echo(result.page(), nl=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from tamiz.random import Seed, generator
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.sources.features import mixed_table_tags, remember
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Numbers, Whole
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import tell
 
@@ -88,6 +89,13 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     >>> int((labels == moon).sum()) in (0, 200)
     True
     """
+
+    invariants: ClassVar[Invariants] = {
+        "graph_": Is(Graph),
+        "graph_.n_samples": Count(low=1, size="n"),
+        "labels_": Whole("n"),
+        "eigenvalues_": Numbers("k"),
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from tamiz.graphs.graph import Attachment, Graph
 from tamiz.graphs.variation import ClassSums, Variation, check_rows, rowwise
 from tamiz.graphs.weights import Weight
 from tamiz.statistics.base import Codes, Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, Whole
 from tamiz.validation import check_memory
 
 
@@ -29,6 +30,15 @@ class ClassGraph(Graph):
     The weight of a pair depends on its class alone, so that sums over the classes do the work of edges, in O(n).
     """
 
+    invariants: ClassVar[Invariants] = {
+        "n_classes": Count(low=1),
+        "labels": (
+            Whole("n"),
+            Law(lambda it: it.labels.max(initial=0) < it.n_classes, "names a class beyond n_classes"),
+        ),
+        "weight": Is(Weight),
+    }
+
     def __init__(self, labels: Codes, n_classes: int, weight: Weight) -> None:
         self.labels = labels
         self.n_classes = n_classes
@@ -36,14 +46,6 @@ class ClassGraph(Graph):
         self.n_samples = len(labels)
         self._counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
         self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
-
-    @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
-        """Return the graph, after a look at the labels: kernels trust them."""
-        graph = cls(**made_of)
-        if graph.n_samples and not 0 <= graph.labels.min() <= graph.labels.max() < graph.n_classes:
-            raise ValueError(f"labels must be from 0 to {graph.n_classes - 1}")
-        return graph
 
     def _strength(self, sizes: Floats) -> Floats:
         """Return the weight of a pair of each class."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from tamiz.graphs.weights import Weight
 from tamiz.kernels.variation import edge_variation, sparse_edge_variation
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, Maybe, Number, Numbers, Whole
 from tamiz.warn import tell
 
 # Values of one piece of work.
@@ -55,6 +56,21 @@ class Origin:
     recall: float
     n_neighbors: int | None = None
     radius: float | None = None
+
+    invariants: ClassVar[Invariants] = {
+        "index": Is(Index),
+        "index.points.n_samples": Count(low=1, size="n"),
+        "reading": (
+            Is(Reading),
+            Law(
+                lambda it: it.reading.width in (None, it.index.points.width), "does not read what its index was made of"
+            ),
+        ),
+        "search": Is(str),
+        "recall": Number(0.0, 1.0),
+        "n_neighbors": Maybe(Count(low=1, below="n+1")),
+        "radius": Maybe(Number(0.0)),
+    }
 
     @classmethod
     def of(
@@ -102,6 +118,12 @@ class Edges:
     indices: NDArray[np.int32]
     lengths: Floats
 
+    invariants: ClassVar[Invariants] = {
+        "indptr": Whole("n+1", dtypes=(np.int64,)),
+        "indices": Whole("m", dtypes=(np.int32,)),
+        "lengths": Numbers("m", low=0.0),
+    }
+
     @property
     def rows(self) -> NDArray[np.int32]:
         """The row of every pair, beside `indices`."""
@@ -125,6 +147,22 @@ class EdgeGraph(Graph):
     directed : bool
         Whether an edge joins in one direction only.
     """
+
+    invariants: ClassVar[Invariants] = {
+        "adjacency.shape": Law(lambda it: len({*it.adjacency.shape}) == 1, "is not that of a square matrix"),
+        "adjacency.data": Numbers("m", low=0.0),
+        "adjacency.indptr": Whole("n+1"),
+        "edges": Maybe(Is(Edges)),
+        "weight": (
+            Maybe(Is(Weight)),
+            Law(lambda it: not it.weight or it.weight.t is not None or not it.weight.needs_lengths, "has no width"),
+        ),
+        "weight.t": Maybe(Number(0.0, infinite=True)),
+        "origin": Maybe(Is(Origin)),
+        "origin.index.points.n_samples": Maybe(Count(size="n")),
+        "radius": Maybe(Number(0.0)),
+        "directed": Is(bool),
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from tamiz import parallel
 from tamiz.kernels.projection import project
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Numbers
 from tamiz.storage.stored import Stored
 
 # Keys that are held at a time.
@@ -36,6 +37,11 @@ class Points(Stored, ABC):
 
         The distance of a pair is the same number whatever rows are asked for with it.
         """
+
+    @property
+    def width(self) -> int | None:
+        """Numbers that `like` expects of a new row; None where it reads a table by itself."""
+        return None
 
     def euclidean(self) -> Floats | None:
         """Return rows whose Euclidean distances order as these distances do, where there are such rows."""
@@ -107,10 +113,16 @@ class Rows(Points):
     """Rows of numbers at their Euclidean distances."""
 
     metric = "euclidean"
+    invariants: ClassVar[Invariants] = {"values": Numbers("n", "d")}
 
     def __init__(self, values: Floats) -> None:
         self.values = np.ascontiguousarray(values, dtype=np.float64)
         self.n_samples = len(self.values)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row."""
+        return int(self.values.shape[1])
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances."""

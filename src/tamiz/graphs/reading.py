@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -20,6 +20,7 @@ from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
+from tamiz.storage.invariants import Invariants, Is, Law, Maybe, Numbers
 from tamiz.validation import check_memory
 
 
@@ -29,6 +30,11 @@ class Reading(ABC):
     @abstractmethod
     def rows(self, X: Any) -> Any:
         """Return new rows as `Points.like` takes them."""
+
+    @property
+    def width(self) -> int | None:
+        """Numbers of a row that was read; None where rows are passed on as they came."""
+        return None
 
     def table(self) -> Schema | None:
         """Return the columns as they were taken, None where the rows were not of a table."""
@@ -54,6 +60,8 @@ class AsColumns(Reading):
     """
 
     schema: Schema
+
+    invariants: ClassVar[Invariants] = {"schema": Is(Schema)}
 
     def rows(self, X: Any) -> Any:
         """Return what came."""
@@ -84,6 +92,24 @@ class TableReading(Reading):
     mean: Floats | None
     fill: bool
 
+    invariants: ClassVar[Invariants] = {
+        "schema": Is(Schema),
+        "encoding": (
+            Maybe(Is(Encoding)),
+            Law(
+                lambda it: it.encoding is None or it.encoding.reads(it.schema), "does not fit the columns of the schema"
+            ),
+        ),
+        "mean": (
+            Maybe(Numbers("d")),
+            Law(
+                lambda it: it.mean is None or len(it.mean) == len(it.schema.numeric),
+                "does not fit the columns of the schema",
+            ),
+        ),
+        "fill": Is(bool),
+    }
+
     @classmethod
     def fit(cls, source: Source, *, standardize: bool, fill: bool) -> tuple[Floats, TableReading]:
         """Return the coordinates of a table's rows, and how they were read; `fill` as in `GraphBuilder.build`."""
@@ -108,15 +134,19 @@ class TableReading(Reading):
         refuse_gaps(source, fill=self.fill, new=True)
         return self.coordinates(source)
 
+    @property
+    def width(self) -> int:
+        """Coordinates of a row."""
+        return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
+
     def coordinates(self, source: Source) -> Floats:
         """Return the coordinates of a source's rows, its own memory where they lie there side by side."""
-        n_coordinates = len(self.encoding.names) if self.encoding else len(self.schema.numeric)
         blocks = list(source.blocks())
         if self.encoding is None and len(blocks) == 1 and blocks[0].whole is not None:
             return self._of(blocks[0])
         check_memory(
-            8.0 * source.schema.n_rows * n_coordinates,
-            f"{source.schema.n_rows:,} rows of {n_coordinates:,} coordinates",
+            8.0 * source.schema.n_rows * self.width,
+            f"{source.schema.n_rows:,} rows of {self.width:,} coordinates",
             "Keep fewer columns first, with RankSelector.",
         )
         parts = [self._of(block) for block in blocks]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.sources.features import mixed_table_tags, number_type
 from tamiz.sources.schema import Schema
+from tamiz.storage.invariants import Count, Invariants, Maybe, Names, Numbers
 
 # Rows that a study fits a map of n x n cost on, where nobody said how many.
 STUDY_ROWS = 2_000
@@ -136,6 +137,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
 
     embedding_: NDArray[Any]
     _reading: Any
+    invariants: ClassVar[Invariants] = {
+        "n_features_in_": Maybe(Count(low=1, size="p")),
+        "feature_names_in_": Maybe(Names("p")),
+        "embedding_": Numbers("n", "k", single=True),
+    }
     variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
 
     def __sklearn_tags__(self) -> Tags:

@@ -10,13 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.graphs.metrics.names import metric_tags
+from tamiz.graphs.reading import Reading
 from tamiz.reduction.additive_constant import CORRECTIONS
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, read, read_new
+from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read, read_new
+from tamiz.reduction.placement import Placement
 from tamiz.reduction.scaling import Scaling, by_columns, by_distances
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers
 from tamiz.validation import check_choice, check_integer
 from tamiz.warn import tell
 
@@ -124,6 +127,23 @@ class ClassicalMDS(Reducer):
 
     # At the Euclidean distances of a table's rows this is PCA.
     variants: ClassVar = (Variant(usual=False),)
+    invariants: ClassVar[Invariants] = {
+        "_rows": Is(Dissimilarities),
+        "_rows.points.n_samples": Count(low=1, size="n"),
+        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
+        "_placement": (
+            Is(Placement),
+            Law(lambda it: it._placement.places_beside(it._rows), "does not place such rows"),
+        ),
+        "_placement.directions": Numbers("k", "m"),
+        "eigenvalues_": Numbers("k"),
+        "residuals_": Numbers("k"),
+        "total_": Number(),
+        "least_": Number(),
+        "constant_": Number(),
+        "negative_share_": Number(0.0, 1.0),
+        "negative_share_error_": Number(0.0),
+    }
 
     def __init__(
         self, n_components: int = 2, *, dissimilarity: str = "euclidean", correction: str | None = None

@@ -13,10 +13,12 @@ from tamiz.graphs.builder import read_points
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.graphs.metrics.partly_known import PartlyKnownDistances
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
+from tamiz.graphs.points import Points
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.reduction.similarities import Similarities
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Is
 from tamiz.storage.stored import Stored
 
 # By the numbers that are given. Distances of a quadratic form lose more digits than those of differences.
@@ -48,8 +50,19 @@ class Dissimilarities(Stored, ABC):
     rounding: float = _ROUNDING[np.dtype(np.float64)]
     has_gaps: bool = False
 
+    invariants: ClassVar[Invariants] = {"points": Is(Points)}
+
     def __init__(self, points: Any) -> None:
         self.points = points
+
+    @property
+    def n_points(self) -> int:
+        """Points that `block` has numbers of."""
+        return int(self.points.n_samples)
+
+    def are_read_by(self, reading: Reading) -> bool:
+        """Return whether a reading makes rows of as many numbers as these have."""
+        return reading.width in (None, self.points.width)
 
     @abstractmethod
     def block(self, queries: Any, start: int, stop: int) -> Floats:
@@ -104,6 +117,8 @@ class Given(Measured):
 
     points: PrecomputedDistances
 
+    invariants: ClassVar[Invariants] = {"points": Is(PrecomputedDistances)}
+
     def __init__(self, points: Any) -> None:
         super().__init__(points)
         self.rounding, self.has_gaps = _ROUNDING[points.dtype], points.has_gaps
@@ -122,6 +137,8 @@ class Similar(Dissimilarities):
 
     square, linear = 0.0, -2.0
     points: Similarities
+
+    invariants: ClassVar[Invariants] = {"points": Is(Similarities)}
 
     def __init__(self, points: Similarities) -> None:
         super().__init__(points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tamiz import parallel
 from tamiz.kernels.squares import squares_along, squares_times
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Is, Number
 
 # Numbers of one piece of work.
 _PIECE = 2**20
@@ -34,6 +35,13 @@ class Squares:
     linear: float
     step: float = 0.0
     of_distances: bool = False
+
+    invariants: ClassVar[Invariants] = {
+        "square": Number(),
+        "linear": Number(),
+        "step": Number(),
+        "of_distances": Is(bool),
+    }
 
     @classmethod
     def of(cls, rows: Dissimilarities) -> Squares:

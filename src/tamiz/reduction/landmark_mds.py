@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.graphs.metrics.names import metric_tags
+from tamiz.graphs.reading import Reading
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, read, read_new
+from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read, read_new
 from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough
 from tamiz.reduction.landmarks import Rows, Some, some_of
+from tamiz.reduction.placement import ByColumns, Placement
 from tamiz.reduction.principal_axes import to_principal_axes
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.reduction.scaling import Scaling
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Is, Law, Number, Numbers, Whole
 from tamiz.validation import check_choice, check_integer, check_memory
 from tamiz.warn import tell
 
@@ -122,6 +125,24 @@ class LandmarkMDS(Reducer):
 
     # At the Euclidean distances of a table's rows this is PCA of some of them.
     variants: ClassVar = (Variant(usual=False),)
+    invariants: ClassVar[Invariants] = {
+        "_beside": Is(Dissimilarities),
+        "_reading": (Is(Reading), Law(lambda it: it._beside.are_read_by(it._reading), "does not read the rows of fit")),
+        "landmarks_": Whole("l", below="n"),
+        "_placement": (
+            Is(Placement),
+            Law(lambda it: it._placement.places_beside(it._beside), "does not place such rows"),
+        ),
+        "_placement.directions": Numbers("k", "m"),
+        "_turn": Is(ByColumns),
+        "_turn.directions": Numbers("k", "k"),
+        "eigenvalues_": Numbers("k"),
+        "least_": Number(),
+        "negative_share_": Number(0.0, 1.0),
+        "negative_share_error_": Number(0.0),
+        "sampled_stress_": Number(0.0),
+        "sampled_stress_error_": Number(0.0),
+    }
 
     def __init__(
         self,

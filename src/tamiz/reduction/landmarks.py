@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from tamiz.graphs.metrics.precomputed import PrecomputedDistances
 from tamiz.reduction.dissimilarities import Dissimilarities, Given, Measured, Similar
 from tamiz.reduction.similarities import Similarities
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Whole
 
 Rows = NDArray[np.intp]
 
@@ -73,9 +74,16 @@ class PickedDistances(Given):
     picked : ndarray of int
     """
 
+    invariants: ClassVar[Invariants] = {"picked": Whole("l")}
+
     def __init__(self, points: Any, picked: Rows) -> None:
         super().__init__(points)
         self.picked = picked
+
+    @property
+    def n_points(self) -> int:
+        """Those that are picked."""
+        return len(self.picked)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances to those that are picked."""
@@ -95,9 +103,16 @@ class PickedSimilarities(Similar):
     picked : ndarray of int
     """
 
+    invariants: ClassVar[Invariants] = {"picked": Whole("l")}
+
     def __init__(self, points: Similarities, picked: Rows) -> None:
         super().__init__(points)
         self.picked = picked
+
+    @property
+    def n_points(self) -> int:
+        """Those that are picked."""
+        return len(self.picked)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return similarities to those that are picked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,22 @@ from tamiz.reduction.base import MapFacts, Reducer
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, OneOf, Whole
 from tamiz.validation import check_choice, check_integer, check_memory
 
 CHOICES = ("error", "connect", "per_component")
+
+
+def _n_parts(eigenvalues: Floats) -> int:
+    """Return how many components have eigenvalues of their own; where all have the same, one row is as good as any."""
+    return len(eigenvalues) if eigenvalues.ndim == 2 else np.iinfo(np.int32).max
+
+
+def _holds_for(eigenvalues: Floats, embedding: Floats) -> bool:
+    """Return whether there is a number for every coordinate; of a small component the last ones are NaN."""
+    return (
+        eigenvalues.ndim in (1, 2) and eigenvalues.dtype == np.float64 and eigenvalues.shape[-1] == embedding.shape[1]
+    )
 
 
 class LaplacianEigenmaps(Reducer):
@@ -88,6 +101,22 @@ class LaplacianEigenmaps(Reducer):
     >>> mapped.embedding_.shape
     (400, 2)
     """
+
+    invariants: ClassVar[Invariants] = {
+        "graph_": Is(Graph),
+        "graph_.n_samples": Count(low=1, size="n"),
+        "laplacian": OneOf(*KINDS),
+        "component_labels_": (
+            Whole("n"),
+            Law(lambda it: it.component_labels_.max() < _n_parts(it.eigenvalues_), "names no component"),
+        ),
+        "eigenvalues_": Law(
+            lambda it: _holds_for(it.eigenvalues_, it.embedding_), "does not have one number for every coordinate"
+        ),
+        "residuals_": Law(
+            lambda it: it.residuals_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
+        ),
+    }
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from tamiz.graphs.reading import Reading, row_numbers
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
 from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read_new, read_with_gaps
+from tamiz.reduction.majorization.curves import Curve
 from tamiz.reduction.majorization.descent import LITTLE
 from tamiz.reduction.majorization.guttman import Groups
 from tamiz.reduction.majorization.pairs import Pairs
@@ -28,6 +30,7 @@ from tamiz.reduction.majorization.starts import CHOICES
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers, OneOf
 from tamiz.validation import check_choice, check_integer, check_real
 from tamiz.warn import tell
 
@@ -142,6 +145,27 @@ class MDS(Reducer):
     0.0
     """
 
+    invariants: ClassVar[Invariants] = {
+        "_rows": Is(Dissimilarities),
+        "_rows.points.n_samples": Count(low=1, size="n"),
+        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
+        "_kind": OneOf(*KINDS),
+        "_unit": (Number(0.0), Law(lambda it: it._unit > 0, "is not above 0")),
+        "_curve": Is(Curve),
+        "_disparities": (
+            Numbers("pairs", missing=True),
+            Law(
+                lambda it: len(it._disparities) == math.comb(len(it.embedding_), 2),
+                "does not have one number for every pair",
+            ),
+        ),
+        "stress_": Number(0.0),
+        "normalized_stress_": Number(0.0),
+        "stress_per_point_": Numbers("n", missing=True),
+        "course_": Numbers("c"),
+        "n_iter_": Count(),
+        "converged_": Is(bool),
+    }
     variants: ClassVar = (
         Variant("metric", "Metric MDS"),
         Variant("ordinal", "Ordinal MDS"),

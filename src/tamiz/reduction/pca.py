@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Maybe, Names, Number, Numbers
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.warn import tell
 
@@ -147,6 +148,27 @@ class PCA(Likelihood, Reducer):
     >>> PCA(0.9).fit(rows).n_components_
     1
     """
+
+    invariants: ClassVar[Invariants] = {
+        "embedding_": Maybe(Numbers("n", "k", single=True, any_order=True)),
+        "components_": Numbers("k", "d", single=True, any_order=True),
+        "_reading": Is(Reading),
+        "_reading.names": Names("d"),
+        "_reading.mean": Numbers("d"),
+        "_reading.scale": Numbers("d"),
+        "_total": Number(missing=True),
+        "_variances": Numbers("d"),
+        "_by_chance": Maybe(Is(ParallelAnalysis)),
+        "mean_": Numbers("d"),
+        "scale_": Numbers("d"),
+        "coordinate_names_": Names("d"),
+        "explained_variance_": Numbers("k"),
+        "explained_variance_ratio_": Numbers("k"),
+        "loadings_": Numbers("d", "k", single=True, any_order=True),
+        "residuals_": Numbers("k"),
+        "n_components_": Count(size="k"),
+        "solver_": Is(str),
+    }
 
     def __init__(
         self,

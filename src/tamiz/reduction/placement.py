@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,17 @@ from tamiz.kernels.projection import project
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.inner_products import Squares, along
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Is, Numbers
 
 
 class Placement(ABC):
     """What gives rows their places, each by itself."""
+
+    directions: Floats
+
+    @abstractmethod
+    def places_beside(self, rows: Dissimilarities) -> bool:
+        """Return whether it has as many numbers as such rows are known by."""
 
     @abstractmethod
     def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
@@ -45,6 +52,12 @@ class ByColumns(Placement):
     centre: Floats
     directions: Floats
 
+    invariants: ClassVar[Invariants] = {"centre": Numbers("d"), "directions": Numbers("k", "d")}
+
+    def places_beside(self, rows: Dissimilarities) -> bool:
+        """Return whether it has one number for every number of a row."""
+        return rows.points.width == len(self.centre)
+
     def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
         """Return the places of new rows."""
         return self.of(queries.euclidean())
@@ -71,6 +84,16 @@ class BySums(Placement):
     squares: Squares
     directions: Floats
     offsets: Floats
+
+    invariants: ClassVar[Invariants] = {
+        "squares": Is(Squares),
+        "directions": Numbers("k", "n"),
+        "offsets": Numbers("k"),
+    }
+
+    def places_beside(self, rows: Dissimilarities) -> bool:
+        """Return whether it has one number for every row."""
+        return rows.n_points == self.directions.shape[1]
 
     def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
         """Return the places of new rows."""

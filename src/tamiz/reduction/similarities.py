@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from tamiz.graphs.metrics.pair_matrix import (
 from tamiz.kernels.pairs import look_at_similarities
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Numbers
 
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"
 
@@ -50,6 +51,11 @@ class Similarities(PairPoints):
     """
 
     metric = "similarity"
+    invariants: ClassVar[Invariants] = {
+        "similarities": Numbers("n", "m", single=True),
+        "own": Numbers("n", missing=True),
+        "fitted": Numbers("m"),
+    }
 
     def __init__(self, matrix: Any) -> None:
         similarities = as_floats(matrix, _NOUN, _METRIC)

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.graphs.reading import Reading
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import read, read_new
+from tamiz.reduction.dissimilarities import Dissimilarities, read, read_new
 from tamiz.reduction.landmarks import some_of
 from tamiz.reduction.principal_axes import to_principal_axes
 from tamiz.reduction.sampled_stress import SampledPairs
@@ -25,6 +26,7 @@ from tamiz.reduction.stochastic.starts import CHOICES, start
 from tamiz.sources.features import compare, remember
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers, Whole
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.warn import tell
 
@@ -117,6 +119,17 @@ class StochasticMDS(Reducer):
 
     # Of few rows a study shows the map by all pairs.
     variants: ClassVar = (Variant(usual=False),)
+    invariants: ClassVar[Invariants] = {
+        "_rows": Is(Dissimilarities),
+        "_rows.points.n_samples": Count(low=1, size="n"),
+        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
+        "_sample": Whole("s", below="n", distinct=True),
+        "sampled_stress_": Number(0.0),
+        "sampled_stress_error_": Number(0.0),
+        "course_": Numbers("c"),
+        "n_rounds_": Count(),
+        "converged_": Is(bool),
+    }
 
     def __init__(
         self,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tamiz.registry import Entry
+
 
 def render(result: Mapping[str, Any]) -> str:
     """Return a result as one HTML page that asks nothing of the network.
@@ -46,7 +48,7 @@ def render(result: Mapping[str, Any]) -> str:
     >>> from tamiz.report import Result, render
     >>> page = render(Result.from_json("penguins.json").to_dict())  # doctest: +SKIP
     """
-    collected = ((entry, entry.load()(result)) for entry in registry.of_kind("section"))
+    collected = [(entry, _section(entry, result)) for entry in registry.of_kind("section")]
     sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
     style, script = _joined("css"), _script()
     return (
@@ -92,6 +94,15 @@ def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     'iris.html'
     """
     return write_whole(path, render(result))
+
+
+def _section(entry: Entry, result: Mapping[str, Any]) -> Any:
+    """Return what a section shows; an error says which section it is of."""
+    try:
+        return entry.load()(result)
+    except Exception as error:
+        error.add_note(f" in the section {entry.label!r}")
+        raise
 
 
 def _environment() -> Environment:

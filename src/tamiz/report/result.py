@@ -6,7 +6,7 @@ import copy
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
 from tamiz.report.buys_words import bought
@@ -37,6 +37,8 @@ class Result:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+        # The file that it was read from: what does not fit together in it is told with its name.
+        self._path: str | os.PathLike[str] | None = None
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Result:
@@ -66,20 +68,24 @@ class Result:
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is not a tamiz result: it is not text in UTF-8.") from error
         try:
-            data = json.loads(text, parse_constant=_refuse)
+            data = json.loads(text)
         except json.JSONDecodeError as error:
             where = f"line {error.lineno}, column {error.colno}"
             raise DataError(f"{path} is not a tamiz result: it is not JSON ({where}: {error.msg}).") from error
-        except _NotFiniteError as error:
-            raise DataError(f"{path} is not a tamiz result: it holds {error}, which JSON has no number for.") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path} is not a tamiz result: its JSON cannot be read ({error}).") from error
         if not isinstance(data, dict) or "format" not in data:
             raise DataError(f"{path} is not a tamiz result; `tamiz study --json` writes one.")
         if data["format"] != FORMAT:
-            raise DataError(f"{path} is a {data['format']!r}; this version reads {FORMAT!r}, so run the study again.")
+            raise DataError(
+                f"{path} is a {data['format']!r:.60}; this version reads {FORMAT!r}, so run the study again."
+            )
         absent = wanting(data)
         if absent:
             raise DataError(f"{path} is not a whole tamiz result: {absent}; run the study again.")
-        return cls(data)
+        result = cls(data)
+        result._path = path
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the names and numbers, a copy to do with as you like."""
@@ -113,10 +119,29 @@ class Result:
         Path
             The file written.
         """
-        # Numbers are kept and printed without plotly and jinja2.
-        from tamiz.report.html import write
+        return write_whole(path, self.page())
 
-        return write(self.data, path)
+    def page(self) -> str:
+        """Return the report, the text of one HTML file.
+
+        Raises
+        ------
+        DataError
+            When the result was read from a file, and its parts do not fit each other.
+        """
+        # Numbers are kept and printed without plotly and jinja2.
+        from tamiz.report.html import render
+
+        try:
+            return render(self.data)
+        except Exception as error:
+            if self._path is None:
+                raise
+            where = " ".join(getattr(error, "__notes__", []))
+            raise DataError(
+                f"{self._path} is not a whole tamiz result: its parts do not fit each other{where} ({error!r}); "
+                "run the study again."
+            ) from error
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return the answer in a few words and lines: a term and what is told of it."""
@@ -164,11 +189,3 @@ class Result:
             for term, told in self._lines()
         )
         return f"<table><caption>Result of {escape(str(self.data['title']))}</caption><tbody>{rows}</tbody></table>"
-
-
-class _NotFiniteError(ValueError):
-    """NaN or an infinity stands where JSON has a number."""
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _NotFiniteError(constant)

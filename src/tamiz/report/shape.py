@@ -1,20 +1,24 @@
 """The names and kinds of value that a result must have before anything is made of it.
 
-A dictionary names what must be there, a list of one holds the shape of every member, a tuple of one is a shape that
-may be null instead, and a type is a value of that type; float takes whole numbers too.
+A dictionary names what must be there; one whose only key is `str` has any names, each with a value of one shape. A list of one
+holds the shape of every member, a list of several the shape of each; a tuple of one is a shape that may be null instead. A type
+is a value of that type; float accepts whole numbers too, and nothing that is not finite.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 FORMAT = "tamiz result 1"
 
 _CHOSEN = {"id": str, "label": str}
 _SPREAD = {"min": float, "median": float, "max": float}
-_SCORES = {"mean": float, "interval": [float], "folds": [float]}
+_INTERVAL = [float, float]
+_SCORES = {"mean": float, "interval": _INTERVAL, "folds": [float]}
 _FOLDED = {**_SCORES, "standard_deviation": float}
-_LINE = {"means": [float], "changes": [float], "intervals": [[float]]}
+_LINE = {"means": [float], "changes": [float], "intervals": [_INTERVAL]}
 _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
 # Rows that are equal: how many, in how many groups, and the first group by its row numbers from 0.
 _REPEATED = {"n": float, "n_groups": float, "example": [float]}
@@ -33,7 +37,7 @@ _LEAK = {
 }
 _SHAPE: dict[str, Any] = {
     "tamiz": str,
-    "versions": {},
+    "versions": {str: str},
     "title": str,
     "seed": (float,),
     "timings": [{"step": str, "seconds": float}],
@@ -95,8 +99,8 @@ _SHAPE: dict[str, Any] = {
         {
             "criteria": [{**_CHOSEN, "unit": str, "summary": str}],
             "columns": [str],
-            "scores": {},
-            "cuts": {},
+            "scores": {str: [(float,)]},
+            "cuts": {str: ([float],)},
             # Numeric columns in one interval, and a test of them where one is valid.
             "uncut": (
                 {
@@ -119,7 +123,7 @@ _SHAPE: dict[str, Any] = {
                 {
                     "criteria": [str],
                     "ranks": [(float,)],
-                    "intervals": [([float],)],
+                    "intervals": [(_INTERVAL,)],
                     "n_resamples": float,
                     "how": str,
                 },
@@ -147,7 +151,7 @@ _SHAPE: dict[str, Any] = {
             "how": str,
             "search": _CHOSEN,
             # The least and the most columns that were asked for.
-            "sizes": ([float],),
+            "sizes": (_INTERVAL,),
             "min_gain": float,
             "columns": [str],
             "value": float,
@@ -169,7 +173,7 @@ _SHAPE: dict[str, Any] = {
                     "other_merit": (float,),
                     "other_size": float,
                     "relevance": (float,),
-                    "repeats": [list],
+                    "repeats": [[str, float]],
                 }
             ],
             # Merits by the number whose bit k is set where column k is in the set.
@@ -324,12 +328,39 @@ def wanting(data: Any, shape: Any = _SHAPE, where: str = "") -> str | None:
     whole = isinstance(data, int) and not isinstance(data, bool)
     if not isinstance(data, kind) and not (kind is float and whole):
         return f"{where} is not {_WORDS[kind]}"
+    if kind is float and not _is_finite(data):
+        return f"{where} is {data if isinstance(data, float) else 'too large a number'}, and every number is finite"
+    if isinstance(shape, list) and len(shape) not in (1, len(data)):
+        return f"{where} has {len(data)} members, not {len(shape)}"
+    return next(filter(None, (wanting(*part) for part in _parts(data, shape, where))), None) or _absent(
+        data, shape, where
+    )
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def _parts(data: Any, shape: Any, where: str) -> Iterator[tuple[Any, Any, str]]:
+    """Yield what is in a list or a set of names, each with its shape and its place."""
     if isinstance(shape, list):
-        return next(filter(None, (wanting(member, shape[0], f"{where}[{i}]") for i, member in enumerate(data))), None)
+        for i, member in enumerate(data):
+            yield member, shape[i % len(shape)], f"{where}[{i}]"
     if isinstance(shape, dict):
-        for name, part in shape.items():
-            inside = f"{where}.{name}" if where else name
-            found = wanting(data[name], part, inside) if name in data else f"{inside} is missing"
-            if found:
-                return found
-    return None
+        names = dict.fromkeys(data, shape[str]) if str in shape else shape
+        for name, part in names.items():
+            if name in data:
+                yield data[name], part, _joined(where, name)
+
+
+def _absent(data: Any, shape: Any, where: str) -> str | None:
+    """Return in words the first name that is missing."""
+    names = (name for name in shape if name is not str and name not in data) if isinstance(shape, dict) else ()
+    return next((f"{_joined(where, name)} is missing" for name in names), None)
+
+
+def _joined(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
 from tamiz.search.seen import Keys, Seen
+from tamiz.storage.invariants import Array, Count, Invariants, Is, Law, Maybe, Number, Numbers, Whole
 from tamiz.storage.stored import Stored
 
 # Of equal merits the larger rank is better: size, negative, and the set as bits, the first column the highest.
@@ -41,6 +42,43 @@ class Archive(Stored):
     cut_off : bool
         Whether a rule ended the search, or Ctrl-C, before it came to its own end.
     """
+
+    # Sets as they are stored: p columns, q parents in w bytes each, b batches, c candidates, f flips.
+    invariants: ClassVar[Invariants] = {
+        "n_columns": Count(size="p"),
+        "least": Count(below="p+1"),
+        "most": Count(below="p+1"),
+        "min_gain": Number(0.0),
+        "n_passed": Count(),
+        "bound": Maybe(Number()),
+        "stopped": Is(str),
+        "interrupted": Is(bool),
+        "cut_off": Is(bool),
+        "stale_steps": Count(),
+        "last_gain": Maybe(Number()),
+        "parents": (
+            Array("q", "w", dtypes=(np.uint8,)),
+            Law(lambda it: it.parents.shape[1] == -(-it.n_columns // 8), "does not have a bit for every column"),
+        ),
+        "n_parents": (
+            Whole("b"),
+            Law(lambda it: it.n_parents.sum() == len(it.parents), "does not add up to the parents"),
+        ),
+        "n_candidates": (
+            Whole("b"),
+            Law(lambda it: it.n_candidates.sum() == len(it.merits), "does not add up to the merits"),
+        ),
+        "merits": Numbers("c"),
+        "parent": (
+            Whole("c"),
+            Law(
+                lambda it: (it.parent < np.repeat(it.n_parents, it.n_candidates)).all(),
+                "names a parent that is not there",
+            ),
+        ),
+        "widths": (Whole("c"), Law(lambda it: it.widths.sum() == len(it.flipped), "does not add up to the flips")),
+        "flipped": Whole("f", below="p"),
+    }
 
     def __init__(self, n_columns: int, *, least: int = 0, most: int | None = None, min_gain: float = 0.0) -> None:
         self.n_columns = n_columns

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from tamiz.storage.invariants import Invariants, Number
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class Certificate:
 
     merit: float
     bound: float
+
+    invariants: ClassVar[Invariants] = {"merit": Number(), "bound": Number()}
 
     @property
     def gap(self) -> float:

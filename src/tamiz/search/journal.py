@@ -1,20 +1,23 @@
 """Every evaluated set written down as it comes, so that a search that was cut off goes on where it was.
 
 A journal is text: a first line of JSON that says which search it belongs to, then for every step its parent sets and the
-candidates made of them, each with its merit as an exact hexadecimal number:
+candidates made of them, each with its merit as an exact hexadecimal number, and after each line a checksum of the file up to it:
 
-    = 0 4 7             columns of a parent
-    12 0x1.3fp-3        the parent with column 12 flipped has this merit
-    - 0x1.2p-3          the parent itself
+    = 0 4 7 #1c291ca3             columns of a parent
+    12 0x1.3fp-3 #9b2b4f05        the parent with column 12 flipped has this merit
+    - 0x1.2p-3 #0a5fd3c7          the parent itself
 
-No clock is written: two runs of one search write the same bytes. To resume is to run the search again, with the merits
-that are in the journal in place of evaluations.
+A line that was changed, added, moved or taken out is found by its checksum or by the next one's; a last line that was cut off is
+written again. No clock is written: two runs of one search write the same bytes. To resume is to run the search again, with the
+merits that are in the journal in place of evaluations.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +29,9 @@ from tamiz.evaluator import Evaluator, Floats
 from tamiz.exceptions import DataError
 from tamiz.search.seen import Seen
 
-_FORMAT = "tamiz journal 1"
+_FORMAT = "tamiz journal 2"
+# Between a line and its checksum.
+_MARK = " #"
 
 
 class Journal:
@@ -51,6 +56,7 @@ class Journal:
         # The line of the parent that stands last: it is not written again, wherever a search was cut off.
         self._parent = ""
         head = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
+        self._sum = zlib.crc32(head.encode())
         try:
             self._open(head)
         except OSError as error:
@@ -71,7 +77,7 @@ class Journal:
         """Take in all whole lines; the end of the last one is where writing goes on."""
         text = self._path.read_bytes()
         self._end = text.rfind(b"\n") + 1
-        lines = text[: self._end].decode("utf-8", errors="replace").splitlines()
+        lines = text[: self._end].decode("utf-8", errors="replace").split("\n")[:-1]
         if not lines and head.encode().startswith(text):
             # The first line itself was cut off.
             self._end = 0
@@ -79,16 +85,14 @@ class Journal:
             self._end = self._path.stat().st_size
             return
         if not lines or lines[0] != head:
-            raise DataError(
-                f"{self._path} is the journal of another search, table or merit{_difference(lines[:1], head)}. "
-                "Name another file, or delete this one."
-            )
+            raise DataError(f"{self._path} is {_other(lines[:1], head)}. Name another file, or delete this one.")
         n_columns = self._n_columns
         parents: list[Masks] = []
         owners: list[int] = []
         units: list[list[int]] = []
         merits: list[float] = []
-        for number, line in enumerate(lines[1:], start=2):
+        for number, written in enumerate(lines[1:], start=2):
+            line = self._checked(number, written)
             try:
                 if line.startswith("="):
                     parents.append(np.zeros(n_columns, dtype=bool))
@@ -100,7 +104,7 @@ class Journal:
                     merits.append(_number(merit))
                     # An IndexError where no parent came before.
                     owners.append(range(len(parents))[-1])
-            except (ValueError, IndexError):
+            except (ValueError, IndexError, OverflowError):
                 raise DataError(
                     f"{self._path}, line {number}: {line!r} is no line of a journal. Delete the file."
                 ) from None
@@ -113,6 +117,21 @@ class Journal:
             once = np.flatnonzero(self._seen.are_new(keys))
             self._seen.add(keys[once])
             self._merits = np.array(merits)[once]
+
+    def _checked(self, number: int, written: str) -> str:
+        """Return a line without its checksum, which must be that of the file up to there."""
+        line, _, found = written.rpartition(_MARK)
+        if found != self._next_sum(line):
+            raise DataError(
+                f"{self._path}, line {number}: {written[:80]!r} is not what a search wrote there: its checksum differs. The file "
+                f"was edited or damaged. Delete line {number} and all lines after it to go on from there, or delete the file."
+            )
+        return line
+
+    def _next_sum(self, line: str) -> str:
+        """Return the checksum of the file up to a line that is next."""
+        self._sum = zlib.crc32(line.encode(), self._sum)
+        return f"{self._sum:08x}"
 
     def complete(self, candidates: Candidates, evaluator: Evaluator) -> Floats:
         """Return merits, as they are written down where they are; the others are evaluated, and written down."""
@@ -142,7 +161,7 @@ class Journal:
                 self._parent = line
             flips = " ".join(map(str, flipped[starts[c] : starts[c + 1]])) or "-"
             lines.append(f"{flips} {merit.hex()}")
-        self._file.write("\n".join(lines) + "\n")
+        self._file.write("".join(f"{line}{_MARK}{self._next_sum(line)}\n" for line in lines))
         self._file.flush()
 
     def close(self) -> None:
@@ -156,17 +175,21 @@ def _columns(words: Sequence[str], n_columns: int) -> list[int]:
 
 
 def _number(word: str) -> float:
-    """Return the merit that a word writes; a ValueError for one that is no number."""
+    """Return the merit that a word writes; a ValueError for one that is no finite number."""
     merit = float.fromhex(word)
-    if merit != merit:
+    if not math.isfinite(merit):
         raise ValueError
     return merit
 
 
-def _difference(lines: list[str], head: str) -> str:
+def _other(lines: list[str], head: str) -> str:
+    """Return what a file is whose first line is another one."""
+    another = "the journal of another search, table or merit"
     try:
         old, new = json.loads(lines[0]), json.loads(head)
+        if str(old.get("format")).startswith("tamiz journal") and old["format"] != _FORMAT:
+            return f"a {old['format']!r}, and this version of tamiz reads and writes {_FORMAT!r}"
         names = [name for name in new if old.get(name) != new[name]]
     except (IndexError, ValueError, AttributeError):
-        return ""
-    return f" (it differs in {', '.join(names)})" if names else ""
+        return another
+    return f"{another} (it differs in {', '.join(names)})" if names else another

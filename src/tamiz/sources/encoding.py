@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from tamiz.statistics.coding import Coding
 from tamiz.statistics.cross_products import Indicators, expand
 from tamiz.statistics.moments import Moments
 from tamiz.statistics.tables import LevelCounts
+from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Names, Number, Numbers
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,23 @@ class Encoding:
     fill: Floats
     n_missing: int
     total: float
+
+    invariants: ClassVar[Invariants] = {
+        "names": Names("d"),
+        "numeric": Each(Count()),
+        "levels": (
+            Each(Is(Indicators)),
+            Law(
+                lambda it: len(it.names) == len(it.numeric) + sum(one.n_levels for one in it.levels),
+                "does not fit the names",
+            ),
+        ),
+        "centre": Numbers("d"),
+        "scale": (Numbers("d", low=0.0), Law(lambda it: it.scale.all(), "holds 0, which nothing is divided by")),
+        "fill": Numbers("d"),
+        "n_missing": Count(),
+        "total": Number(0.0),
+    }
 
     @classmethod
     def fit(cls, source: Source, *, standardize: bool, centred: bool = True) -> Encoding:
@@ -81,6 +99,10 @@ class Encoding:
         n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
         fill = (mean - centre) / scale
         return cls(coordinate_names(schema), schema.numeric, indicators(schema), centre, scale, fill, n_missing, total)
+
+    def reads(self, schema: Schema) -> bool:
+        """Return whether these are the columns of a schema that take part, with as many levels."""
+        return self.numeric == schema.numeric and self.levels == indicators(schema)
 
     def rows(self, block: Block, dtype: type[np.floating[Any]] = np.float64, *, fill: bool = True) -> NDArray[Any]:
         """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled."""

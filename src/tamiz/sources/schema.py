@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Maybe, Names, OneOf
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
@@ -50,6 +52,16 @@ class Column:
     # Fingerprints are of this text, and a part is known by its name and values.
     part_of: tuple[str, str] | None = field(default=None, repr=False)
 
+    invariants: ClassVar[Invariants] = {
+        "name": Is(str),
+        "kind": OneOf(*KINDS),
+        "levels": (Names(), Law(lambda it: len({*it.levels}) == len(it.levels), "has a level twice")),
+        "n_missing": Count(),
+        "constant": Is(bool),
+        "left_out": Maybe(Is(str)),
+        "part_of": Maybe(Names(2)),
+    }
+
     @property
     def is_number(self) -> bool:
         """Whether the column is held as float64 (numeric and date) rather than as codes of levels."""
@@ -86,6 +98,20 @@ class Schema:
     notes: tuple[str, ...] = ()
     groups: str | None = None
     time: str | None = None
+
+    invariants: ClassVar[Invariants] = {
+        "columns": (
+            Each(Is(Column)),
+            Law(lambda it: len({one.name for one in it.columns}) == len(it.columns), "has a name twice"),
+        ),
+        "n_rows": Count(),
+        "target": Maybe(Is(Column)),
+        "weight": Maybe(Is(str)),
+        "n_dropped": Count(),
+        "notes": Names(),
+        "groups": Maybe(Is(str)),
+        "time": Maybe(Is(str)),
+    }
 
     @property
     def dropped(self) -> list[str]:

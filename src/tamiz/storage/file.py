@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Notes
     -----
     Nothing in the file is run: it can only name classes of tamiz, which are made of the values in it. That the file is whole is
-    checked; that its numbers are sound only its writer knows. Searches of neighbours are made ready again for the rows of a graph.
+    checked, and that its numbers fit each other. Searches of neighbours are made ready again for the rows of a graph.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from tamiz import __version__
 from tamiz.exceptions import DataError
+from tamiz.storage.invariants import BrokenInvariantError, Invariants, check, invariants_of
 from tamiz.storage.stored import Stored, parameters
 
 # "tamiz.module:Class", none with two underscores in front: to import `tamiz.__main__` is to run it.
@@ -37,6 +38,10 @@ class Form(ABC):
     @abstractmethod
     def make(self, cls: Any, state: dict[str, Any]) -> Any:
         """Return an object that holds that."""
+
+    def invariants(self, cls: Any, state: dict[str, Any]) -> Invariants:
+        """Return what must be true of what an object holds; whether a field may be left out, its constructor knows."""
+        return {path: wanted for path, wanted in invariants_of(cls).items() if path.partition(".")[0] in state}
 
 
 class _Telling(Form):
@@ -72,12 +77,18 @@ class _Estimator(Form):
                 )
         return state
 
-    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+    def invariants(self, cls: Any, state: dict[str, Any]) -> Invariants:
+        """Return those of a fitted estimator; parameters are looked at by fit."""
         named = parameters(cls)
-        learned = {name: value for name, value in state.items() if name not in named}
+        learned = [name for name in state if name not in named]
         for name in learned:
             if not _is_learned(cls, name):
                 raise TypeError(f"it has no attribute {name!r}")
+        return invariants_of(cls) if learned else {}
+
+    def make(self, cls: Any, state: dict[str, Any]) -> Any:
+        named = parameters(cls)
+        learned = {name: value for name, value in state.items() if name not in named}
         made = cls(**{name: value for name, value in state.items() if name in named})
         vars(made).update(learned)
         return made
@@ -127,7 +138,10 @@ def made(name: Any, state: dict[str, Any]) -> Any:
     if form is None:
         raise DataError(f"holds a {name}, and objects of that class are not read from files")
     try:
+        check(form.invariants(cls, state), state)
         return form.make(cls, state)
+    except BrokenInvariantError as error:
+        raise DataError(f"is damaged: in its {cls.__name__}, {error}") from error
     except MemoryError:
         raise
     except Exception as error:

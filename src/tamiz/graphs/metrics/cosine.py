@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from tamiz import parallel
 from tamiz.graphs.metrics.refusals import refuse_no_direction, refuse_not_finite, refuse_other_columns
 from tamiz.graphs.points import Points, Rows
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Numbers
 from tamiz.validation import check_memory
 
 # Numbers of one piece of work.
@@ -40,10 +41,16 @@ class CosineRows(Points):
     """
 
     metric = "cosine"
+    invariants: ClassVar[Invariants] = {"unit": Numbers("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
 
     def __init__(self, values: Any, row_numbers: NDArray[np.intp] | None = None) -> None:
         self.unit = _unit(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
         self.n_samples = len(self.unit)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row."""
+        return int(self.unit.shape[1])
 
     def stored(self) -> dict[str, Any]:
         """Return the rows at length 1; to divide them once more would change their last bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Numbers, Whole
 from tamiz.validation import check_memory
 
 
@@ -39,6 +40,17 @@ class GowerScale:
     columns: tuple[int, ...]
     exponents: NDArray[Any]
     inverse: Floats
+
+    invariants: ClassVar[Invariants] = {
+        "schema": Is(Schema),
+        "schema.n_columns": Count(size="p"),
+        "columns": (
+            Each(Count(below="p"), "c"),
+            Law(lambda it: {*it.columns} <= {*it.schema.used.tolist()}, "has no such column"),
+        ),
+        "exponents": Whole("c", low=-1100, below=1100, dtypes=(np.int32,)),
+        "inverse": Numbers("c", low=0.0),
+    }
 
     @classmethod
     def fit(cls, source: Source) -> GowerScale:
@@ -120,6 +132,11 @@ class GowerRows(Points):
     """
 
     metric = "gower"
+    invariants: ClassVar[Invariants] = {
+        "values": Numbers("c", "n", missing=True),
+        "scale": Is(GowerScale),
+        "scale.inverse": Numbers("c"),
+    }
 
     def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
         refuse_empty(values, row_numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from tamiz.graphs.metrics.pair_matrix import (
 from tamiz.kernels.pairs import look_at_distances
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Numbers, Whole
 
 _NOUN, _METRIC = "distances", "metric='precomputed'"
 
@@ -50,6 +51,11 @@ class PrecomputedDistances(PairPoints):
     """
 
     metric = "precomputed"
+    invariants: ClassVar[Invariants] = {
+        "distances": Numbers("r", "c", low=0.0, missing=True, single=True),
+        "rows": Whole("n"),
+        "columns": Whole("m", below="c"),
+    }
 
     def __init__(self, matrix: Any) -> None:
         distances = as_floats(matrix, _NOUN, _METRIC)

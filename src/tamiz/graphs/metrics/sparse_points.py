@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tamiz.graphs.metrics.sparse_rows import SparseRows, canonical, refuse_numbe
 from tamiz.graphs.points import Points, Rows
 from tamiz.graphs.reading import AsGiven, Reading
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, OneOf
 from tamiz.validation import check_choice
 
 # Dense rows are made of sparse ones up to this size.
@@ -28,6 +29,13 @@ class Densified(Reading):
 
     n_columns: int
     metric: str
+
+    invariants: ClassVar[Invariants] = {"n_columns": Count(low=1), "metric": OneOf(*METRICS)}
+
+    @property
+    def width(self) -> int:
+        """Columns of a row."""
+        return self.n_columns
 
     def rows(self, X: Any) -> Floats:
         """Return new rows, sparse or dense, as dense ones."""

@@ -7,12 +7,13 @@ in the same words, so a graph does not know which it came from.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.neighbors import Neighbors
+from tamiz.storage.invariants import Invariants, Is
 from tamiz.storage.stored import Stored
 
 
@@ -31,6 +32,7 @@ class Index(Stored, ABC):
     points: Points
     recall: float = 1.0
     description: str
+    invariants: ClassVar[Invariants] = {"points": Is(Points)}
 
     @abstractmethod
     def query(self, k: int, queries: Points | None = None) -> Neighbors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.search.pairs import Found
 from tamiz.random import Seed, generator
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Maybe, Number
 from tamiz.validation import check_real
 from tamiz.warn import tell
 
@@ -101,6 +102,11 @@ class DescentIndex(EuclideanIndex):
     """
 
     description = "approximate, by nearest-neighbour descent"
+    invariants: ClassVar[Invariants] = {
+        "target": Number(0.0, 1.0),
+        "seed": Count(),
+        "recall": Maybe(Number(0.0, 1.0)),
+    }
 
     def __init__(self, points: Points, target: float, seed: int) -> None:
         values = points.euclidean()

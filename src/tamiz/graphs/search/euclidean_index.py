@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from tamiz.graphs.search.distinct import Distinct
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.search.pairs import Found, Reach, check_lists, reported
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Is, Law
 from tamiz.validation import check_integer
 
 
@@ -28,6 +29,10 @@ class EuclideanIndex(Index):
     distinct : Distinct
         What the points are in numbers, each once.
     """
+
+    invariants: ClassVar[Invariants] = {
+        "points": (Is(Points), Law(lambda it: it.points.euclidean() is not None, "is not of rows of numbers")),
+    }
 
     def __init__(self, points: Points, distinct: Distinct) -> None:
         self.points = points

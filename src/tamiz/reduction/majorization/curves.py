@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Invariants, Number, Numbers
 from tamiz.storage.stored import Stored
 
 
@@ -34,6 +36,8 @@ class Line(Curve):
     slope: float = 1.0
     origin: float = 0.0
 
+    invariants: ClassVar[Invariants] = {"offset": Number(), "slope": Number(0.0), "origin": Number()}
+
     def __call__(self, values: Floats) -> Floats:
         """Return the line at the values."""
         return np.maximum(self.offset + self.slope * (values - self.origin), 0.0)
@@ -51,6 +55,8 @@ class Steps(Curve):
 
     knots: Floats
     heights: Floats
+
+    invariants: ClassVar[Invariants] = {"knots": Numbers("k", increasing=True), "heights": Numbers("k")}
 
     @classmethod
     def through(cls, lows: Floats, highs: Floats, heights: Floats) -> Steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -18,6 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Names, Numbers
 from tamiz.validation import check_integer
 
 # What rounding leaves of a difference between the two halves, next to the largest entry.
@@ -33,6 +34,14 @@ class GivenReading(Reading):
     scale: Floats
     has_mean: bool
     levels: list[tuple[int, int]] = field(default_factory=list)
+
+    invariants: ClassVar[Invariants] = {
+        "names": Names("d"),
+        "mean": Numbers("d"),
+        "scale": (Numbers("d", low=0.0), Law(lambda it: it.scale.all(), "holds 0, which nothing is divided by")),
+        "has_mean": Is(bool),
+        "levels": Each(Each(Count(below="d+1"))),
+    }
 
     def opened(self, X: Any) -> Floats:
         """Return new rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -10,6 +11,7 @@ from scipy import linalg
 from tamiz import parallel
 from tamiz.reduction.principal.rows import Reading
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Invariants, Numbers
 from tamiz.validation import check_memory
 
 # Variances of nothing but rounding, and those of two rows, which are the same in every table, differ by less than this.
@@ -33,6 +35,13 @@ class ParallelAnalysis:
     reference: Floats
     n_components: int
     n_draws: int
+
+    invariants: ClassVar[Invariants] = {
+        "explained_variance": Numbers("k"),
+        "reference": Numbers("k"),
+        "n_components": Count(below="k+1"),
+        "n_draws": Count(low=1),
+    }
 
 
 @dataclass(frozen=True)

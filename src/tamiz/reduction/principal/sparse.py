@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.table import check_enough_rows, check_enough_weight
 from tamiz.sources.vectors import weight_vector
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Count, Each, Invariants, Law, Names, Numbers
 from tamiz.validation import check_memory
 
 # A column stored in rows of a larger share of the weight is held whole and centred: its mean may be large beside its spread, and
@@ -54,6 +55,13 @@ class SparseReading(Reading):
     mean: Floats
     scale: Floats
     levels: list[tuple[int, int]]
+
+    invariants: ClassVar[Invariants] = {
+        "names": Names("d"),
+        "mean": Numbers("d"),
+        "scale": (Numbers("d", low=0.0), Law(lambda it: it.scale.all(), "holds 0, which nothing is divided by")),
+        "levels": Each(Each(Count(below="d+1"))),
+    }
 
     def opened(self, X: Any) -> sparse.csr_array:
         """Return new rows; dense ones are taken as well."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from tamiz.sources.encoding import (
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import Indicators, Scatter
+from tamiz.storage.invariants import Invariants, Is, Law
 from tamiz.warn import tell
 
 # Values of one piece of work.
@@ -52,6 +53,15 @@ class TableReading(Reading):
     schema: Schema
     encoding: Encoding
     fill: bool
+
+    invariants: ClassVar[Invariants] = {
+        "schema": Is(Schema),
+        "encoding": (
+            Is(Encoding),
+            Law(lambda it: it.encoding.reads(it.schema), "does not fit the columns of the schema"),
+        ),
+        "fill": Is(bool),
+    }
 
     @property
     def names(self) -> list[str]:  # type: ignore[override]  # read only
