@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
@@ -36,6 +37,7 @@ from tamiz.sources.group_rows import count_groups_once
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
+from tamiz.sources.table import columns_at
 from tamiz.sources.views import shows_all_rows
 from tamiz.validation import check_integer, check_real
 from tamiz.warn import tell
@@ -64,15 +66,24 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the chosen columns: of a data frame, a frame of the same library with its dtypes."""
         check_is_fitted(self)
+        chosen = np.flatnonzero(self._support).tolist()
         if isinstance(X, Source):
             compare(self, X)
-            return X.frame(np.flatnonzero(self._support).tolist())
+            return self._in_container(X.frame(chosen))
         if not is_frame(X):
             return super().transform(X)
         compare(self, X)
-        frame = eager_frame(X)
-        chosen = np.flatnonzero(self._support).tolist()
-        return (frame[:, chosen] if chosen else frame.select([])).to_native()
+        return self._in_container(columns_at(eager_frame(X).to_native(), chosen))
+
+    def _in_container(self, table: Any) -> Any:
+        """Return a data frame as one of the library that `set_output` asks for: scikit-learn's own way there loses dtypes."""
+        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if wanted == "default" or not is_frame(table):
+            return table
+        frame = eager_frame(table)
+        if frame.implementation.name.lower() == wanted:
+            return table
+        return frame.to_pandas() if wanted == "pandas" else frame.to_polars()
 
 
 def _on_parts(search: Search, schema: Schema) -> Search:
