@@ -431,3 +431,12 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch)
     monkeypatch.setattr("tamiz.criteria.entropy_family._SMALL_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
         RankSelector(InformationGain()).fit(source)
+
+
+@pytest.mark.parametrize("search", [BestFirst(direction="backward"), BestFirst(), Forward(), Backward()], ids=repr)
+def test_columns_of_chance_are_dropped_by_every_search(search):
+    X, y = np.random.default_rng(0).random((50, 12)), list("ab") * 25
+    with pytest.warns(TamizWarning, match="no column worth keeping"):
+        selector = SubsetSelector(CFS(), search).fit(X, y)
+    assert selector.n_features_in_ == 12
+    assert not selector.support_.any()

@@ -21,6 +21,7 @@ from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.memory import Size
+from tamiz.parts import usual_parts
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import Reducer
 from tamiz.report.result import Result
@@ -38,7 +39,7 @@ from tamiz.sources.views import Rows
 from tamiz.steps.clusters import describe_clusters
 from tamiz.steps.colors import describe_colors
 from tamiz.steps.combined import describe_combined
-from tamiz.steps.evaluation import prepare_evaluation, usual_selector
+from tamiz.steps.evaluation import prepare_evaluation
 from tamiz.steps.graph import describe_graph
 from tamiz.steps.joining import Joined, join_rows, takes_graph
 from tamiz.steps.labels import label_of
@@ -171,7 +172,7 @@ def study(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
         schema = source.schema
-        chosen_by, searched_by = usual_selector(schema, missing, merit, search)
+        chosen_by, searched_by = usual_parts(merit, search, schema, missing)
         searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)
         wanted = wanted_maps(maps, schema, dissimilarity)
@@ -404,8 +405,8 @@ def _select(selector: SubsetSelector, source: Source, run: Run) -> dict[str, Any
         run.stop(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
-    merit = {**label_of(criteria, selector.merit), "label": selector.merit_name_}
-    return describe_subset(selector, merit, label_of(searches, selector.search))
+    merit = {**label_of(criteria, selector.criterion_), "label": selector.merit_name_}
+    return describe_subset(selector, merit, label_of(searches, selector.search_))
 
 
 def _versions() -> dict[str, str]:

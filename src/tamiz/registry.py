@@ -8,7 +8,7 @@ the name, "module:Name" (the module relative to the package), the kind and the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -52,6 +52,10 @@ class Registry:
             )
         return self._entries[name]
 
+    def find(self, name: str, kind: str) -> Entry:
+        """Return the line of a kind that a name stands for, written as on the command line or as in the text."""
+        return find_entry({command_name(entry): entry for entry in self.of_kind(kind)}, name, kind)
+
     def of_kind(self, kind: str) -> list[Entry]:
         """Return the lines of one kind, in the order of the text."""
         return [entry for entry in self if entry.kind == kind]
@@ -72,6 +76,30 @@ class Registry:
         lines = [f"from {e.package}.{e.module} import {e.attribute} as {e.attribute}" for e in self]
         own = ["registry: Registry"] if "." in self.package else ["__version__: str", "registry: Registry"]
         return "\n".join(["from tamiz.registry import Registry", *sorted(lines), "", *own, ""])
+
+
+def command_name(entry: Entry) -> str:
+    """Return the name of a method on the command line."""
+    return entry.name.replace("_", "-")
+
+
+def find_entry(entries: Mapping[str, Entry], name: str, kind: str) -> Entry:
+    """Return the line of a name with dashes or underscores; its first words do where no other line has them.
+
+    Parameters
+    ----------
+    entries : dict of str to Entry
+        By their names on the command line.
+    name, kind : str
+        What is asked for, and what it should be.
+    """
+    asked = name.strip().lower().replace("_", "-")
+    begun = [known for known in entries if f"{known}-".startswith(f"{asked}-")]
+    if asked not in entries and len(begun) == 1:
+        asked = begun[0]
+    if asked not in entries:
+        raise ValueError(f"{name!r} is no {kind}{suggestion(asked, entries)}; there are: {', '.join(entries)}.")
+    return entries[asked]
 
 
 def suggestion(name: str, known: Any) -> str:

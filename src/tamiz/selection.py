@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
@@ -20,6 +21,7 @@ from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.base import Merit, Relevance, complete
 from tamiz.evaluator import Checked
+from tamiz.parts import merit_of, relevance_of, search_of, suited_relevance, usual_parts
 from tamiz.random import Seed, generator
 from tamiz.search.archive import Archive
 from tamiz.search.base import Problem, Search
@@ -36,6 +38,7 @@ from tamiz.sources.group_rows import count_groups_once
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
+from tamiz.sources.table import columns_at
 from tamiz.sources.views import shows_all_rows
 from tamiz.storage.invariants import Count, Flags, Invariants, Is, Maybe, Names, Number, Numbers, Whole
 from tamiz.validation import check_integer, check_real
@@ -57,13 +60,23 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
-        tags.target_tags.required = self._criterion().needs_target
-        tags.input_tags.allow_nan = self._criterion().takes_gaps
+        criterion = self._criterion()
+        tags.target_tags.required = self._needs_target if criterion is None else criterion.needs_target
+        tags.input_tags.allow_nan = criterion is None or criterion.takes_gaps
         return tags
+
+    # Whether there is nothing to score without a target where the table decides on the score.
+    _needs_target: ClassVar[bool]
 
     @abstractmethod
     def _criterion(self) -> Any:
-        """Return the part that scores."""
+        """Return the part that scores, None where it is left to the table."""
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+        """Return a table with its target, if the part that scores reads one."""
+        criterion = self._criterion()
+        reads_target = criterion is None or criterion.needs_target or isinstance(X, Source)
+        return as_source(X, y if reads_target else None, sample_weight, groups=groups)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -72,15 +85,24 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the chosen columns: of a data frame, a frame of the same library with its dtypes."""
         check_is_fitted(self)
+        chosen = np.flatnonzero(self._support).tolist()
         if isinstance(X, Source):
             compare(self, X)
-            return X.frame(np.flatnonzero(self._support).tolist())
+            return self._in_container(X.frame(chosen))
         if not is_frame(X):
             return super().transform(X)
         compare(self, X)
-        frame = eager_frame(X)
-        chosen = np.flatnonzero(self._support).tolist()
-        return (frame[:, chosen] if chosen else frame.select([])).to_native()
+        return self._in_container(columns_at(eager_frame(X).to_native(), chosen))
+
+    def _in_container(self, table: Any) -> Any:
+        """Return a data frame as one of the library that `set_output` asks for: scikit-learn's own way there loses dtypes."""
+        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if wanted == "default" or not is_frame(table):
+            return table
+        frame = eager_frame(table)
+        if frame.implementation.name.lower() == wanted:
+            return table
+        return frame.to_pandas() if wanted == "pandas" else frame.to_polars()
 
 
 def _on_parts(search: Search, schema: Schema) -> Search:
@@ -92,18 +114,15 @@ def _on_parts(search: Search, schema: Schema) -> Search:
     return clone(search).set_params(groups=groups, **roles)
 
 
-def _check_part(owner: str, role: str, part: Any, kind: type, example: str) -> None:
-    if not isinstance(part, kind):
-        raise TypeError(f"{owner} takes a {role} such as {example}, got {part!r}.")
-
-
 class RankSelector(_Selector):
     """Keep the columns that score best one by one.
 
     Parameters
     ----------
-    relevance : Relevance
-        The score, such as `InformationGain()`.
+    relevance : Relevance or str, default=None
+        The score, such as `InformationGain()`, or its name on the command line, such as "information-gain" or its first word. By
+        name it has the form that suits the table, as in a study: for a numeric target information gain cuts numbers into
+        intervals of equal frequency. None is the first that has a meaning on the table: information gain where there is a target.
     n_features : int, default=None
         Keep this many.
     threshold : float, default=None
@@ -113,6 +132,8 @@ class RankSelector(_Selector):
     ----------
     scores_ : ndarray of shape (n_columns,)
         Larger is better.
+    relevance_ : Relevance
+        The score as it was used.
     ranking_ : ndarray of shape (n_columns,)
         Column numbers, best first; equal scores in column order, constant columns after them and left-out ones last.
     schema_ : Schema
@@ -135,18 +156,26 @@ class RankSelector(_Selector):
     """
 
     invariants: ClassVar[Invariants] = {
-        "relevance": Is(Relevance),
+        "relevance": Maybe(Is(Relevance, str)),
+        "relevance_": Is(Relevance),
         "scores_": Numbers("p"),
         "ranking_": Whole("p", below="p", distinct=True),
     }
+    _needs_target: ClassVar[bool] = False
 
-    def __init__(self, relevance: Relevance, *, n_features: int | None = None, threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        relevance: Relevance | str | None = None,
+        *,
+        n_features: int | None = None,
+        threshold: float | None = None,
+    ) -> None:
         self.relevance = relevance
         self.n_features = n_features
         self.threshold = threshold
 
-    def _criterion(self) -> Relevance:
-        return self.relevance
+    def _criterion(self) -> Relevance | None:
+        return relevance_of(self.relevance)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score the columns.
@@ -162,12 +191,11 @@ class RankSelector(_Selector):
             Where the target is constant in every group, each group counts as one row in scores from counts; relevances that read
             rows do not read them.
         """
-        _check_part("RankSelector", "relevance", self.relevance, Relevance, "InformationGain()")
         with parallel.session():
-            target = y if self.relevance.needs_target or isinstance(X, Source) else None
-            source = as_source(X, target, sample_weight, groups=groups)
-            self.relevance.check(source.schema)
-            relevance = self.relevance.ready(source)
+            source = self._opened(X, y, sample_weight, groups)
+            self.relevance_ = suited_relevance(self.relevance, source.schema)
+            self.relevance_.check(source.schema)
+            relevance = self.relevance_.ready(source)
             known = complete([relevance], count_groups_once(source).reduce, source.schema)
             self.scores_ = relevance.scores(known, source.schema)
         remember(self, X)
@@ -198,10 +226,13 @@ class SubsetSelector(_Selector):
 
     Parameters
     ----------
-    merit : Merit
-        The worth of a set, such as `CFS()`.
-    search : Search
-        The way through the sets, such as `BestFirst()`; columns to fix, exclude, group or start with belong to it.
+    merit : Merit or str, default=None
+        The worth of a set, such as `CFS()`, or its name on the command line: "cfs", or "wrapper:" and a model, such as
+        "wrapper:gaussian-nb". None is CFS, and ridge regression where the target is a number and that is affordable.
+    search : Search or str, default=None
+        The way through the sets, such as `BestFirst()`, or its name on the command line, such as "best-first:backward" or
+        "beam:20". Columns to fix, exclude, group or start with belong to it. None is `BestFirst()`; where ridge regression is the
+        merit that None stands for it is `Forward()`.
     n_features : int or (least, most), default=None
         The size of the set, or its range; None lets the merit decide.
     stop : Stopping, default=None
@@ -220,6 +251,10 @@ class SubsetSelector(_Selector):
     Attributes
     ----------
     support_ : ndarray of shape (n_columns,), bool
+    criterion_ : Merit
+        The merit as it was used.
+    search_ : Search
+        The search as it was used.
     merit_ : float
     merit_name_, merit_how_ : str
         What the merit is called, and how it was found.
@@ -254,7 +289,9 @@ class SubsetSelector(_Selector):
     """
 
     invariants: ClassVar[Invariants] = {
-        "merit": Is(Merit),
+        "merit": Maybe(Is(Merit, str)),
+        "criterion_": Is(Merit),
+        "search_": Is(Search),
         "archive_": Is(Archive),
         "archive_.n_columns": Count(size="p"),
         "support_": Flags("p"),
@@ -266,11 +303,12 @@ class SubsetSelector(_Selector):
         "duplicates_": Is(dict),
         "certificate_": Maybe(Is(Certificate)),
     }
+    _needs_target: ClassVar[bool] = True
 
     def __init__(
         self,
-        merit: Merit,
-        search: Search,
+        merit: Merit | str | None = None,
+        search: Search | str | None = None,
         *,
         n_features: int | tuple[int, int] | None = None,
         stop: Stopping | None = None,
@@ -288,8 +326,8 @@ class SubsetSelector(_Selector):
         self.n_jobs = n_jobs
         self.allow_duplicates = allow_duplicates
 
-    def _criterion(self) -> Merit:
-        return self.merit
+    def _criterion(self) -> Merit | None:
+        return merit_of(self.merit)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search.
@@ -305,11 +343,12 @@ class SubsetSelector(_Selector):
             each group counts as one row where the target is constant in every group.
         """
         with parallel.session(self.n_jobs):
-            prepared = self._prepared(X, y, sample_weight, groups, self.random_state)
+            prepared, merit = self._prepared(X, y, sample_weight, groups, self.random_state)
             journal = None
             if self.journal is not None:
-                journal = Journal(self.journal, self._facts(prepared), prepared.problem.n_columns)
+                journal = Journal(self.journal, _facts(prepared, merit), prepared.problem.n_columns)
             archive = prepared.run(self.stop, journal)
+        self.criterion_, self.search_ = merit, prepared.search
         schema = prepared.source.schema
         remember(self, X)
         self.schema_ = schema
@@ -360,7 +399,7 @@ class SubsetSelector(_Selector):
             known = numbers >= 0
             merits[known] = archive.recall(numbers[known])
             if not known.all():
-                prepared = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                prepared, _ = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
                 merits[~known] = prepared.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
@@ -398,30 +437,29 @@ class SubsetSelector(_Selector):
         """
         with parallel.session(self.n_jobs):
             # Lots that the plan draws are drawn again by the search.
-            return self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state)).plan(self.stop)
+            prepared, _ = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+            return prepared.plan(self.stop)
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> Prepared:
-        """Return the search made ready for a table."""
-        _check_part("SubsetSelector", "merit", self.merit, Merit, "CFS()")
-        _check_part("SubsetSelector", "search", self.search, Search, "BestFirst()")
-        if self.stop is not None:
-            _check_part("SubsetSelector", "stopping rule", self.stop, Stopping, "Evaluations(1000)")
+    def _prepared(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[Prepared, Merit]:
+        """Return the search made ready for a table, and the merit of its sets."""
+        merit, search = merit_of(self.merit), search_of(self.search)
+        if self.stop is not None and not isinstance(self.stop, Stopping):
+            raise TypeError(f"SubsetSelector takes a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = generator(random_state)
-        source = as_source(
-            X, y if self.merit.needs_target or isinstance(X, Source) else None, sample_weight, groups=groups
-        )
+        source = self._opened(X, y, sample_weight, groups)
         schema = source.schema
-        problem, repeats = self._problem(source)
+        merit, search = usual_parts(merit, search, schema)
+        problem, repeats = self._problem(source, search)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
         merit_rng = generator(0) if random_state is None else rng
         gather = count_groups_once(source).reduce
-        evaluator = Checked(self.merit.ready(source).prepare(gather, schema, merit_rng), schema.names)
-        return Prepared(self.search, source, replace(problem, form=evaluator), evaluator, rng, repeats)
+        evaluator = Checked(merit.ready(source).prepare(gather, schema, merit_rng), schema.names)
+        return Prepared(search, source, replace(problem, form=evaluator), evaluator, rng, repeats), merit
 
-    def _problem(self, source: Source) -> tuple[Problem, dict[int, int]]:
+    def _problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:
         """Return what the search may choose from, and the columns that it is made without, as they repeat another."""
         names, used = source.schema.names, source.schema.used
-        search = _on_parts(self.search, source.schema)
+        search = _on_parts(search, source.schema)
         problem = search.problem(names, used, self.n_features)
         repeats = {} if self.allow_duplicates else repeated_columns(source, problem)
         if not repeats:
@@ -431,17 +469,6 @@ class SubsetSelector(_Selector):
         except ValueError as error:
             # With them there was no error: fewer columns are left than were asked for.
             raise ValueError(" ".join([str(error), *describe_repeated_columns(repeats, names)])) from error
-
-    def _facts(self, prepared: Prepared) -> dict[str, Any]:
-        source = prepared.source
-        # Where a function lies in memory is not part of the merit.
-        merit = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.merit))
-        return {
-            "columns": source.schema.names,
-            "merit": merit,
-            "data": source.fingerprint(),
-            **prepared.evaluator.facts(),
-        }
 
     def _take(self, archive: Archive) -> Self:
         if archive.best is None:
@@ -462,3 +489,15 @@ class SubsetSelector(_Selector):
             name = self.merit_name_[:1].upper() + self.merit_name_[1:]
             tell([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stopped})."])
         return self
+
+
+def _facts(prepared: Prepared, merit: Merit) -> dict[str, Any]:
+    """Return what a journal has to agree on with the search that goes on from it."""
+    source = prepared.source
+    return {
+        "columns": source.schema.names,
+        # Where a function lies in memory is not part of the merit.
+        "merit": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(merit)),
+        "data": source.fingerprint(),
+        **prepared.evaluator.facts(),
+    }

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
-from tamiz.criteria import CFS, FisherScore
+from tamiz.criteria import CFS, FisherScore, InformationGain
 from tamiz.search import Forward
 
 NAMES = list("abcdefgh")
@@ -157,10 +157,10 @@ def test_weights_go_to_who_takes_them():
         ),
         (VarianceThreshold(), {"predictor": 3}, TypeError, r"^predictor must be 'naive_bayes', .* got 3\.$"),
         (
-            SubsetSelector("cfs", Forward()),
+            SubsetSelector(InformationGain(), Forward()),
             {},
             TypeError,
-            r"^SubsetSelector takes a merit such as CFS\(\), got 'cfs'\.$",
+            r"^SubsetSelector takes a merit such as CFS\(\), got InformationGain\(\)\.$",
         ),
         (RankSelector(CFS()), {}, TypeError, r"^RankSelector takes a relevance such as InformationGain\(\)"),
         (

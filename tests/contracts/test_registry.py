@@ -164,8 +164,9 @@ def test_constructors_take_one_argument_by_position_at_most_but_for_the_parts_of
     parameters = list(inspect.signature(entry.load()).parameters.values())
     positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     assert not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
-    # A selector is nothing without its parts, and estimator, cv, scoring is the order that everybody knows.
-    allowed = 3 if [p.name for p in parameters[:3]] == ["estimator", "cv", "scoring"] else 1
+    # A selector is read as its parts, and estimator, cv, scoring is the order that everybody knows.
+    in_order = (("estimator", "cv", "scoring"), ("merit", "search"))
+    allowed = max([1, *(len(names) for names in in_order if tuple(p.name for p in parameters[: len(names)]) == names)])
     assert all(p.default is inspect.Parameter.empty for p in positional) or len(positional) <= allowed
 
 

@@ -29,6 +29,9 @@ MERITS = {"recursive_elimination": CrossValidated("mixed_nb", cv=2)}
 ESTIMATORS = [
     *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
     *(SubsetSelector(MERITS.get(entry.name, CFS()), entry.load()()) for entry in searches.of_kind("search")),
+    RankSelector(),
+    SubsetSelector(),
+    SubsetSelector("cfs", "best-first:backward"),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(entry.load()() for entry in reduction.of_kind("map") if entry.name != "laplacian_eigenmaps"),

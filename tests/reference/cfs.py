@@ -56,17 +56,17 @@ def best_first(merit_of, p, direction="forward", patience=5, weka=False):
 
 
 def best_first_visits(merit_of, p, direction="forward", patience=5, weka=False):
-    """Expand the best open subset, the oldest of equals; `patience` expansions without a gain end it.
+    """Expand the best open subset, the smaller of equals, then the oldest; `patience` expansions without a gain end it.
 
-    A gain is more than 1e-5 above the best merit, or a drop that leaves it exactly as it was, with fewer columns. A subset is
-    opened once; Weka opens it again whenever another path reaches it, and each time is an expansion.
+    A gain is more than 1e-5 above the best merit, and of a drop anything above it, or the same with fewer columns. A subset is
+    opened once; Weka opens it again whenever another path reaches it, and each time is an expansion; of equals it takes the oldest.
 
     Return the last gain, and all subsets that were looked at.
     """
     best = tuple(range(p)) if direction == "backward" else ()
     opened, seen, stale = [best], [best], 0
     while opened and stale < patience:
-        subset = max(opened, key=merit_of)
+        subset = max(opened, key=lambda subset: (merit_of(subset), 0 if weka else -len(subset)))
         opened.remove(subset)
         steps = [s for s in neighbours(subset, p, direction) if weka or s not in seen]
         # Weka counts an expansion also where there is nothing to expand.
@@ -75,8 +75,8 @@ def best_first_visits(merit_of, p, direction="forward", patience=5, weka=False):
             seen.append(candidate)
             opened.append(candidate)
             change = merit_of(candidate) - merit_of(best)
-            fewer = len(candidate) < min(len(best), len(subset))
-            if change > 1e-5 or (change == 0 and fewer):
+            drop = len(candidate) < len(subset)
+            if change > (0 if drop else 1e-5) or (change == 0 and drop and len(candidate) < len(best)):
                 best, stale = candidate, 0
     return best, seen
 

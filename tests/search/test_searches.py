@@ -76,6 +76,32 @@ def test_a_gain_up_to_min_gain_is_none():
     assert best_of(search_in(BestFirst(min_gain=2.5e-3, stale=3), Creeping(0, 5), 5)) == (0, 1, 2)
 
 
+@pytest.mark.parametrize("direction", ["backward", "bidirectional"])
+def test_best_first_crosses_a_plateau_of_more_equal_sets_than_it_has_patience(direction):
+    class Useless(Quadratic):
+        def merit(self, subset):
+            return 1.0
+
+    search = BestFirst(direction=direction, start=range(12) if direction == "bidirectional" else None)
+    assert best_of(search_in(search, Useless(0, 12), 12)) == ()
+
+
+def test_every_gain_of_a_drop_counts_and_an_addition_needs_min_gain():
+    class Slightly(Quadratic):
+        """Worth a millionth less with every column that is not needed."""
+
+        def merit(self, subset):
+            return -1e-6 * len(subset)
+
+    assert best_of(search_in(BestFirst(direction="backward"), Slightly(0, 9), 9)) == ()
+
+    class Better(Quadratic):
+        def merit(self, subset):
+            return 1e-6 * len(subset)
+
+    assert best_of(search_in(BestFirst(), Better(0, 9), 9)) == ()
+
+
 RANGES = [None, 1, 3, (2, 4)]
 
 

@@ -8,12 +8,11 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector, open_source
-from tamiz.criteria import CFS, CrossValidated
-from tamiz.exceptions import TamizWarning
+from tamiz.criteria import CFS
 from tamiz.report import registry
-from tamiz.search import BestFirst, Forward
+from tamiz.search import BestFirst
 from tamiz.steps import evaluation
-from tamiz.steps.evaluation import prepare_evaluation, usual_selector
+from tamiz.steps.evaluation import prepare_evaluation
 from tamiz.warn import held
 
 
@@ -77,27 +76,3 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     assert any("10000.0 s" in note and "--assess" in note for note in notes)
     # Asked for, it is made whatever it takes.
     assert replace(asked, asked=True).n_splits == asked.n_splits
-
-
-def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
-    X, y = table(60)
-    number = open_source(X.drop(columns="x0"), X["x0"]).schema
-    classes = open_source(X, y).schema
-    merit, search = usual_selector(number, "distribute", None, None)
-    assert isinstance(merit, CrossValidated)
-    assert merit.estimator == "ridge"
-    assert isinstance(search, Forward)
-    merit, search = usual_selector(classes, "category", None, None)
-    assert isinstance(merit, CFS)
-    assert merit.missing == "category"
-    assert isinstance(search, BestFirst)
-    given = CFS(), Forward()
-    assert usual_selector(number, "distribute", *given) == given
-
-
-def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
-    X, _ = table(60)
-    monkeypatch.setattr(evaluation, "_MOST_RIDGE_VALUES", 100)
-    with pytest.warns(TamizWarning, match=r"60 rows of 2 numbers.*--merit wrapper:ridge"):
-        merit, _ = usual_selector(open_source(X.drop(columns="x0"), X["x0"]).schema, "distribute", None, None)
-    assert isinstance(merit, CFS)

@@ -223,7 +223,10 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (record("tamiz.selection:RankSelector", n_features=1), r"missing 1 required positional argument: 'relevance'"),
+        (
+            record("tamiz.criteria.cross_validated:CrossValidated", cv=3),
+            r"missing 1 required positional argument: 'estimator'",
+        ),
         (record("tamiz.sources.schema:Column", name="a", kind="id", color=1), r"unexpected keyword argument 'color'"),
         (record("tamiz.sources.schema:Column", name="a"), r"missing 1 required positional argument: 'kind'"),
         (record("tamiz.statistics.cross_products:Indicators", column=1), r"missing 1 required positional argument"),

@@ -258,8 +258,9 @@ def added_columns(
         told += [*sampled, *folds.notes]
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
         # What a merit makes of copies is the question: they are not taken away before it is asked.
-        selector = SubsetSelector(merit or CFS(), BestFirst(), allow_duplicates=True)
-        best = _best_column(selector.merit, table)
+        merit = merit or CFS()
+        selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
+        best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         more = extended(table, draws, best, sizes[-1])
         models, without = models_of(predictors, table.schema)

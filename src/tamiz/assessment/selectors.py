@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from tamiz.assessment.splits import sampled_rows
-from tamiz.criteria.base import Merit
 from tamiz.exceptions import DataError
+from tamiz.parts import merit_of, search_of, usual_parts
 from tamiz.selection import RankSelector, SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -96,13 +96,12 @@ class _OfSubsets(Chooser):
 
     def __init__(self, selector: SubsetSelector) -> None:
         self._selector = selector
-        self.merit_name = type(selector.merit).__name__
-        self.label = f"{self.merit_name} by {type(selector.search).__name__}"
+        self.merit_name = _called(selector.merit)
+        self.label = f"{self.merit_name} by {_called(selector.search)}"
 
     def predictions(self, schema: Schema) -> tuple[Model, Any] | None:
-        # What is no merit the search refuses.
-        merit = self._selector.merit
-        return merit.predictions(schema) if isinstance(merit, Merit) else None
+        merit, search = merit_of(self._selector.merit), search_of(self._selector.search)
+        return usual_parts(merit, search, schema)[0].predictions(schema)
 
     def choose(self, source: Source, seed: int) -> Choice:
         return self._chosen(clone(self._selector).set_params(journal=None), source, seed)
@@ -112,9 +111,9 @@ class _OfSubsets(Chooser):
 
     def _chosen(self, selector: SubsetSelector, source: Source, seed: int) -> Choice:
         fitted = seeded(selector, seed).fit(source)
-        self.unit, self.reads_target = fitted.merit.unit, fitted.merit.needs_target
+        self.unit, self.reads_target = fitted.criterion_.unit, fitted.criterion_.needs_target
         self.merit_name, self.effort = fitted.merit_name_, fitted.merit_effort_
-        self.label = f"{self.merit_name} by {type(fitted.search).__name__}"
+        self.label = f"{self.merit_name} by {type(fitted.search_).__name__}"
         timed = fitted.stop is not None and fitted.stop.seconds() is not None
         if timed:
             self.notes = (
@@ -128,15 +127,24 @@ class _OfRanks(Chooser):
 
     def __init__(self, selector: RankSelector) -> None:
         self._selector = selector
-        name = type(selector.relevance).__name__
+        self._name(selector.relevance)
+
+    def _name(self, relevance: Any) -> None:
+        name = _called(relevance)
         self.label = f"ranking by {name}"
         self.merit_name = f"mean {name} of the columns kept"
 
     def choose(self, source: Source, seed: int) -> Choice:
         fitted = seeded(clone(self._selector), seed).fit(source)
-        self.unit, self.reads_target = fitted.relevance.unit, fitted.relevance.needs_target
+        self._name(fitted.relevance_)
+        self.unit, self.reads_target = fitted.relevance_.unit, fitted.relevance_.needs_target
         support = fitted.get_support()
         return Choice(support, float(fitted.scores_[support].mean()) if support.any() else 0.0)
+
+
+def _called(part: Any) -> str:
+    """Return what a part of a selector is called before the table decides on those left to it."""
+    return "the usual score" if part is None else part if isinstance(part, str) else type(part).__name__
 
 
 class OnFewerRows(Chooser):

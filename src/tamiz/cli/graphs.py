@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tamiz.cli.options import Method, command_name
+from tamiz.cli.options import Method
 from tamiz.graphs import registry as graphs
-from tamiz.registry import Entry
+from tamiz.registry import Entry, command_name
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder

@@ -9,13 +9,13 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.maps import listed_maps
-from tamiz.cli.options import command_name, json_flag
+from tamiz.cli.options import json_flag
 from tamiz.cli.searches import listed_searches, listed_wrappers
 from tamiz.cli.terminal import show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
-from tamiz.registry import Entry, Registry
+from tamiz.registry import Entry, Registry, command_name
 from tamiz.sources import registry as sources
 
 # A person chooses among methods; functions and base classes are for those who write Python.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tamiz.memory import read_size
-from tamiz.registry import Entry, Registry, suggestion
+from tamiz.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
     from tamiz.cli.terminal import Voice
@@ -40,15 +40,10 @@ class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
         """Return the registry's line."""
         if isinstance(value, Entry):
             return value
-        asked = str(value).lower().replace("_", "-")
-        begun = [name for name in self._entries if f"{name}-".startswith(f"{asked}-")]
-        if asked not in self._entries and len(begun) == 1:
-            asked = begun[0]
-        if asked not in self._entries:
-            self.fail(
-                f"{value!r} is no {self.kind}{suggestion(asked, self._entries)}; there are: {self.names}.", param, ctx
-            )
-        return self._entries[asked]
+        try:
+            return find_entry(self._entries, str(value), self.kind)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class MemorySize(click.ParamType):  # type: ignore[type-arg]
@@ -62,11 +57,6 @@ class MemorySize(click.ParamType):  # type: ignore[type-arg]
             return read_size("memory", value)
         except ValueError:
             self.fail(f"{value!r} is no size such as 800MB, 1GB or 1.5GiB.", param, ctx)
-
-
-def command_name(entry: Entry) -> str:
-    """Return the name of a method on the command line."""
-    return entry.name.replace("_", "-")
 
 
 def read_kinds(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Kind] | None:

@@ -11,11 +11,11 @@ import click
 from tamiz.cli.command import Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.models import model_option
-from tamiz.cli.options import Method, command_name, jobs_option, json_flag, need_target, table_options, tell_plan
+from tamiz.cli.options import Method, jobs_option, json_flag, need_target, table_options, tell_plan
 from tamiz.cli.places import check_places
 from tamiz.cli.terminal import Voice, show_table
 from tamiz.criteria import registry as criteria
-from tamiz.registry import Entry
+from tamiz.registry import Entry, command_name
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance

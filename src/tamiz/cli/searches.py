@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tamiz.cli.options import FILE, Method, command_name
+from tamiz.cli.options import FILE, Method
 from tamiz.criteria import registry as criteria
-from tamiz.registry import Entry
+from tamiz.parts import merit_entries, search_entry, usual_parts
+from tamiz.registry import Entry, command_name
 from tamiz.search import registry as searches
 from tamiz.wrappers import registry as wrappers
 
@@ -78,22 +79,10 @@ class MeritName(click.ParamType):  # type: ignore[type-arg]
         """Return the lines of the registries."""
         if isinstance(value, Worth):
             return value
-        name, _, model = (part.strip() for part in str(value).partition(":"))
-        if name.lower() != "wrapper":
-            return Worth(self._filter(str(value), param, ctx))
-        if not model:
-            self.fail(f"a wrapper scores a model: wrapper:NAME with one of {_models.names}.", param, ctx)
-        return Worth(criteria["cross_validated"], _models.convert(model, param, ctx))
-
-    def _filter(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Entry:
-        """Return the line of a merit that is no wrapper; of a model's name, say how it is written."""
         try:
-            model: Entry | None = _models.convert(value, None, None)
-        except click.UsageError:
-            model = None
-        if model is not None:
-            self.fail(f"{value!r} is a model: a wrapper scores it, wrapper:{value}.", param, ctx)
-        return _merits.convert(value, param, ctx)
+            return Worth(*merit_entries(str(value)))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
@@ -105,8 +94,10 @@ class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes 
         """Return the line of the registry and the word; what it means the search says when the command runs."""
         if isinstance(value, Named):
             return value
-        name, _, word = (part.strip() for part in str(value).partition(":"))
-        return Named(_searches.convert(name, param, ctx), word.lower())
+        try:
+            return Named(*search_entry(str(value)))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -215,10 +206,9 @@ class Searching:
     def selector(self, missing: Missing, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
         """Return the selector for a table; without the journal nothing is written."""
         from tamiz import SubsetSelector
-        from tamiz.steps.evaluation import usual_selector
 
         return SubsetSelector(
-            *usual_selector(schema, missing, self.make_merit(missing), self.make_search()),
+            *usual_parts(self.make_merit(missing), self.make_search(), schema, missing),
             n_features=self.n_features,
             stop=self.make_stop(),
             journal=self.journal if journal else None,

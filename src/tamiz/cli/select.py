@@ -123,7 +123,7 @@ def select(
         voice.say(f"Written: {save(selector, model)}")
     _show(chosen, selector, report, as_json)
     voice.say(
-        f"{selector.merit_name_} {selector.merit_:.4g} by {label_of(searches, selector.search)['label'].lower()}, "
+        f"{selector.merit_name_} {selector.merit_:.4g} by {label_of(searches, selector.search_)['label'].lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
     )
     if selector.merit_how_:

@@ -29,7 +29,8 @@ class Archive(Stored):
     sizes : ndarray of shape (n_evaluations,)
     best : int or None
         The number of the best set among those of an allowed size, None while there is none. A later set is better when it
-        exceeds the best by more than `min_gain`; of equal ones the smaller is better, then the one of earlier columns.
+        exceeds the best by more than `min_gain`, one that came by dropping columns when it exceeds it at all; of equal ones the
+        smaller is better, then the one of earlier columns.
     course : list of int
         The number of the best set after every step, or part of one, that found a better one.
     n_passed : int
@@ -262,8 +263,10 @@ class Archive(Stored):
         allowed = np.flatnonzero((sizes >= self._least) & (sizes <= self._most))
         found = merits[allowed]
         # One after the other, as what counts as a gain depends on the one before.
-        for value in found[(found > merit) | (rank is None)].tolist():
-            if rank is None or value - merit > self._min_gain:
+        better = np.flatnonzero((found > merit) | (rank is None))
+        dropped = sizes[allowed[better]] < candidates.parents[candidates.parent[allowed[better]]].sum(axis=1)
+        for value, is_drop in zip(found[better].tolist(), dropped.tolist(), strict=True):
+            if rank is None or value - merit > (0.0 if is_drop else self._min_gain):
                 merit, rank = value, _NO_RANK
         place, rank = _first_of_tied(candidates, sizes, allowed[found == merit], rank)
         if place is not None:

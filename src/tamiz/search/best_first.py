@@ -33,8 +33,8 @@ class BestFirst(Search):
     stale : int, default=5
         Stop after this many expansions in a row without a gain.
     min_gain : float, default=1e-5
-        What counts as a gain: more than this above the best merit so far. A drop that leaves the best merit exactly as it was,
-        with fewer columns, is one as well.
+        An addition is a gain where the merit exceeds the best so far by more than this; a drop where it exceeds it at all, or
+        equals it with fewer columns.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out.
     groups : list of lists of column names or numbers, default=None
@@ -42,8 +42,9 @@ class BestFirst(Search):
 
     Notes
     -----
-    Each expansion costs at most one evaluation a column; how many there are has no useful bound. Among equal merits the set
-    seen first is expanded first. No set is expanded twice. Weka's BestFirst expands a set again whenever another path reaches
+    Each expansion costs at most one evaluation a column; how many there are has no useful bound. Among equal merits the smaller
+    set is expanded first, and of equal sizes the one seen first: sets that differ in useless columns only do not end the search.
+    No set is expanded twice. Weka's BestFirst expands a set again whenever another path reaches
     it, each time counts as an expansion without a gain, and so it may stop earlier.
 
     References
@@ -145,41 +146,45 @@ class _Best:
         for place in np.flatnonzero(merits >= self.merit).tolist():
             merit, unit = float(merits[place]), units[place]
             size = int(mask.sum()) + (-len(unit) if mask[unit[0]] else len(unit))
-            fewer = bool(mask[unit[0]]) and size < self.size
-            if merit - self.merit > self._min_gain or (merit == self.merit and fewer):
+            dropped = bool(mask[unit[0]])
+            fewer = dropped and size < self.size
+            # A drop has no least gain, as it makes the set smaller.
+            gains = merit > self.merit if dropped else merit - self.merit > self._min_gain
+            if gains or (merit == self.merit and fewer):
                 self.size, self.merit, gained = size, merit, True
         return gained
 
 
 class _Front:
-    """The sets that wait for expansion, best merit first, and of equal merits the one that came first.
+    """The sets that wait for expansion, best merit first, of equal merits the smaller, and of equal sizes the one that came first.
 
     Every expansion keeps its children sorted; a heap holds the best child left of each. A table of thousands of columns
     thus costs one sort an expansion instead of thousands of insertions.
     """
 
     def __init__(self, mask: Masks, merit: float) -> None:
-        self._batches: list[tuple[Masks, list[NDArray[np.intp]], Floats, NDArray[np.intp]]] = []
-        self._heap: list[tuple[float, int, int]] = []
+        self._batches: list[tuple[Masks, list[NDArray[np.intp]], Floats, NDArray[np.intp], NDArray[np.intp]]] = []
+        self._heap: list[tuple[float, int, int, int]] = []
         self.push(mask, [np.empty(0, dtype=np.intp)], np.array([merit]))
 
     def push(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> None:
         """Take in the children of a set."""
-        self._batches.append((mask.copy(), units, merits, np.argsort(-merits, kind="stable")))
+        sizes = int(mask.sum()) + np.array([-len(unit) if mask[unit].any() else len(unit) for unit in units])
+        self._batches.append((mask.copy(), units, merits, sizes, np.lexsort((sizes, -merits))))
         self._queue(len(self._batches) - 1, 0)
 
     def _queue(self, batch: int, place: int) -> None:
-        _, units, merits, order = self._batches[batch]
+        _, units, merits, sizes, order = self._batches[batch]
         if place < len(units):
-            heapq.heappush(self._heap, (-float(merits[order[place]]), batch, place))
+            heapq.heappush(self._heap, (-float(merits[order[place]]), int(sizes[order[place]]), batch, place))
 
     def pop(self) -> Masks | None:
         """Return the best set that waits, None when there is none."""
         if not self._heap:
             return None
-        _, batch, place = heapq.heappop(self._heap)
+        *_, batch, place = heapq.heappop(self._heap)
         self._queue(batch, place + 1)
-        mask, units, _, order = self._batches[batch]
+        mask, units, _, _, order = self._batches[batch]
         child = mask.copy()
         child[units[order[place]]] ^= True
         return child

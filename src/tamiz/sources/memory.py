@@ -131,7 +131,7 @@ def open_frame(data: Any, roles: Roles) -> TableSource:
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         # By position: not every frame's names are text.
         part = frame[:, [place[name] for name in wanted]]
-        return (part if not wanted or is_whole(rows, len(part)) else part[rows.tolist(), :]).to_native()
+        return (part if is_whole(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
     return build(names, load, roles, frame_of)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -74,12 +75,23 @@ class TableSource(Source):
 
     def named(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it, by name."""
-        return self._frame_of(names, self.row_numbers if rows is None else self.row_numbers[rows])
+        numbers = self.row_numbers if rows is None else self.row_numbers[rows]
+        # A reader learns the number of rows from a column: one is read and dropped where none is asked for.
+        return self._frame_of(names, numbers) if names else columns_at(self._frame_of(self.given[:1], numbers), [])
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
         """The number that every row that counts has in the user's table."""
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
+
+
+def columns_at(table: Any, places: Sequence[int]) -> Any:
+    """Return columns of an array or of an eager data frame by position; without any, as many rows of no column."""
+    frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return table[:, list(places)]
+    # A selection of no columns has no rows in narwhals; dropping every column leaves them.
+    return (frame[:, list(places)] if places else frame.drop(frame.columns)).to_native()
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_family import Missing
 from tamiz.exceptions import DataError
 from tamiz.random import generator
-from tamiz.search.base import Search
-from tamiz.search.best_first import BestFirst
-from tamiz.search.forward import Forward
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.warn import held, tell
 
 if TYPE_CHECKING:
@@ -31,8 +26,6 @@ _MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
 _FEWEST_SHUFFLES = 19
 # Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
 _MOST_BESIDE = 200
-# Coordinates, and values of the points that ridge regression searches on by default: they are kept some five times.
-_MOST_COORDINATES, _MOST_RIDGE_VALUES = 1_000, 50_000_000
 # Columns added.
 _ADDED = (0, 10, 50)
 # `added_columns` asks for so many.
@@ -178,7 +171,7 @@ class Evaluation:
         """Return the usual selections, the fitted one in the place of that of its kind, all with its sizes and fixed columns."""
         from tamiz.assessment.recommendation import usual_candidates
 
-        search = selector.search
+        search = selector.search_
         found = usual_candidates(
             self.source.schema,
             max_seconds=None if self.asked else _MOST_SECONDS_A_SEARCH,
@@ -233,35 +226,6 @@ def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess
     return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes))
 
 
-def usual_selector(
-    schema: Schema, missing: Missing, merit: Merit | None, search: Search | None
-) -> tuple[Merit, Search]:
-    """Return the merit and the search of a study: those given, else what holds up on rows that took no part in the search.
-
-    Symmetric uncertainty with a number that is cut into intervals loses most of what columns say beside each other, so for a
-    numeric target CFS keeps near copies of the best column; ridge regression does not (docs/honest-numbers.md has the table).
-
-    Parameters
-    ----------
-    schema : Schema
-    missing : {"distribute", "category"}
-        What CFS does with missing values.
-    merit, search : Merit and Search, or None
-    """
-    if merit is None and schema.target is not None and not schema.has_classes:
-        n_seen = schema.n_coordinates
-        if n_seen <= _MOST_COORDINATES and schema.n_rows * n_seen <= _MOST_RIDGE_VALUES:
-            return CrossValidated("ridge"), search or Forward()
-        tell(
-            [
-                f"Columns are chosen by CFS: ridge regression, the usual merit for a number, would need much memory or time for "
-                f"{schema.n_rows:,} rows of {n_seen:,} numbers (an indicator for every level). merit=CrossValidated('ridge') "
-                "(--merit wrapper:ridge) asks for it."
-            ]
-        )
-    return merit or CFS(missing=missing), search or BestFirst()
-
-
 def compared(found: Recommendation, name: str, notes: tuple[str, ...]) -> dict[str, Any]:
     """Return one selection of a comparison beside all columns, in the form of `ColumnComparison.to_dict`.
 
@@ -309,7 +273,7 @@ def _described(found: Recommendation, notes: tuple[str, ...]) -> dict[str, Any]:
 
 def _kind_of(selector: SubsetSelector) -> str:
     """Return the id of the usual candidate whose merit a selector has, "subset" where none does."""
-    merit = selector.merit
+    merit = selector.criterion_
     if isinstance(merit, CFS):
         return "cfs"
     if isinstance(merit, CrossValidated) and isinstance(merit.estimator, str):

@@ -42,11 +42,11 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
     schema, support = source.schema, selector.support_
     if not len(schema.used):
         return []
-    problem = selector.search.problem(schema.names, schema.used, selector.n_features)
+    problem = selector.search_.problem(schema.names, schema.used, selector.n_features)
     units = _units(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
     size = int(support.sum())
-    relevances, repeats = _repeated(source, np.flatnonzero(support), selector.merit.get_params().get("missing"))
+    relevances, repeats = _repeated(source, np.flatnonzero(support), selector.criterion_.get_params().get("missing"))
     return [
         {
             "name": schema.names[j],

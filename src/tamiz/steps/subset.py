@@ -31,7 +31,7 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
         "how": selector.merit_how_,
         "search": search,
         "sizes": _sizes(selector.n_features),
-        "min_gain": float(selector.search.min_gain),
+        "min_gain": float(selector.search_.min_gain),
         "columns": names[selector.support_].tolist(),
         "value": selector.merit_,
         "n_evaluations": archive.n_evaluations,

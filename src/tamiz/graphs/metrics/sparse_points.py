@@ -30,7 +30,7 @@ class Densified(Reading):
     n_columns: int
     metric: str
 
-    invariants: ClassVar[Invariants] = {"n_columns": Count(low=1), "metric": OneOf(*METRICS)}
+    invariants: ClassVar[Invariants] = {"n_columns": Count(low=1), "metric": OneOf(*SPARSE)}
 
     @property
     def width(self) -> int:

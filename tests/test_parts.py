@@ -1,0 +1,141 @@
+"""Parts of selectors by name, and what is taken where none is given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from tamiz import RankSelector, SubsetSelector, load, open_source, parts, save, selection_report
+from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, InformationGain, Variance
+from tamiz.criteria import registry as criteria
+from tamiz.exceptions import TamizWarning
+from tamiz.parts import usual_parts
+from tamiz.search import Beam, BestFirst, Forward
+from tamiz.search import registry as searches
+
+X, Y = load_iris(return_X_y=True)
+
+
+def same(one, other):
+    return repr(one) == repr(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("fisher", FisherScore()), ("fisher_score", FisherScore()), ("Information-Gain", InformationGain())],
+)
+def test_a_ranking_by_name_is_that_of_the_class(name, part):
+    selector = RankSelector(name, n_features=2).fit(X, Y)
+    np.testing.assert_array_equal(selector.scores_, RankSelector(part).fit(X, Y).scores_)
+    assert same(selector.relevance_, part)
+    assert selector.relevance == name
+    assert clone(selector).relevance == name
+
+
+@pytest.mark.parametrize(
+    ("merit", "search", "merit_part", "search_part"),
+    [
+        ("cfs", "best-first", CFS(), BestFirst()),
+        ("CFS", "best_first:backward", CFS(), BestFirst(direction="backward")),
+        ("wrapper:gaussian-nb", "forward", CrossValidated("gaussian_nb"), Forward()),
+        ("cfs", "beam:3", CFS(), Beam(width=3)),
+        ("cfs", None, CFS(), BestFirst()),
+        (None, Forward(), CFS(), Forward()),
+        # The first words of one search only.
+        ("cfs", "best", CFS(), BestFirst()),
+        (None, None, CFS(), BestFirst()),
+    ],
+)
+def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, search_part):
+    selector = SubsetSelector(merit, search).fit(X, Y)
+    assert selector.merit_ == SubsetSelector(merit_part, search_part).fit(X, Y).merit_
+    assert same(selector.criterion_, merit_part)
+    assert same(selector.search_, search_part)
+    assert selector.merit is merit
+
+
+def test_every_registered_name_is_taken():
+    for entry in criteria.of_kind("relevance"):
+        assert isinstance(parts.relevance_of(entry.name), entry.load())
+    for entry in searches.of_kind("search"):
+        assert isinstance(parts.search_of(entry.name.replace("_", "-")), entry.load())
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        (RankSelector("fischer-score"), "'fischer-score' is no relevance .did you mean 'fisher-score'"),
+        (SubsetSelector("cfss"), "'cfss' is no merit .did you mean 'cfs'"),
+        (SubsetSelector("knn"), "'knn' is a model: a wrapper scores it, wrapper:knn"),
+        (SubsetSelector("wrapper"), "a wrapper scores a model: wrapper:NAME with one of .*gaussian-nb"),
+        (SubsetSelector("wrapper:gausian-nb"), "'gausian-nb' is no model .did you mean 'gaussian-nb'"),
+        (SubsetSelector("cfs", "forwards"), "'forwards' is no search .did you mean 'forward'"),
+        (SubsetSelector("cfs", "best-first:sideways"), "direction is one of forward, backward, bidirectional"),
+    ],
+)
+def test_an_unknown_name_is_one_sentence_with_the_nearest(selector, message):
+    with pytest.raises(ValueError, match=message):
+        selector.fit(X, Y)
+
+
+def test_without_a_relevance_the_first_that_has_a_meaning_ranks():
+    assert same(RankSelector().fit(X, Y).relevance_, InformationGain())
+    numbers, target = load_diabetes(return_X_y=True)
+    assert same(RankSelector().fit(numbers, target).relevance_, InformationGain(discretization=EqualFrequency(10)))
+    without = RankSelector().fit(X[50:])
+    assert not without.relevance_.needs_target
+    assert without.get_support().all()
+
+
+def test_names_are_parameters_of_a_grid():
+    grid = {"rankselector__relevance": ["fisher", "variance", None], "rankselector__n_features": [2]}
+    found = GridSearchCV(make_pipeline(RankSelector(), GaussianNB()), grid, cv=3).fit(X, Y)
+    assert found.best_score_ > 0.9
+    assert found.cv_results_["mean_test_score"].std() > 0
+
+
+def test_selectors_by_name_are_assessed_and_stored(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    report = selection_report(SubsetSelector(), frame, Y, n_splits=3, n_permutations=0, random_state=0)
+    assert report.merit_name == "CFS"
+    assert selection_report(
+        RankSelector("variance", n_features=2), frame, Y, n_splits=3, n_permutations=0
+    ).merit_name.startswith("mean Variance")
+    again = load(save(SubsetSelector("cfs", "beam:2").fit(frame, Y), tmp_path / "columns.tamiz"))
+    assert again.get_params()["search"] == "beam:2"
+    assert again.transform(frame).columns.tolist() == ["c", "d"]
+
+
+def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
+    numbers, target = load_diabetes(return_X_y=True)
+    number = open_source(numbers, target).schema
+    classes = open_source(X, Y).schema
+    merit, search = usual_parts(None, None, number)
+    assert same(merit, CrossValidated("ridge"))
+    assert same(search, Forward())
+    merit, search = usual_parts(None, None, classes, "category")
+    assert merit.missing == "category"
+    assert same(search, BestFirst())
+    given = CFS(), Forward()
+    assert usual_parts(*given, number) == given
+    assert same(SubsetSelector(None, "best-first").fit(numbers, target).search_, BestFirst())
+
+
+def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
+    numbers, target = load_diabetes(return_X_y=True)
+    monkeypatch.setattr(parts, "_MOST_RIDGE_VALUES", 100)
+    with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):
+        merit, _ = usual_parts(None, None, open_source(numbers, target).schema)
+    assert isinstance(merit, CFS)
+
+
+def test_no_score_without_a_target_reads_one():
+    # A target with a hole would cost a row.
+    y = Y.astype(float)
+    y[0] = np.nan
+    assert RankSelector(Variance()).fit(X, y).schema_.n_rows == len(X)
+    assert RankSelector("variance").fit(X, y).schema_.n_rows == len(X)
