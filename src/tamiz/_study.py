@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tamiz import __version__, parallel
+from tamiz.compilation import compile_ahead, usual_kernels
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
@@ -172,6 +173,8 @@ def study(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
         schema = source.schema
+        target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
+        compile_ahead(usual_kernels(target_kind), n_jobs)
         chosen_by, searched_by = usual_parts(merit, search, schema, missing)
         searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from importlib import import_module
 from threading import RLock
 from typing import Any
 
@@ -39,6 +38,16 @@ class Kernel:
         return (self._dispatcher or self.compiled)(*arguments)
 
     @property
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        return self._made[0]
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it was called in this process."""
+        return self._dispatcher is not None
+
+    @property
     def compiled(self) -> Any:
         """The compiled function: read from disk where it is there, and of this process alone where the disk is read-only."""
         with _COMPILING:
@@ -63,13 +72,6 @@ def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]],
     # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
     options = {"nogil": True, "fastmath": set(SUMS) if sums else False, "error_model": "numpy"}
     return lambda function: Kernel(function, signature, options)
-
-
-def compile_file(name: str) -> None:
-    """Compile the kernels of a file of this package, where they are not on disk."""
-    for member in vars(import_module(f"{__name__}.{name}")).values():
-        if isinstance(member, Kernel):
-            _ = member.compiled
 
 
 def ro(dtype: Any, ndim: int = 1) -> types.Array:

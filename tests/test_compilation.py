@@ -1,0 +1,61 @@
+"""Kernels compiled ahead: on all cores, into the cache, once."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tamiz.compilation import all_kernels, usual_kernels
+
+COMPILED = """
+import json, sys
+from tamiz import progress
+from tamiz.compilation import compile_ahead
+
+told = []
+names = json.loads(sys.argv[1])
+with progress.listening(lambda *what: told.append(what)):
+    compile_ahead(names, 2)
+    first = len(told)
+    compile_ahead(names, 2)
+print(json.dumps({"told": told, "second": len(told) - first}))
+"""
+SMALL = [
+    "fingerprints.fold_codes", "fingerprints.fold_numbers", "edges.transpose", "edges.merge", "equal_rows.mix",
+    "equal_rows.repeats", "variation.class_sums", "votes.count_votes",
+]  # fmt: skip
+
+
+def compiled(names, cache):
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED, json.dumps(names)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+    )
+    return json.loads(done.stdout)
+
+
+def test_kernels_that_are_not_on_disk_are_compiled_once_and_say_how_many(tmp_path):
+    found = compiled(SMALL, tmp_path)
+    label = "Compiling, once per installation"
+    assert found["told"][0] == [label, 0, len(SMALL)]
+    assert found["told"][-1] == [label, len(SMALL), len(SMALL)]
+    assert found["second"] == 0
+    entries = [path.name for path in tmp_path.rglob("*.nbi")]
+    assert all(any(entry.startswith(f"{name}-") for entry in entries) for name in SMALL)
+
+
+def test_a_few_kernels_are_left_to_their_first_call(tmp_path):
+    assert compiled(SMALL[:3], tmp_path)["told"] == []
+    assert not list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.parametrize("target", ["classes", "number", "none"])
+def test_the_kernels_of_a_usual_study_are_there(target):
+    names = usual_kernels(target)
+    assert len(names) >= 8
+    assert set(names) <= set(all_kernels())
