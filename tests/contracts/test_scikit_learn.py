@@ -65,8 +65,11 @@ def use(estimator, name):
     return member(*([[0.0, 1.0], [1.0, 3.0]] for _ in needed))
 
 
-# What needs no fit, or is one.
-BEFORE_FIT = ("fit", "get_params", "get_metadata_routing", "plan", "set_", "for_study", "study_rows", "variants")
+# What needs no fit, or is one, and what a class says of itself.
+BEFORE_FIT = (
+    *("fit", "partial_fit", "get_params", "get_metadata_routing", "plan", "set_"),
+    *("for_study", "study_rows", "variants", "invariants"),
+)
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, MixedNB()], ids=repr)

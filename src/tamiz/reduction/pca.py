@@ -164,6 +164,9 @@ class PCA(Likelihood, Reducer):
         "coordinate_names_": Names("d"),
         "explained_variance_": Numbers("k"),
         "explained_variance_ratio_": Numbers("k"),
+        # Of a covariance that was given without the rows behind it they are not known.
+        "singular_values_": Numbers("k", missing=True),
+        "noise_variance_": Number(0.0),
         "loadings_": Numbers("d", "k", single=True, any_order=True),
         "residuals_": Numbers("k"),
         "n_components_": Count(size="k"),
