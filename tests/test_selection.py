@@ -10,13 +10,16 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import (
     CFS,
+    CrossValidated,
     Entropy,
     EqualFrequency,
     FisherScore,
@@ -26,7 +29,7 @@ from tamiz.criteria import (
     Variance,
 )
 from tamiz.exceptions import TamizWarning
-from tamiz.search import Backward, BestFirst, Evaluations, Forward
+from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
 from .statistics.mixed import make_mixed
 
@@ -273,7 +276,11 @@ def test_n_features_and_threshold_keep_what_passes_both():
     [
         ({"n_features": 5}, ValueError, "n_features=5 exceeds the 4 columns of the table; ask for at most 4"),
         ({"n_features": 0}, ValueError, "n_features must be at least 1, got 0"),
-        ({"n_features": 1.5}, TypeError, "n_features must be a whole number, got 1.5"),
+        (
+            {"n_features": 1.5},
+            ValueError,
+            "n_features must be a whole number, or a share above 0 and at most 1, got 1.5",
+        ),
         ({"threshold": "high"}, TypeError, "threshold must be a number, got 'high'"),
         ({"threshold": float("nan")}, ValueError, "threshold must be a number, got nan"),
     ],
@@ -402,7 +409,10 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
         (SubsetSelector(CFS(), BestFirst(), stop=3), r"takes a stopping rule such as Evaluations\(1000\), got 3"),
         (SubsetSelector(CFS(association=3), BestFirst()), "CFS takes an association such as Symm.*, got 3"),
         (RankSelector(InformationGain(discretization="mdl")), "InformationGain takes a discretization such as MDL"),
-        (SubsetSelector(CFS(), BestFirst(), n_features=1.0), "n_features must be a whole number or a pair .*, got 1.0"),
+        (
+            SubsetSelector(CFS(), BestFirst(), n_features="1"),
+            "n_features must be a whole number, a share or a pair .*, got '1'",
+        ),
         (SubsetSelector(CFS(), BestFirst(fixed=[True])), "fixed takes names and whole numbers, got True"),
     ],
 )
@@ -440,3 +450,54 @@ def test_columns_of_chance_are_dropped_by_every_search(search):
         selector = SubsetSelector(CFS(), search).fit(X, y)
     assert selector.n_features_in_ == 12
     assert not selector.support_.any()
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.5, 15), (0.29, 8), (1.0, 30), (0.001, 1)])
+def test_a_share_of_the_columns_is_a_number_of_them(share, n):
+    X, y = load_breast_cancer(return_X_y=True)
+    assert RankSelector(FisherScore(), n_features=share).fit(X, y).get_support().sum() == n
+    assert SubsetSelector(CFS(), Forward(), n_features=share).fit(X, y).support_.sum() == n
+
+
+def test_a_share_is_one_of_the_columns_that_take_part():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    noted = X.assign(note=[f"row {i} says so" for i in range(len(X))], number=np.arange(len(X)).astype(str))
+    with pytest.warns(TamizWarning, match="no part"):
+        ranked = RankSelector(FisherScore(), n_features=0.5).fit(noted, y)
+    assert ranked.get_support().sum() == len(ranked.schema_.used) // 2
+    excluded = SubsetSelector(CFS(), Forward(excluded=[0, 1]), n_features=0.5).fit(X, y)
+    assert excluded.support_.sum() == 1
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, 1.5, float("nan")])
+def test_a_share_beyond_all_columns_is_refused(share):
+    X, y = load_iris(return_X_y=True)
+    for selector in (RankSelector(FisherScore(), n_features=share), SubsetSelector(CFS(), n_features=share)):
+        with pytest.raises(ValueError, match="a share above 0 and at most 1, got"):
+            selector.fit(X, y)
+
+
+@pytest.mark.parametrize("search", [Forward(), Bidirectional(), Backward(), Beam(1)], ids=repr)
+def test_a_range_of_sizes_is_walked_to_its_end(search):
+    X, y = load_iris(return_X_y=True)
+    folds = StratifiedKFold(10)
+    selector = SubsetSelector(CrossValidated(KNeighborsClassifier(5), folds), search, n_features=(1, 3)).fit(X, y)
+    assert set(range(1, 4)) <= set(selector.archive_.sizes.tolist())
+    # The best of one column reaches .960, and no second column adds to it.
+    assert selector.merit_ == pytest.approx(0.9667, abs=1e-4)
+
+
+def test_a_tolerated_loss_keeps_fewer_columns():
+    X, y = load_breast_cancer(return_X_y=True)
+    merit = CrossValidated(GaussianNB(), cv=5)
+    best = SubsetSelector(merit, Backward()).fit(X, y)
+    for loss in (0.01, 0.03):
+        fewer = SubsetSelector(merit, Backward(), stop=MinGain(-loss)).fit(X, y)
+        assert fewer.support_.sum() < best.support_.sum()
+        assert best.merit_ - loss <= fewer.merit_ == fewer.archive_.best_merit
+        # No smaller set that was evaluated is within the loss.
+        within = fewer.archive_.merits >= fewer.archive_.merits.max() - loss
+        assert fewer.archive_.sizes[within].min() == fewer.support_.sum()
+    assert fewer.archive_.stopped == "a step lost more than 0.03"
+    again = pickle.loads(pickle.dumps(fewer))
+    assert again.archive_.mask(again.archive_.best).tolist() == fewer.support_.tolist()

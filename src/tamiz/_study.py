@@ -28,7 +28,7 @@ from tamiz.reduction.base import Reducer
 from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
-from tamiz.search.base import Search
+from tamiz.search.base import Search, SetSize
 from tamiz.search.stopping import Stopping
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
@@ -77,7 +77,7 @@ def study(
     dissimilarity: str = "seuclidean",
     graph: GraphBuilder | Graph | None = None,
     missing: Missing = "distribute",
-    n_features: int | tuple[int, int] | None = None,
+    n_features: SetSize | None = None,
     stop: Stopping | None = None,
     journal: str | os.PathLike[str] | None = None,
     allow_duplicates: bool = False,

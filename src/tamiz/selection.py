@@ -21,10 +21,11 @@ from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.base import Merit, Relevance, complete
 from tamiz.evaluator import Checked
+from tamiz.exceptions import DataError
 from tamiz.parts import merit_of, relevance_of, search_of, suited_relevance, usual_parts
 from tamiz.random import Seed, generator
 from tamiz.search.archive import Archive
-from tamiz.search.base import Problem, Search
+from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.certificate import Certificate
 from tamiz.search.journal import Journal
 from tamiz.search.plan import Plan
@@ -41,7 +42,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.table import columns_at
 from tamiz.sources.views import shows_all_rows
 from tamiz.storage.invariants import Count, Flags, Invariants, Is, Maybe, Names, Number, Numbers, Whole
-from tamiz.validation import check_integer, check_real
+from tamiz.validation import check_count, check_real
 from tamiz.warn import tell
 
 
@@ -123,8 +124,8 @@ class RankSelector(_Selector):
         The score, such as `InformationGain()`, or its name on the command line, such as "information-gain" or its first word. By
         name it has the form that suits the table, as in a study: for a numeric target information gain cuts numbers into
         intervals of equal frequency. None is the first that has a meaning on the table: information gain where there is a target.
-    n_features : int, default=None
-        Keep this many.
+    n_features : int or float, default=None
+        Keep this many; a float in (0, 1] is a share of the columns that take part, rounded down, at least one.
     threshold : float, default=None
         Keep those that score at least this. With neither, all that take part are kept; with both, a column must pass both.
 
@@ -167,7 +168,7 @@ class RankSelector(_Selector):
         self,
         relevance: Relevance | str | None = None,
         *,
-        n_features: int | None = None,
+        n_features: float | None = None,
         threshold: float | None = None,
     ) -> None:
         self.relevance = relevance
@@ -211,7 +212,8 @@ class RankSelector(_Selector):
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
         if self.n_features is not None:
-            n, most = check_integer("n_features", self.n_features, low=1), len(schema.used)
+            most = len(schema.used)
+            n = check_count("n_features", self.n_features, most)
             if n > most:
                 those = "of the table" if most == schema.n_columns else "that take part"
                 raise ValueError(f"n_features={n} exceeds the {most} columns {those}; ask for at most {most}.")
@@ -233,8 +235,9 @@ class SubsetSelector(_Selector):
         The way through the sets, such as `BestFirst()`, or its name on the command line, such as "best-first:backward" or
         "beam:20". Columns to fix, exclude, group or start with belong to it. None is `BestFirst()`; where ridge regression is the
         merit that None stands for it is `Forward()`.
-    n_features : int or (least, most), default=None
-        The size of the set, or its range; None lets the merit decide.
+    n_features : int, float or (least, most), default=None
+        The size of the set, or its range; a float in (0, 1] is a share of the columns that can be chosen, rounded down, at least
+        one. None lets the merit decide. Greedy searches visit every size of a range.
     stop : Stopping, default=None
         When to stop before the search ends by itself, such as `Evaluations(1000) | Seconds(60)`.
     journal : path, default=None
@@ -310,7 +313,7 @@ class SubsetSelector(_Selector):
         merit: Merit | str | None = None,
         search: Search | str | None = None,
         *,
-        n_features: int | tuple[int, int] | None = None,
+        n_features: SetSize | None = None,
         stop: Stopping | None = None,
         journal: str | os.PathLike[str] | None = None,
         random_state: Seed = None,
@@ -360,6 +363,8 @@ class SubsetSelector(_Selector):
         about = [] if archive.best is None else prepared.evaluator.about(archive.mask(archive.best))
         self.merit_name_, self.merit_how_ = prepared.evaluator.name, " ".join([prepared.evaluator.how, *about]).strip()
         self.merit_effort_ = prepared.evaluator.effort
+        if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
+            raise DataError(f"No set that was evaluated has a score. {' '.join(prepared.evaluator.notes())}".strip())
         return self._take(archive)
 
     def merits(

@@ -31,6 +31,17 @@ def check_real(name: str, value: Any, *, low: float | None = None) -> float:
     return float(value)
 
 
+def check_count(name: str, value: Any, total: int) -> int:
+    """Return a number of columns of at least 1: a whole number, or a share in (0, 1] of `total`, rounded down."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        share = float(value)
+        if not 0 < share <= 1:
+            raise ValueError(f"{name} must be a whole number, or a share above 0 and at most 1, got {value!r}.")
+        # 0.29 * 100 is a little less than 29.
+        return max(1, math.floor(share * total + 1e-9))
+    return check_integer(name, value, low=1)
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return `value` when it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:

@@ -129,7 +129,7 @@ def test_a_byte_order_mark_is_passed_over(tamiz: Tamiz, config: Callable[..., Pa
         ('[kinds]\na = "nmeric"', "study.toml, line 3, kinds: 'a=nmeric'"),
         ('assess = "yes"', "study.toml, line 3, assess: it is true or false, got 'yes'."),
         ('search = "bset-first"', "study.toml, line 3, search: 'bset-first' is no search (did you mean 'best-first'?)"),
-        ('n-features = "8-3"', "line 3, n-features: '8-3' is neither a number of columns such as 3 nor a range"),
+        ('n-features = "8-3"', "line 3, n-features: '8-3' is neither a number of columns such as 3 nor a share"),
         ('together = ["a"]', "study.toml, line 3, together: 'a' names no columns that go together"),
         ("fixed = [[1]]", "study.toml, line 3, fixed: it is text or a number, got [1]."),
         ('graph = "knm:3"', "study.toml, line 3, graph: 'knm' is no graph (did you mean 'knn'?)"),

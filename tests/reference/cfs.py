@@ -111,7 +111,8 @@ def floating(merit_of, p, least=0, most=None):
         larger = look("forward")
         allowed = [merit for size, merit in best_of_size.items() if least <= size]
         goal = merit_of(current) if climbing else max(allowed, default=-np.inf)
-        if len(current) >= least and merit_of(larger) <= goal:
+        # The climb of a range goes to its end.
+        if not (climbing and least) and len(current) >= least and merit_of(larger) <= goal:
             if not climbing:
                 return seen
             climbing = False
@@ -128,7 +129,8 @@ def beam(merit_of, p, width, least=0, most=None):
         steps = list(dict.fromkeys(step for subset in level for step in neighbours(subset, p, "forward")))
         seen += steps
         best = sorted(steps, key=merit_of, reverse=True)[:width]
-        if len(level[0]) >= least and merit_of(best[0]) <= merit_of(level[0]):
+        # Every size of a range is visited.
+        if not least and merit_of(best[0]) <= merit_of(level[0]):
             break
         level = best
     return seen

@@ -146,11 +146,11 @@ def test_a_step_on_the_way_to_the_size_asked_for_is_stale_and_says_nothing_of_ga
     assert (archive.stale_steps, archive.last_gain) == (1, 2)
 
 
-def test_a_set_of_merit_minus_infinity_is_better_than_none():
+def test_a_set_without_a_score_is_never_the_best():
     archive = record(Archive(3), ("110", -np.inf), ("100", -np.inf))
-    assert archive.best == 1
-    assert archive.best_size == 1
-    assert record(archive, ("111", -5)).best == 2
+    assert archive.best is None
+    assert archive.best_size is None
+    assert record(archive, ("111", -5), ("001", -np.inf)).best == 2
 
 
 def test_of_equal_sets_the_one_of_earlier_columns_is_best_beyond_a_byte():

@@ -17,11 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import MixedNB, SubsetSelector, open_source
+from tamiz import MixedNB, SubsetSelector, load, open_source, save, study
 from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.search import Forward
+from tamiz.search import Exhaustive, Forward
 from tamiz.sources.views import rows_of
 from tamiz.wrappers.refits import Refits
 
@@ -128,20 +128,51 @@ def test_a_class_that_a_later_fold_lacks_is_told_by_its_refit():
     refused("^Fold 2 of 2, .*GaussianNB: Number of priors must match number of classes", priors, cv=folds)
 
 
-def test_columns_that_are_constant_where_a_fit_fails_are_named():
+def test_a_set_with_a_column_that_is_constant_in_a_fold_has_no_score_and_the_others_do():
     table = X.copy()
-    table[:50, [1, 3]] = 2.0
-    table[50:100, 1] = 3.0
-    table[50:100, 3] = 2.0
-    folds = [(np.arange(100), np.arange(100, 150))]
-    refused(
-        r"^Fold 1 of 1, column x3, LinearDiscriminantAnalysis: IndexError: .*\. Column x3 is constant in the rows that the fold "
-        r"learns from: leave it out \(excluded=, --exclude\)\.$",
-        LinearDiscriminantAnalysis(),
-        table,
-        cv=folds,
-        columns=[3],
+    table[::2, 3] = 2.0
+    folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2)), (np.arange(1, 150, 2), np.arange(0, 150, 2))]
+    merit = CrossValidated(LinearDiscriminantAnalysis(), folds)
+    sentence = (
+        r"^1 set has no score and cannot be chosen\. Fold 1 of 2, column x3, LinearDiscriminantAnalysis: IndexError: .*\. Column "
+        r"x3 is constant in the rows that the fold learns from: leave it out \(excluded=, --exclude\)\.$"
     )
+    with pytest.warns(TamizWarning, match=sentence):
+        found = SubsetSelector(merit, Exhaustive()).fit(table, Y)
+    without = SubsetSelector(merit, Exhaustive(excluded=[3])).fit(table, Y)
+    assert found.merit_ == without.merit_
+    np.testing.assert_array_equal(
+        found.archive_.masks[np.isneginf(found.archive_.merits)], [[False, False, False, True]]
+    )
+    with (
+        pytest.warns(TamizWarning, match="no score"),
+        pytest.raises(DataError, match=r"^No set .* has a score\. 1 set has no"),
+    ):
+        SubsetSelector(merit, Exhaustive(), n_features=1).fit(table[:, 3:], Y)
+
+
+@pytest.mark.filterwarnings("ignore:1 set has no score")
+def test_a_set_without_a_score_is_kept_in_files(tmp_path):
+    table = X.copy()
+    table[::2, 3] = 2.0
+    merit = CrossValidated(LinearDiscriminantAnalysis(), [(np.arange(0, 150, 2), np.arange(1, 150, 2))])
+    found = SubsetSelector(merit, Exhaustive(), journal=tmp_path / "sets.journal").fit(table, Y)
+    merits = found.archive_.merits
+    assert np.isneginf(merits).sum() == 1
+    save(found.archive_, tmp_path / "sets.tamiz")
+    np.testing.assert_array_equal(load(tmp_path / "sets.tamiz").merits, merits)
+    again = SubsetSelector(merit, Exhaustive(), journal=tmp_path / "sets.journal").fit(table, Y)
+    np.testing.assert_array_equal(again.archive_.merits, merits)
+
+
+def test_a_report_leaves_a_set_without_a_score_out():
+    table = X.copy()
+    table[::2, 3] = 2.0
+    merit = CrossValidated(LinearDiscriminantAnalysis(), [(np.arange(0, 150, 2), np.arange(1, 150, 2))])
+    with pytest.warns(TamizWarning, match="no score and cannot be chosen"):
+        result = study(table, Y, merit=merit, search=Exhaustive(), assess=False, maps=[])
+    assert np.isfinite(result.to_dict()["subset"]["points"]["merit"]).all()
+    assert all(np.isfinite(one["merit"]) for one in result.to_dict()["subset"]["frontier"])
 
 
 def test_text_is_named_before_anything_is_fitted():

@@ -24,6 +24,7 @@ from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_family import Missing
 from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
+from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
 from tamiz.search.stopping import Seconds
@@ -327,7 +328,7 @@ def usual_candidates(
     missing: Missing = "distribute",
     *,
     max_seconds: float | None = None,
-    n_features: int | tuple[int, int] | None = None,
+    n_features: SetSize | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the selections that a table is tried with.
@@ -339,7 +340,7 @@ def usual_candidates(
         What CFS does with missing values.
     max_seconds : float, default=None
         When the search of a wrapper is stopped.
-    n_features : int or (least, most), default=None
+    n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
     columns : dict, default=None
         Parameters of the searches that say which columns may be chosen: `start`, `fixed`, `excluded`, `groups`.

@@ -101,18 +101,33 @@ class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes 
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of columns, "3", or the least and the most of them, "3-8"."""
+    """A number of columns, "3", a share of them, "0.5", or the least and the most of them, "3-8"."""
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | tuple[float, ...]:
         """Return the number or the pair."""
         if not isinstance(value, str):
             return value
-        low, dash, high = value.partition("-")
-        if not (low.isdecimal() and (high.isdecimal() or not dash)) or int(low) < 1 or (dash and int(high) < int(low)):
-            self.fail(f"{value!r} is neither a number of columns such as 3 nor a range such as 3-8.", param, ctx)
-        return (int(low), int(high)) if dash else int(low)
+        sizes = [int(part) if part.isdecimal() else _share(part) for part in value.split("-")]
+        if len(sizes) > 2 or not all(sizes) or sizes != sorted(sizes):
+            self.fail(
+                f"{value!r} is neither a number of columns such as 3 nor a share such as 0.5 nor a range such as 3-8.",
+                param,
+                ctx,
+            )
+        return sizes[0] if len(sizes) == 1 else tuple(sizes)
+
+
+def _share(text: str) -> float:
+    """Return a share above 0 and up to 1, 0 for any other text."""
+    try:
+        share = float(text)
+    except ValueError:
+        return 0.0
+    return share if 0 < share <= 1 else 0.0
 
 
 class Together(click.ParamType):  # type: ignore[type-arg]
@@ -138,7 +153,7 @@ class Searching:
     scoring: str | None
     folds: int | None
     search: Named | None
-    n_features: int | tuple[int, int] | None
+    n_features: float | tuple[float, float] | None
     fixed: tuple[str, ...]
     excluded: tuple[str, ...]
     start: tuple[str, ...]
@@ -307,7 +322,7 @@ _OPTIONS = [
         "--n-features",
         type=Size(),
         metavar="K",
-        help="Number of columns to choose, or a range such as 3-8; by default the merit decides.",
+        help="Number of columns to choose, a share of them such as 0.5, or a range such as 3-8; by default the merit decides.",
     ),
     click.option("--fixed", metavar="COLUMN", multiple=True, help="A column that is in every set. Repeatable."),
     click.option(
@@ -345,7 +360,10 @@ _OPTIONS = [
         "--stale", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."
     ),
     click.option(
-        "--min-gain", type=click.FloatRange(min=0), metavar="G", help="Stop at the first step that gains less than G."
+        "--min-gain",
+        type=float,
+        metavar="G",
+        help="Stop at the first step that gains less than G. Below 0 it is a loss that is tolerated for fewer columns.",
     ),
     click.option("--target-merit", type=float, metavar="M", help="Stop when a set has a merit of at least M."),
 ]

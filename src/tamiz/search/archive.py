@@ -26,6 +26,7 @@ class Archive(Stored):
     Attributes
     ----------
     merits : ndarray of shape (n_evaluations,)
+        Minus infinity for a set without a score, which is never the best.
     sizes : ndarray of shape (n_evaluations,)
     best : int or None
         The number of the best set among those of an allowed size, None while there is none. A later set is better when it
@@ -33,6 +34,8 @@ class Archive(Stored):
         smaller is better, then the one of earlier columns.
     course : list of int
         The number of the best set after every step, or part of one, that found a better one.
+    tolerance : float
+        What the best set may lose to the highest merit, as it is smaller than the set of that.
     n_passed : int
         Sets that an exact search looked at and found no better; they are counted and not written down.
     bound : float or None
@@ -51,6 +54,7 @@ class Archive(Stored):
         "most": Count(below="p+1"),
         "min_gain": Number(0.0),
         "n_passed": Count(),
+        "tolerance": Number(0.0),
         "bound": Maybe(Number()),
         "stopped": Is(str),
         "interrupted": Is(bool),
@@ -69,7 +73,7 @@ class Archive(Stored):
             Whole("b"),
             Law(lambda it: it.n_candidates.sum() == len(it.merits), "does not add up to the merits"),
         ),
-        "merits": Numbers("c"),
+        "merits": Numbers("c", unscored=True),
         "parent": (
             Whole("c"),
             Law(
@@ -100,6 +104,7 @@ class Archive(Stored):
         self.stale_steps = 0
         self.last_gain: float | None = None
         self.n_passed = 0
+        self.tolerance = 0.0
         self.bound: float | None = None
         self._batches: list[tuple[int, NDArray[np.uint8], Candidates]] = []
         self._sizes: list[NDArray[np.int32]] = []
@@ -174,6 +179,7 @@ class Archive(Stored):
             "most": self._most,
             "min_gain": self._min_gain,
             "n_passed": self.n_passed,
+            "tolerance": self.tolerance,
             "bound": self.bound,
             "stopped": self.stopped,
             "interrupted": self.interrupted,
@@ -211,6 +217,7 @@ class Archive(Stored):
             )
             archive.record(candidates, archive.keys(candidates), made_of["merits"][here])
         archive.pass_over(made_of["n_passed"], made_of["bound"])
+        archive.settle(made_of["tolerance"])
         archive.stopped, archive.interrupted = made_of["stopped"], made_of["interrupted"]
         archive.cut_off = made_of["cut_off"]
         archive.stale_steps, archive.last_gain = made_of["stale_steps"], made_of["last_gain"]
@@ -260,7 +267,7 @@ class Archive(Stored):
 
     def _take_best(self, start: int, candidates: Candidates, sizes: NDArray[np.int32], merits: Floats) -> None:
         merit, rank = self.best_merit, self._rank
-        allowed = np.flatnonzero((sizes >= self._least) & (sizes <= self._most))
+        allowed = np.flatnonzero((sizes >= self._least) & (sizes <= self._most) & (merits > -np.inf))
         found = merits[allowed]
         # One after the other, as what counts as a gain depends on the one before.
         better = np.flatnonzero((found > merit) | (rank is None))
@@ -278,6 +285,18 @@ class Archive(Stored):
             self._step_merit = max(float(found.max()), -np.inf if self._step_merit is None else self._step_merit)
         elif self._step_merit == -np.inf:
             self._step_merit = None
+
+    def settle(self, tolerance: float) -> None:
+        """Take the smallest set that loses no more than the tolerance to the best for the best: at the end of a search."""
+        self.tolerance = tolerance
+        if not tolerance or self.best is None:
+            return
+        sizes, merits = self.sizes, self.merits
+        within = (sizes >= self._least) & (sizes <= self._most) & (merits >= self.best_merit - tolerance)
+        smallest = np.flatnonzero(within & (sizes == sizes[within].min()))
+        self.best = int(smallest[np.argmax(merits[smallest])])
+        self.best_merit = float(merits[self.best])
+        self._rank = (-int(sizes[self.best]), np.packbits(self.mask(self.best)).tobytes())
 
     def end_step(self) -> None:
         """Take note that what came of one proposal is written down."""

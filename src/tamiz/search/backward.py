@@ -12,7 +12,8 @@ from tamiz.search.sizes import most_steps
 class Backward(Search):
     """Start with every column; drop the least useful one again and again, until each drop lowers the merit.
 
-    With a size asked for it goes on until that size is reached. It may drop nothing.
+    With a size asked for it goes on until that size is reached, with a range to its end: the best set of an allowed size is the
+    result. Without one it may drop nothing.
 
     Parameters
     ----------
@@ -48,11 +49,10 @@ class Backward(Search):
         while units := problem.removals(mask):
             merits = yield Candidates.flips(mask, units)
             best = len(merits) - 1 - int(np.argmax(merits[::-1]))
-            wanted = problem.sized and mask.sum() > problem.most
-            if not (wanted or merits[best] >= merit):
+            if not (problem.sized or merits[best] >= merit - problem.tolerance):
                 return "every further drop lowers the merit"
             mask[units[best]] = False
-            merit = merits[best]
+            merit = max(merit, merits[best]) if problem.tolerance else merits[best]
         return (
             "the size asked for is reached"
             if problem.sized and mask.sum() == problem.least

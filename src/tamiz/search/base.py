@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -22,10 +22,13 @@ from tamiz.candidates import Masks, Proposal
 from tamiz.evaluator import Form
 from tamiz.registry import suggestion
 from tamiz.search.sizes import can_make, leading, nearest_sums
+from tamiz.validation import check_count
 
 # A walk ends with the sentence that says why.
 Walk: TypeAlias = "Generator[Proposal, NDArray[np.float64], str]"
 Columns: TypeAlias = "Iterable[str | int]"
+# A number of columns, or a share of those that can be chosen; of each the least and the most.
+SetSize: TypeAlias = "float | tuple[float, float]"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Problem:
         Columns that move together, in column order; most units are one column.
     form : Form
         What is known of the merit beyond its values.
+    tolerance : float
+        What a set may lose to the best one where it has fewer columns.
     """
 
     n_columns: int
@@ -58,6 +63,7 @@ class Problem:
     start: Masks | None = None
     units: list[NDArray[np.intp]] = field(default_factory=list)
     form: Form = field(default_factory=Form)
+    tolerance: float = 0.0
 
     def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
         """Return the units that can still come in and leave a way to the sizes asked for."""
@@ -154,9 +160,7 @@ class Search(BaseEstimator, ABC):
         """Return how many sets the search evaluates at most, None where no such number can be given."""
         return None
 
-    def problem(
-        self, names: Sequence[str], used: NDArray[np.intp], n_features: int | tuple[int, int] | None
-    ) -> Problem:
+    def problem(self, names: Sequence[str], used: NDArray[np.intp], n_features: SetSize | None) -> Problem:
         """Return the problem of choosing among the used columns of a table."""
         n = len(names)
         fixed = _mask(self.fixed, names, "fixed")
@@ -227,21 +231,22 @@ def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
     return mask
 
 
-def _sizes(n_features: int | tuple[int, int] | None, n_free: int, n_columns: int) -> tuple[int, int]:
+def _sizes(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
+    """Return the least and the largest size asked for; a share is one of the columns that can be chosen."""
     if n_features is None:
         return 0, n_free
     pair = n_features if isinstance(n_features, tuple | list) else (n_features, n_features)
-    whole = [isinstance(size, Integral) and not isinstance(size, bool) for size in pair]
-    if len(pair) != 2 or not all(whole):
-        raise TypeError(f"n_features must be a whole number or a pair (least, most), got {n_features!r}.")
-    low, high = pair
-    if not 1 <= low <= high:
-        raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
+    numbers = [isinstance(size, Real) and not isinstance(size, bool) for size in pair]
+    if len(pair) != 2 or not all(numbers):
+        raise TypeError(f"n_features must be a whole number, a share or a pair (least, most), got {n_features!r}.")
     if n_free == 0:
         raise ValueError("No column can be chosen: each is excluded, or takes no part in this table.")
+    low, high = (check_count("n_features", size, n_free) for size in pair)
+    if low > high:
+        raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
     if high > n_free:
         usable = "" if n_free == n_columns else f", of which {n_free} can be chosen"
         raise ValueError(
             f"n_features={n_features} exceeds the {n_columns} columns of the table{usable}; ask for at most {n_free}."
         )
-    return int(low), int(high)
+    return low, high

@@ -18,7 +18,7 @@ from tamiz.validation import check_integer
 class Beam(Search):
     """Add a column to each of the best few sets of the step before, until none of the new ones is better than those.
 
-    With a size asked for it goes on until that size is reached.
+    With a size asked for it goes on until that size is reached, with a range to its end.
 
     Parameters
     ----------
@@ -76,8 +76,7 @@ class Beam(Search):
                 reached = problem.sized and max(mask.sum() for mask in beam) == problem.most
                 return "the size asked for is reached" if reached else "no column is left to add"
             merits = yield Candidates.joined([Candidates.flips(mask, units) for mask, units in additions])
-            wanted = problem.sized and all(mask.sum() < problem.least for mask in beam)
-            if not (wanted or merits.max() > merit):
+            if not (problem.sized or merits.max() > merit):
                 return "no further column raises the merit"
             merit = merits.max()
             beam = _best_sets(additions, merits, width)

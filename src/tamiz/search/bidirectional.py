@@ -16,7 +16,7 @@ from tamiz.search.forward import climb
 class Bidirectional(Search):
     """Add the best column and drop the worst ones in turn: a forward selection that takes back what it regrets.
 
-    It adds as `Forward` does, until no column raises the merit or the size asked for is reached. From there on it drops the
+    It adds as `Forward` does, until no column raises the merit or the largest size asked for is reached. From there on it drops the
     least useful column as long as the smaller set is the best seen of its size, adds the most useful one, drops again, and
     so on. An addition is kept when it raises the best merit so far, or while a size asked for is not reached.
 

@@ -16,7 +16,8 @@ from tamiz.search.sizes import most_steps
 class Forward(Search):
     """Start with no column; add the best one again and again, until none raises the merit.
 
-    With a size asked for it goes on until that size is reached.
+    With a size asked for it goes on until that size is reached, with a range to its end: the best set of an allowed size is the
+    result.
 
     Parameters
     ----------
@@ -70,15 +71,14 @@ def beginning(problem: Problem) -> Masks:
 
 
 def climb(problem: Problem) -> Generator[Candidates, Floats, Climb]:
-    """Add the best column again and again while the merit rises, or the size asked for is not reached."""
+    """Add the best column again and again while the merit rises, or to the largest size asked for."""
     mask = beginning(problem)
     merit = float((yield Candidates.of(mask))[0])
     path = {int(mask.sum()): merit}
     while units := problem.additions(mask):
         merits = yield Candidates.flips(mask, units)
         best = int(np.argmax(merits))
-        wanted = problem.sized and mask.sum() < problem.least
-        if not (wanted or merits[best] > merit):
+        if not (problem.sized or merits[best] > merit):
             return Climb(mask, path, "no further column raises the merit")
         mask[units[best]] = True
         merit = float(merits[best])

@@ -175,9 +175,9 @@ def _columns(words: Sequence[str], n_columns: int) -> list[int]:
 
 
 def _number(word: str) -> float:
-    """Return the merit that a word writes; a ValueError for one that is no finite number."""
+    """Return the merit that a word writes, minus infinity for a set without one; a ValueError for what is no merit."""
     merit = float.fromhex(word)
-    if not math.isfinite(merit):
+    if math.isnan(merit) or merit == math.inf:
         raise ValueError
     return merit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,8 +46,11 @@ class Prepared:
 
     def run(self, stop: Stopping | None, journal: Journal | None = None) -> Archive:
         """Search."""
-        walk = self.search.walk(self.problem, self.rng)
-        return run(walk, self.evaluator, self._archive(), stop, journal, self.search.most_evaluations(self.problem))
+        problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
+        walk = self.search.walk(problem, self.rng)
+        archive = run(walk, self.evaluator, self._archive(), stop, journal, self.search.most_evaluations(problem))
+        archive.settle(problem.tolerance)
+        return archive
 
     def plan(self, stop: Stopping | None) -> Plan:
         """Begin the search, and return what all of it would take at most."""

@@ -30,6 +30,11 @@ class Stopping(BaseEstimator, ABC):
         """Return how long a search may take, None where the rule does not look at the clock."""
         return None
 
+    @property
+    def tolerance(self) -> float:
+        """What a set may lose to the best one where it has fewer columns."""
+        return 0.0
+
     def __or__(self, other: Stopping) -> Stopping:
         return AnyOf(self, other)
 
@@ -43,6 +48,11 @@ class AnyOf(Stopping):
     def __init__(self, first: Stopping, second: Stopping) -> None:
         self.first = first
         self.second = second
+
+    @property
+    def tolerance(self) -> float:
+        """The larger of the two."""
+        return max(self.first.tolerance, self.second.tolerance)
 
     def begin(self) -> Stopping:
         """Return both begun."""
@@ -69,6 +79,11 @@ class AllOf(Stopping):
     def __init__(self, first: Stopping, second: Stopping) -> None:
         self.first = first
         self.second = second
+
+    @property
+    def tolerance(self) -> float:
+        """The larger of the two."""
+        return max(self.first.tolerance, self.second.tolerance)
 
     def begin(self) -> Stopping:
         """Return both begun."""
@@ -208,7 +223,9 @@ class MinGain(Stopping):
     Parameters
     ----------
     least : float
-        In the unit of the merit, 0 or more.
+        In the unit of the merit. Below 0 it is a loss that is tolerated for fewer columns: the search stops at the first step that
+        loses more than -least to the best merit so far, `Backward` goes on dropping columns until then, and the smallest evaluated
+        set that loses no more than that to the best is chosen.
 
     Examples
     --------
@@ -224,11 +241,17 @@ class MinGain(Stopping):
     def __init__(self, least: float) -> None:
         self.least = least
 
+    @property
+    def tolerance(self) -> float:
+        """The loss that is tolerated."""
+        return max(0.0, -check_real("least", self.least))
+
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when the last step gained too little."""
-        check_real("least", self.least, low=0)
-        gain = archive.last_gain
-        return f"a step gained less than {self.least:g}" if gain is not None and gain < self.least else None
+        least, gain = check_real("least", self.least), archive.last_gain
+        if gain is None or gain >= least:
+            return None
+        return f"a step gained less than {least:g}" if least >= 0 else f"a step lost more than {-least:g}"
 
 
 class Target(Stopping):

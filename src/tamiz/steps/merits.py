@@ -50,4 +50,5 @@ def asked_merits(selector: SubsetSelector, source: Source, candidates: Candidate
         merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
     except DataError as error:
         tell([f"Of {len(missing):,} of {len(candidates):,} {what} there is no merit: {error}"])
-    return merits
+    # A set that a model cannot be fitted on has none.
+    return np.where(np.isneginf(merits), np.nan, merits)

@@ -219,7 +219,7 @@ def _search(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
 
 def _size(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
     del name, asked
-    return {"n-features": f"{value[0]}-{value[1]}" if isinstance(value, tuple | list) else int(value)}
+    return {"n-features": "-".join(map(str, value)) if isinstance(value, tuple | list) else value}
 
 
 def _stop(name: str, value: Any, asked: Mapping[str, Any]) -> Options:

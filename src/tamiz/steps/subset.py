@@ -25,12 +25,14 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
     merits, sizes = archive.merits, archive.sizes
     best, worst = _extremes(sizes, merits, archive.best)
     drawn = _thinned(sizes, merits, np.concatenate([best, worst]))
+    # A set that a model cannot be fitted on has no merit to draw.
+    best, drawn, course = (np.asarray(some)[np.isfinite(merits[some])] for some in (best, drawn, archive.course))
     certificate = selector.certificate_
     return {
         "merit": merit,
         "how": selector.merit_how_,
         "search": search,
-        "sizes": _sizes(selector.n_features),
+        "sizes": _sizes(selector),
         "min_gain": float(selector.search_.min_gain),
         "columns": names[selector.support_].tolist(),
         "value": selector.merit_,
@@ -42,7 +44,7 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
         "stopped": archive.stopped,
         "course": [
             {"evaluation": number + 1, "merit": float(merits[number]), "columns": names[archive.mask(number)].tolist()}
-            for number in archive.course
+            for number in course.tolist()
         ],
         "points": {"size": sizes[drawn].tolist(), "merit": merits[drawn].tolist()},
         "frontier": [
@@ -61,12 +63,13 @@ def explain_subset(selector: SubsetSelector, source: Source) -> dict[str, Any]:
     return {"reasons": describe_reasons(selector, source), "lattice": describe_lattice(selector, source)}
 
 
-def _sizes(n_features: int | tuple[int, int] | None) -> list[int] | None:
+def _sizes(selector: SubsetSelector) -> list[int] | None:
     """Return the least and the largest size that was asked for."""
-    if n_features is None:
+    if selector.n_features is None:
         return None
-    least, most = n_features if isinstance(n_features, tuple | list) else (n_features, n_features)
-    return [int(least), int(most)]
+    schema = selector.schema_
+    problem = selector.search_.problem(schema.names, schema.used, selector.n_features)
+    return [problem.least, problem.most]
 
 
 def _extremes(

@@ -143,7 +143,7 @@ class Array(Invariant):
 
 
 class Numbers(Array):
-    """Finite floats from `low` to `high`; NaN only where it is a missing value (`missing`)."""
+    """Finite floats from `low` to `high`; NaN where it may be a missing value, minus infinity where it may be a set `unscored`."""
 
     def __init__(
         self,
@@ -154,15 +154,19 @@ class Numbers(Array):
         increasing: bool = False,
         single: bool = False,
         any_order: bool = False,
+        unscored: bool = False,
     ) -> None:
         super().__init__(*shape, dtypes=(np.float64, np.float32) if single else (np.float64,), any_order=any_order)
         self._low, self._high, self._missing, self._increasing = low, high, missing, increasing
+        self._unscored = unscored
 
     def check_values(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
         """Look for what is not finite, or not in the range or the order."""
         fits = np.isfinite(value) & (value >= self._low) & (value <= self._high)
         if self._missing:
             fits |= np.isnan(value)
+        if self._unscored:
+            fits |= np.isneginf(value)
         if not fits.all():
             raise BrokenInvariantError(f"{path} holds {value[~fits][0]}, which is out of range")
         if self._increasing and not (np.diff(value) > 0).all():

@@ -19,7 +19,7 @@ from tamiz.statistics.base import Floats
 from tamiz.wrappers.base import Columns, Fitted, Task, Way
 from tamiz.wrappers.counting import counts_of_no_column, squares_of_no_column
 from tamiz.wrappers.facts import facts_of
-from tamiz.wrappers.failures import named
+from tamiz.wrappers.failures import ConstantInFoldError, named
 from tamiz.wrappers.importance import check_exchangeable, losses
 from tamiz.wrappers.likelihoods import Score, of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
@@ -51,6 +51,8 @@ class WrapperEvaluator(Evaluator):
         self.task = task
         self.way = way
         self._how = how
+        # The first set without a score, and how many there are.
+        self._unscored, self._n_unscored = "", 0
 
     @property
     def name(self) -> str:
@@ -104,18 +106,40 @@ class WrapperEvaluator(Evaluator):
         """Return what there is to know of the folds, what was done to the rows, and what refits warned of."""
         # Gaps of points that nobody has asked for are nobody's business.
         points = self.task.points.notes() if self.task.encode else []
-        return [*self.task.notes, *overlaps(self.task.folds), *points, *self.task.warned.notes(self.task.label)]
+        unscored = []
+        if self._n_unscored:
+            sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"
+            unscored = [f"{sets} no score and cannot be chosen. {self._unscored}"]
+        return [
+            *self.task.notes,
+            *overlaps(self.task.folds),
+            *points,
+            *self.task.warned.notes(self.task.label),
+            *unscored,
+        ]
 
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
         empty = candidates.sizes() == 0
         if not empty.any():
-            return self._scores(candidates)
+            return self._known_scores(candidates)
         scores = np.empty((len(candidates), len(self.task.folds)))
         scores[empty] = self._of_no_column
         if not empty.all():
-            scores[~empty] = self._scores(candidates[np.flatnonzero(~empty)])
+            scores[~empty] = self._known_scores(candidates[np.flatnonzero(~empty)])
         return scores
+
+    def _known_scores(self, candidates: Candidates) -> Floats:
+        """Return the scores, minus infinity for a set with a column that is constant in a fold and that the model fails on."""
+        try:
+            return self._scores(candidates)
+        except ConstantInFoldError as error:
+            n = len(candidates)
+            if n == 1:
+                self._unscored, self._n_unscored = self._unscored or str(error), self._n_unscored + 1
+                return np.full((1, len(self.task.folds)), -np.inf)
+            halves = np.array_split(np.arange(n), 2)
+            return np.concatenate([self._known_scores(candidates[half]) for half in halves])
 
     def _scores(self, candidates: Candidates) -> Floats:
         with self.task.warned.listening():

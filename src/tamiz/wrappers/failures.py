@@ -20,13 +20,18 @@ _MOST_NAMED = 5
 _EVERY_SET = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
+class ConstantInFoldError(DataError):
+    """A fit failed on a column that is constant in the rows that a fold learns from: other sets of columns have a score."""
+
+
 @contextmanager
 def named(task: Task, columns: Columns, fold: int, who: str) -> Iterator[None]:
     """Say in an error for which columns, in which fold and of whom it was, and what to do."""
     try:
         yield
     except Exception as error:
-        raise DataError(failure(task, columns, fold, who, error)) from error
+        kind = ConstantInFoldError if _constant(task, columns, fold, error) else DataError
+        raise kind(failure(task, columns, fold, who, error)) from error
 
 
 def failure(task: Task, columns: Columns, fold: int, who: str, error: Exception) -> str:
