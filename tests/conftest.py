@@ -46,7 +46,7 @@ def few_models() -> Iterator[None]:
         patched.setattr(models, "_OF_CLASSES", ("naive_bayes", "knn"))
         patched.setattr(models, "_OF_NUMBERS", ("ridge", "knn"))
         patched.setattr(evaluation, "_ADDED", (0, 5))
-        patched.setattr(evaluation, "_MOST_SECONDS", 1e9)
+        patched.setattr(evaluation, "MOST_SEARCH_SECONDS", 1e9)
         patched.setattr(evaluation, "_MOST_SECONDS_A_SEARCH", 1e9)
         yield
 

@@ -168,7 +168,7 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
 
 def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
-    monkeypatch.setattr(evaluation, "_MOST_SECONDS", 0.0)
+    monkeypatch.setattr(evaluation, "MOST_SEARCH_SECONDS", 0.0)
     monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
@@ -798,7 +798,7 @@ def test_what_is_no_graph_is_refused(source):
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
     monkeypatch.setattr("tamiz.steps.joining._MOST_JOINED", 250)
-    monkeypatch.setattr("tamiz.steps.sampling._MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.sampling.MOST_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]

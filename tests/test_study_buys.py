@@ -109,7 +109,7 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(evaluation, "_MOST_BESIDE", 2)
+    monkeypatch.setattr(evaluation, "MOST_BESIDE", 2)
     found = study(X, y)
     assert found["argument"] is None
     assert found["buys"]["notes"][-1] == (

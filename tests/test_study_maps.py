@@ -36,7 +36,7 @@ def found(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz.steps.sampling._MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.sampling.MOST_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]

@@ -37,9 +37,11 @@ from tamiz.sources.group_rows import count_groups_once, on_groups
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import Rows
+from tamiz.steps.budget import Budget
 from tamiz.steps.clusters import describe_clusters
 from tamiz.steps.colors import describe_colors
 from tamiz.steps.combined import describe_combined
+from tamiz.steps.estimates import estimate_steps
 from tamiz.steps.evaluation import prepare_evaluation
 from tamiz.steps.graph import describe_graph
 from tamiz.steps.joining import Joined, join_rows, takes_graph
@@ -79,6 +81,7 @@ def study(
     missing: Missing = "distribute",
     n_features: SetSize | None = None,
     stop: Stopping | None = None,
+    max_seconds: float | None = None,
     journal: str | os.PathLike[str] | None = None,
     allow_duplicates: bool = False,
     assess: bool | None = None,
@@ -116,6 +119,11 @@ def study(
         value of its own.
     n_features, stop, journal, allow_duplicates
         As in `SubsetSelector`.
+    max_seconds : float, default=None
+        What the study may take. Steps that grow with the table work on samples, sized by estimates of their time for about two
+        minutes on two cores; a number sizes them in proportion (`inf`: all rows, but for maps of n x n cost), ends the search when
+        40 % of what is left then is over, and leaves out steps that there is no time for. Notes say what was sampled or left out.
+        None does not look at the clock: the same table and seed give the same result.
     assess : bool, default=None
         Whether the selection is evaluated on rows that took no part in it: nested cross-validation beside other selections
         (`recommend_columns`), the permutation test and the stability of its columns (`selection_report`), and the noise experiment
@@ -166,7 +174,7 @@ def study(
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
-    run = Run()
+    run = Run(Budget(max_seconds))
     rng = generator(random_state)
     with parallel.session(n_jobs), collected() as told:
         source = run.first(
@@ -174,7 +182,8 @@ def study(
         )
         schema = source.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
-        compile_ahead(usual_kernels(target_kind), n_jobs)
+        with run.budget.paused():
+            compile_ahead(usual_kernels(target_kind), n_jobs)
         chosen_by, searched_by = usual_parts(merit, search, schema, missing)
         searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)
@@ -184,7 +193,14 @@ def study(
         asked = [*(relevances or ()), *(one.reducer for one in wanted if one.asked)]
         parts = [*(relevances or ()), *(one.reducer for one in wanted)]
         needed = relevances is None or graph is not None or any(map(takes_graph, parts))
-        joined = run.step("graph", lambda: _join(source, graph, asked, rows, rng)) if needed else None
+        run.estimates = estimate_steps(
+            schema, run.budget, len(rows), len(wanted), sampled=graph is None, searched=searched
+        )
+        joined = (
+            run.optional("graph", lambda: _join(source, graph, asked, rows, rng, run.budget), "the graph of the rows")
+            if needed
+            else None
+        )
         seed = int(rng.integers(2**63))
         # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
         lots = random_state if isinstance(random_state, int) else seed
@@ -192,7 +208,7 @@ def study(
             chosen_by,
             searched_by,
             n_features=n_features,
-            stop=stop,
+            stop=run.budget.ends(stop),
             journal=journal,
             random_state=lots,
             allow_duplicates=allow_duplicates,
@@ -214,6 +230,7 @@ def study(
         maps_drawn = begun.draw(wanted, most_fitted)
         evaluated = begun.evaluate(selector, subset)
         colors = begun.color(columns["ranking"]) if points and maps_drawn["maps"] else []
+        tell(run.notes())
     return Result(
         {
             "format": FORMAT,
@@ -270,6 +287,11 @@ class _Study:
         """The table."""
         return self.joined.table
 
+    @property
+    def budget(self) -> Budget:
+        """What the study may take."""
+        return self.run.budget
+
     def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
         """Return the columns by every criterion, and those that say the same."""
         ranked = ranked_by(relevances, self.source.schema, self.missing, self.joined)
@@ -278,10 +300,16 @@ class _Study:
         counted = count_groups_once(self.source)
         scored = self.run.step("ranking", lambda: describe_ranking(counted, ranked))
         if scored is not None:
-            scored["combined"] = self.run.step(
-                "combined rank", lambda: describe_combined(counted, ranked, scored, self.seed)
+            scored["combined"] = self.run.optional(
+                "combined rank",
+                lambda: describe_combined(counted, ranked, scored, self.seed, self.budget),
+                "the mean rank over all criteria",
             )
-        repeating = self.run.step("redundancy", lambda: describe_redundancy(self.source, scored, self.missing))
+        repeating = self.run.optional(
+            "redundancy",
+            lambda: describe_redundancy(self.source, scored, self.missing, self.budget),
+            "the redundancy of the columns",
+        )
         return {"ranking": scored, "redundancy": repeating}
 
     def select(self, selector: SubsetSelector) -> dict[str, Any] | None:
@@ -289,19 +317,21 @@ class _Study:
         subset = self.run.step("subset", lambda: _select(selector, self.source, self.run))
         if subset is None:
             return None
-        explained = self.run.step("reasons", lambda: self._explain(selector, subset["columns"]))
+        explained = self.run.optional(
+            "reasons", lambda: self._explain(selector, subset["columns"]), "why each column is chosen or not"
+        )
         return subset | (explained or {"reasons": [], "lattice": None, "notes": []})
 
     def _explain(self, selector: SubsetSelector, chosen: list[str]) -> dict[str, Any]:
         """Return why each column is in or out, and which of those chosen say the same."""
-        shared = describe_shared(self.source, chosen, self.missing)
+        shared = describe_shared(self.source, chosen, self.missing, self.budget)
         return {**explain_subset(selector, self.source), "notes": shared}
 
     def draw(self, wanted: Sequence[Wanted], most: int | None) -> dict[str, Any]:
         """Fit the maps, of at most so many rows where their cost grows with the square, and judge them."""
         drawn: list[tuple[Mapped, dict[str, Any]]] = []
         self.run.step("maps", lambda: self._fit(wanted, drawn, most))
-        judged = self.run.step("quality", lambda: self._judge(drawn))
+        judged = self.run.optional("quality", lambda: self._judge(drawn), "the quality of the maps")
         return {"maps": [described for _, described in drawn], "quality": judged}
 
     def _fit(self, wanted: Sequence[Wanted], drawn: list[tuple[Mapped, dict[str, Any]]], most: int | None) -> None:
@@ -309,11 +339,13 @@ class _Study:
         for one in wanted:
             if not one.asked and takes_graph(one.reducer) and self.joined.whole is None:
                 continue
+            if not self.run.has_room(self.run.estimates["maps"].shared(len(wanted)), one.label):
+                continue
             reducer = self.joined.lent_to(one.reducer) if one.given else self.joined.lent_whole_to(one.reducer)
             source = self.joined.read_by(reducer)
             shown = self.joined.numbers(self.rows, source)
             try:
-                mapped = fit_map(reducer, source, shown, most, self.seed)
+                mapped = fit_map(reducer, source, shown, most, self.seed, self.budget)
                 label = {"id": one.id, "label": one.label}
                 drawn.append((mapped, describe_map(mapped, label, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:
@@ -332,23 +364,33 @@ class _Study:
     def evaluate(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
         """Return what selections are worth to models, how far the subset can be trusted, and what added columns cost."""
         found = dict.fromkeys(("recommendation", "buys", "assessment", "argument"))
-        evaluation = prepare_evaluation(self.source, self.scoring, self.lots, assess=self.assess)
+        evaluation = prepare_evaluation(self.source, self.scoring, self.lots, assess=self.assess, budget=self.budget)
         if evaluation is None:
             return found
         if subset is not None:
-            share = evaluation.source.schema.n_rows / self.source.schema.n_rows
-            seconds = share * self.run.seconds("subset")
-            recommended = self.run.step("recommendation", lambda: evaluation.recommend(selector, seconds))
+            seconds = self.run.seconds("subset")
+            if evaluation.source is not self.source:
+                # Fewer rows can take longer: more columns then look worth a place by chance.
+                seconds = evaluation.search_seconds(selector)
+            recommended = self.run.optional(
+                "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
+            )
             if recommended is not None:
                 found["recommendation"], found["buys"] = recommended
-            found["assessment"] = self.run.step("assessment", lambda: evaluation.report(selector, seconds))
-        found["argument"] = self.run.step("argument", lambda: evaluation.add_columns(CFS(missing=self.missing)))
+            found["assessment"] = self.run.optional(
+                "assessment", lambda: evaluation.report(selector, seconds), "how far the subset can be trusted"
+            )
+        found["argument"] = self.run.optional(
+            "argument", lambda: evaluation.add_columns(CFS(missing=self.missing)), "the noise experiment"
+        )
         return found
 
     def color(self, scored: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Return the columns, and the clusters, that maps are coloured by."""
         colors = describe_colors(self.source, self.rows, scored)
-        clusters = self.run.step("clusters", lambda: describe_clusters(self.source, self.rows, self.seed))
+        clusters = self.run.optional(
+            "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
+        )
         return [*colors, *([] if clusters is None else [clusters])]
 
 
@@ -380,10 +422,11 @@ def _join(
     parts: Sequence[Any],
     rows: Rows,
     rng: np.random.Generator,
+    budget: Budget,
 ) -> Joined | None:
     """Return the graph; None, and why, where it cannot be built and nobody asked for it."""
     try:
-        return join_rows(source, asked, rows, rng)
+        return join_rows(source, asked, rows, rng, budget)
     except (DataError, MemoryError) as error:
         if asked is not None or any(map(takes_graph, parts)):
             raise

@@ -145,8 +145,31 @@ def test_a_dry_run_tells_what_the_search_of_a_study_takes(
 ) -> None:
     done = tamiz("study", iris, "-t", "species", "--search", "beam:2", "--dry-run")
     assert done.exit_code == 0
-    assert done.stdout.startswith("Plan: at most ")
+    *steps, plan = done.stdout.splitlines()
+    assert plan.startswith("Plan: at most ")
+    header, *lines = [line.split("\t") for line in steps]
+    assert header == ["step", "rows", "seconds", "memory"]
+    assert {"graph", "ranking", "subset", "maps", "assessment"} <= {line[0] for line in lines}
+    assert float(lines[-1][2]) == pytest.approx(sum(float(line[2]) for line in lines[:-1]), abs=0.5)
     assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_without_a_target_tells_what_the_steps_take(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("study", iris, "--reduce", "pca", "--dry-run")
+    assert done.exit_code == 0
+    assert "subset" not in done.stdout
+    assert "Plan: at most" not in done.stdout
+
+
+def test_the_seconds_of_a_study_leave_out_steps_and_are_in_the_command_that_repeats_it(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    done = tamiz("study", iris, "-t", "species", "--max-seconds", "0.001", "--json", "r.json")
+    assert done.exit_code == 0
+    assert "note: Left out, because the 0.001 seconds of max_seconds (--max-seconds) are over" in done.stderr
+    found = json.loads((folder / "r.json").read_text(encoding="utf-8"))
+    assert found["maps"] == []
+    assert "--max-seconds 0.001" in found["repeat"]["command"]
 
 
 def test_the_same_columns_come_of_a_study_and_a_selection(tamiz: Callable[..., Result], iris: Path) -> None:

@@ -251,18 +251,22 @@ def need_target_of(searching: Searching, target: str | None) -> None:
         raise click.UsageError(f"{name} needs a target: name its column with --target.")
 
 
-def search_options(command: Command) -> Command:
-    """Add how a subset is searched for; the command is handed a `Searching` of that name."""
+def search_options(on_seconds: str) -> Callable[[Command], Command]:
+    """Add how a subset is searched for, with what --max-seconds says; the command is handed a `Searching` of that name."""
+    seconds = click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help=on_seconds)
 
-    @functools.wraps(command)
-    def gathered(*arguments: Any, **given: Any) -> Any:
-        own = {field.name: given.pop(field.name) for field in fields(Searching)}
-        return command(*arguments, searching=Searching(**own), **given)
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def gathered(*arguments: Any, **given: Any) -> Any:
+            own = {field.name: given.pop(field.name) for field in fields(Searching)}
+            return command(*arguments, searching=Searching(**own), **given)
 
-    decorated: Any = gathered
-    for decorate in reversed(_OPTIONS):
-        decorated = decorate(decorated)
-    return decorated
+        decorated: Any = gathered
+        for decorate in reversed([*_OPTIONS, seconds]):
+            decorated = decorate(decorated)
+        return decorated
+
+    return added
 
 
 def listed_searches() -> list[tuple[Entry, str, str, str]]:
@@ -349,12 +353,6 @@ _OPTIONS = [
     ),
     click.option(
         "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated sets."
-    ),
-    click.option(
-        "--max-seconds",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="S",
-        help="Stop the search after S seconds.",
     ),
     click.option(
         "--stale", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."

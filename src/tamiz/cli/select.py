@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Work, short_help="Choose columns that are best together.")
 @table_options
-@search_options
+@search_options("Stop the search after S seconds.")
 @assessment_options("not done by default")
 @click.option(
     "-o",

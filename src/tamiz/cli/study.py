@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +27,16 @@ from tamiz.cli.options import (
     tell_plan,
 )
 from tamiz.cli.places import STDOUT, check_places
-from tamiz.cli.searches import Searching, need_target_of, search_options
-from tamiz.cli.select import show_plan
-from tamiz.cli.terminal import Voice
+from tamiz.cli.searches import Searching, search_options
+from tamiz.cli.terminal import Voice, show_table
 from tamiz.criteria import registry as criteria
+from tamiz.memory import in_units
 from tamiz.registry import Entry
 
 if TYPE_CHECKING:
+    from tamiz.criteria.entropy_family import Missing
     from tamiz.report import Result
+    from tamiz.sources.base import Source
 
 _relevances = Method(criteria, "relevance")
 
@@ -64,7 +68,10 @@ _json_option = click.option(
     multiple=True,
     help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning and are cheap.",
 )
-@search_options
+@search_options(
+    "What the study may take: steps that take longer work on a sample or are left out, with a note, and the search is "
+    "stopped; inf takes all rows.  [default: samples for about two minutes on two cores]"
+)
 @assessment_options("done by default where it is quick")
 @graph_options
 @map_options
@@ -133,7 +140,12 @@ def study(
         of_table = {name: same[name] for name in ("kinds", "weight", "memory", "header")}
         tell_plan(voice, table, target, **of_table, group=group, time=same["time"])
         if dry_run:
-            _show_search(table, target, searching, group, same, seed, jobs)
+            from tamiz import open_source, parallel
+            from tamiz.sources import split_dates
+
+            with parallel.session(jobs):
+                source = split_dates(open_source(table, target, groups=group, time=same["time"], **of_table))
+                _show_plan(source, searching, same["missing"], seed, n_points, named or (), sampled=graph is None)
             return
         result = run(
             table,
@@ -143,7 +155,8 @@ def study(
             merit=merit,
             search=search,
             n_features=searching.n_features,
-            stop=searching.make_stop(),
+            stop=replace(searching, max_seconds=None).make_stop(),
+            max_seconds=searching.max_seconds,
             scoring=searching.scoring,
             journal=searching.journal,
             allow_duplicates=searching.allow_duplicates,
@@ -200,23 +213,37 @@ def report(result: Path, output: Path | None) -> None:
     _write_page(Result.from_json(result), output)
 
 
-def _show_search(
-    table: Path,
-    target: str | None,
+def _show_plan(
+    source: Source,
     searching: Searching,
-    group: str | None,
-    same: dict[str, Any],
+    missing: Missing,
     seed: int,
-    jobs: int | None,
+    n_points: int | None,
+    maps: Sequence[str] | None,
+    *,
+    sampled: bool,
 ) -> None:
-    """Write what the search of a study takes at most."""
-    need_target_of(searching, target)
-    from tamiz import open_source, parallel
+    """Write what every step of a study takes, and its search at most."""
+    from tamiz.steps.budget import Budget
+    from tamiz.steps.estimates import estimate_steps
+    from tamiz.steps.mapping import named_maps
+    from tamiz.steps.sampling import MOST_POINTS
 
-    of_table = {name: same[name] for name in ("kinds", "weight", "memory", "header", "time")}
-    with parallel.session(jobs):
-        source = open_source(table, target, groups=group, **of_table)
-        show_plan(searching.selector(same["missing"], seed, source.schema, journal=False).plan(source))
+    n_maps = len(maps or [one for one in named_maps() if one.variant.usual])
+    schema = source.schema
+    searched = schema.target is not None or not searching.needs_target
+    n_drawn = min(schema.n_rows, MOST_POINTS if n_points is None else n_points)
+    budget = Budget(searching.max_seconds)
+    steps = estimate_steps(schema, budget, n_drawn, n_maps, sampled=sampled, searched=searched)
+    total = sum(step.seconds for step in steps.values())
+    lines = [(name, f"{step.n_rows:,}", f"{step.seconds:.1f}", in_units(step.n_bytes)) for name, step in steps.items()]
+    most = max(step.n_bytes for step in steps.values())
+    show_table(
+        ["step", "rows", "seconds", "memory"], [*lines, ("all", f"{schema.n_rows:,}", f"{total:.1f}", in_units(most))]
+    )
+    if searched:
+        # Where a number is the target, the merit depends on it.
+        click.echo(str(searching.selector(missing, seed, schema, journal=False).plan(source)))
 
 
 def _report_name(table: Path) -> Path:

@@ -9,12 +9,13 @@ import numpy as np
 
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.steps.rank_intervals import RankIntervals, rank_intervals, ranks_of
 from tamiz.steps.scoring import Ranked
 
 
 def describe_combined(
-    source: Source, ranked: Sequence[Ranked], ranking: dict[str, Any], seed: int
+    source: Source, ranked: Sequence[Ranked], ranking: dict[str, Any], seed: int, budget: Budget = USUAL
 ) -> dict[str, Any] | None:
     """Return the mean rank of every column and its bootstrap interval.
 
@@ -27,6 +28,7 @@ def describe_combined(
         What `describe_ranking` gave: the ranks are those of its scores.
     seed : int
         Draws the bootstrap samples.
+    budget : Budget
 
     Returns
     -------
@@ -43,7 +45,7 @@ def describe_combined(
     alike = [one.label for one in counted if one not in told_apart] if told_apart else []
     counted = told_apart or counted
     ranks = {one.name: ranks[one.name] for one in counted}
-    found = rank_intervals(source, counted, ranks, seed)
+    found = rank_intervals(source, counted, ranks, seed, budget)
     combined = _spread(np.mean(list(ranks.values()), axis=0).tolist(), schema)
     return {
         "criteria": list(ranks),

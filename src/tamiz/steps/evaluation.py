@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
 
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.random import generator
+from tamiz.search.stopping import Seconds, Stopping
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.warn import held, tell
 
 if TYPE_CHECKING:
@@ -22,10 +29,10 @@ _MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 3_000, 1_000, 1_000_000
 # Folds, and those of larger tables, of which fewer say as much.
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
 # Seconds that searches of one kind may take: those of folds and shuffled targets, and one search of a usual candidate.
-_MOST_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
+MOST_SEARCH_SECONDS, _MOST_SECONDS_A_SEARCH = 40.0, 3.0
 _FEWEST_SHUFFLES = 19
 # Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
-_MOST_BESIDE = 200
+MOST_BESIDE = 200
 # Columns added.
 _ADDED = (0, 10, 50)
 # `added_columns` asks for so many.
@@ -50,6 +57,7 @@ class Evaluation:
         Whether the user asked for it: then nothing is left out for its time.
     notes : tuple of str
         Which rows.
+    budget : Budget
     """
 
     source: Source
@@ -58,6 +66,7 @@ class Evaluation:
     seed: int
     asked: bool
     notes: tuple[str, ...]
+    budget: Budget = USUAL
 
     def recommend(
         self, selector: SubsetSelector, search_seconds: float
@@ -66,7 +75,7 @@ class Evaluation:
 
         None where that takes long, or fails. The parameters are those of `report`.
         """
-        if not self.asked and (1 + self.n_splits) * search_seconds > _MOST_SECONDS:
+        if not self.asked and (1 + self.n_splits) * search_seconds > self._most_seconds:
             tell([f"Selections were not compared: {self._searches(search_seconds)}"])
             return None
         # What it needs takes a moment to be imported.
@@ -103,11 +112,11 @@ class Evaluation:
 
         n_shuffles = usual_number(self.source)
         if not self.asked:
-            room = int(_MOST_SECONDS / max(search_seconds, 1e-3)) - 1 - self.n_splits
-            if room < 0:
+            n_searches = affordable_searches(n_shuffles, self.n_splits, search_seconds, self._most_seconds)
+            if n_searches == 0:
                 tell([f"The subset was not searched for again inside folds: {self._searches(search_seconds)}"])
                 return None
-            n_shuffles = n_shuffles if room >= n_shuffles else _FEWEST_SHUFFLES if room >= _FEWEST_SHUFFLES else 0
+            n_shuffles = n_searches - 1 - self.n_splits
         try:
             with held():
                 found = selection_report(
@@ -163,9 +172,9 @@ class Evaluation:
     def _beside_many(self) -> tuple[str, ...]:
         """Return the note that no columns are added, because a row has many numbers; none where they are."""
         n = self.source.schema.n_coordinates
-        if self.asked or n <= _MOST_BESIDE:
+        if self.asked or n <= MOST_BESIDE:
             return ()
-        return (f"No noise columns and copies were added: a row has {n:,} numbers, more than {_MOST_BESIDE}. {_WAY}",)
+        return (f"No noise columns and copies were added: a row has {n:,} numbers, more than {MOST_BESIDE}. {_WAY}",)
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
         """Return the usual selections, the fitted one in the place of that of its kind, all with its sizes and fixed columns."""
@@ -174,16 +183,30 @@ class Evaluation:
         search = selector.search_
         found = usual_candidates(
             self.source.schema,
-            max_seconds=None if self.asked else _MOST_SECONDS_A_SEARCH,
+            max_seconds=None if self.asked else self.budget.scale * _MOST_SECONDS_A_SEARCH,
             n_features=selector.n_features,
             columns={name: value for name, value in search.get_params(deep=False).items() if name in _OF_COLUMNS},
         )
         found[_kind_of(selector)] = selector
         return found
 
+    def search_seconds(self, selector: SubsetSelector) -> float:
+        """Return what the search of a fitted selector takes with these rows; where that is long, only that it is."""
+        limit: Stopping = Seconds(self._most_seconds)
+        stop = limit if selector.stop is None else selector.stop | limit
+        begun = time.perf_counter()
+        with held(), suppress(DataError, MemoryError, ValueError):
+            clone(selector).set_params(journal=None, stop=stop).fit(self.source)
+        return time.perf_counter() - begun
+
+    @property
+    def _most_seconds(self) -> float:
+        """Seconds that searches of one kind may take."""
+        return self.budget.scale * MOST_SEARCH_SECONDS
+
     def _searches(self, seconds: float) -> str:
         """Return that searching in every fold takes long, and the way to have it done."""
-        return f"{1 + self.n_splits} searches of {seconds:.1f} s take more than {_MOST_SECONDS:.0f} s. {_WAY}"
+        return f"{1 + self.n_splits} searches of {seconds:.1f} s take more than {self._most_seconds:.0f} s. {_WAY}"
 
     def _scorings(self) -> list[str] | None:
         if self.scoring is None:
@@ -203,7 +226,28 @@ _OF_COLUMNS = ("start", "fixed", "excluded", "groups")
 _WRAPPERS = {"mixed_nb": "naive_bayes", "ridge": "ridge", "knn": "knn"}
 
 
-def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess: bool | None) -> Evaluation | None:
+def affordable_searches(n_shuffles: int, n_splits: int, seconds: float, most: float) -> int:
+    """Return how often a subset is searched for again within so many seconds: in all rows and each fold, and in shuffled targets.
+
+    Of the shuffled targets so many are left out as need be, and 0 is returned where there is no time for the folds.
+    """
+    room = min(most / max(seconds, 1e-3), 1e9) - 1 - n_splits
+    if room < 0:
+        return 0
+    fitting = [n for n in (n_shuffles, _FEWEST_SHUFFLES) if n <= room]
+    return 1 + n_splits + (fitting[0] if fitting else 0)
+
+
+def evaluated_rows(schema: Schema, budget: Budget) -> tuple[int, int]:
+    """Return how many rows models are fitted to at most, and in how many folds."""
+    n = schema.n_rows
+    most = min(budget.side(_MOST_ROWS, n), budget.of(_MOST_VALUES / max(schema.n_coordinates, 1), n))
+    return min(n, max(_FEWEST_ROWS, most)), _FOLDS if n <= _FEW_ROWS else _FEWER_FOLDS
+
+
+def prepare_evaluation(
+    source: Source, scoring: str | None, seed: int, *, assess: bool | None, budget: Budget = USUAL
+) -> Evaluation | None:
     """Return how the selections of a study are evaluated; None where nobody wants it, or there is no target.
 
     Parameters
@@ -213,17 +257,15 @@ def prepare_evaluation(source: Source, scoring: str | None, seed: int, *, assess
     seed : int
     assess : bool or None
         Whether it was asked for; None leaves out what takes long.
+    budget : Budget
     """
     if assess is False or source.schema.target is None:
         return None
     from tamiz.assessment.splits import sampled_rows
 
-    schema = source.schema
-    n_seen = schema.n_coordinates
-    most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_VALUES // max(n_seen, 1)))
-    n_splits = _FOLDS if schema.n_rows <= _FEW_ROWS else _FEWER_FOLDS
+    most, n_splits = evaluated_rows(source.schema, budget)
     rows, notes = sampled_rows(source, most, n_splits, generator(seed))
-    return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes))
+    return Evaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), budget)
 
 
 def compared(found: Recommendation, name: str, notes: tuple[str, ...]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,16 +15,21 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
 from tamiz.sources.views import Rows, rows_of
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.steps.sampling import rows_with
 from tamiz.warn import tell
 
 Part = TypeVar("Part", bound=BaseEstimator)
 
-# Rows that are joined where nobody said how: their neighbours and ten eigenvectors take 6 to 30 seconds on two cores.
-_MOST_JOINED = 100_000
-# Numbers of the rows that are joined, an indicator for every level among them: 5 seconds on two cores, and 20 bytes each.
+# Rows that are joined where nobody said how, and the seconds that their neighbours may take.
+_MOST_JOINED, _MOST_SECONDS = 100_000, 25.0
+# Numbers of the rows that are joined, an indicator for every level among them: of 20 bytes each.
 _MOST_VALUES = 3e7
+# Seconds of two cores: for a pair of rows and for each of its numbers where all distances are measured, and for a row and each
+# of its numbers by descent.
+_PAIR, _PAIR_NUMBER, _ROW, _ROW_NUMBER = 1e-9, 2.5e-11, 2e-5, 1.9e-6
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,23 @@ def usual_builder(n_rows: int) -> GraphBuilder:
     return default_builder(n_rows).set_params(metric="seuclidean", weight=Binary())
 
 
-def join_rows(source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, rng: np.random.Generator) -> Joined:
+def graph_seconds(n_rows: int, n_seen: int) -> float:
+    """Return what finding the neighbours of so many rows takes, by all distances or by descent."""
+    every, descent = n_rows**2 * (_PAIR + _PAIR_NUMBER * n_seen), n_rows * (_ROW + _ROW_NUMBER * n_seen)
+    return min(every, descent)
+
+
+def most_joined(schema: Schema, n_drawn: int, budget: Budget) -> int:
+    """Return how many rows are joined at most where nobody said how."""
+    n, n_seen = schema.n_rows, max(schema.n_coordinates, 1)
+    seconds = budget.scale * _MOST_SECONDS
+    by_time = max(math.sqrt(seconds / (_PAIR + _PAIR_NUMBER * n_seen)), seconds / (_ROW + _ROW_NUMBER * n_seen))
+    return min(n, budget.of(_MOST_JOINED, n), max(n_drawn, int(min(by_time, budget.scale * _MOST_VALUES / n_seen, n))))
+
+
+def join_rows(
+    source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, rng: np.random.Generator, budget: Budget = USUAL
+) -> Joined:
     """Build the graph of a study.
 
     Parameters
@@ -99,14 +121,16 @@ def join_rows(source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, r
         The rows that maps show, to be among the sample.
     rng : Generator
         Draws the rest of the sample.
+    budget : Budget
     """
     n, n_seen = source.schema.n_rows, source.schema.n_coordinates
-    most = min(_MOST_JOINED, max(len(drawn), int(_MOST_VALUES / max(n_seen, 1))))
+    most = most_joined(source.schema, len(drawn), budget)
     sample, joined = None, source
     if asked is None and n > most:
         sample = rows_with(drawn, n, most, rng)
         joined = rows_of(source, sample)
-        why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if most < _MOST_JOINED else ""
+        wide = most < budget.of(_MOST_JOINED, n)
+        why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
         tell(
             [
                 f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. One that is asked for (graph=, --graph) joins "

@@ -14,9 +14,12 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import Rows, rows_of
 from tamiz.statistics.base import Floats
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.steps.sampling import rows_with
 from tamiz.warn import held, tell
 
+# Rows that a map is fitted on, however few seconds there are.
+_FEWEST_FITTED = 200
 # Distances of rows that a study can measure; others are no columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
@@ -171,7 +174,9 @@ class Mapped:
         return [f"{sentence}; {others} placed by their distances to these." if placed else f"{sentence}."]
 
 
-def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, seed: int) -> Mapped:
+def fit_map(
+    reducer: Reducer, source: Source, drawn: Rows, most: int | None, seed: int, budget: Budget = USUAL
+) -> Mapped:
     """Fit a map on all rows, or one of n x n cost on a sample of them.
 
     Parameters
@@ -182,12 +187,14 @@ def fit_map(reducer: Reducer, source: Source, drawn: Rows, most: int | None, see
     drawn : ndarray of row numbers, ascending
         Rows that are to have a place.
     most : int or None
-        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+        Rows that a map of n x n cost is fitted on at most; None is what the map says, fewer where the budget is small.
     seed : int
         Draws the sample, the same one for maps of as many rows.
+    budget : Budget
     """
     n, size = source.schema.n_rows, reducer.study_rows
-    size = most if size is not None and most is not None else size
+    if size is not None:
+        size = max(budget.side(size, size), _FEWEST_FITTED) if most is None else most
     if size is None or n <= size:
         reducer.fit(source)
         return Mapped(reducer, source, None, reducer.embedding_, n)

@@ -24,7 +24,7 @@ from tamiz.steps.spelling import UnspelledError, spelled
 Options = dict[str, Any]
 
 _RULES = {
-    "Evaluations": "max-evaluations", "Seconds": "max-seconds", "Stale": "stale", "MinGain": "min-gain", "Target": "target-merit",
+    "Evaluations": "max-evaluations", "Stale": "stale", "MinGain": "min-gain", "Target": "target-merit",
 }  # fmt: skip
 _SETS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
 _UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}

@@ -15,6 +15,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import rows_of, weight_of
 from tamiz.statistics.base import Floats
 from tamiz.statistics.reweighted import CodedTable, NotCountedError, known_logarithms
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.steps.resampling import Bootstrap, bootstrap_of
 from tamiz.steps.scoring import Ranked
 
@@ -131,7 +132,9 @@ def ranks_of(scores: Floats) -> Floats:
     return ranks
 
 
-def rank_intervals(source: Source, counted: Sequence[Ranked], ranks: dict[str, Floats], seed: int) -> RankIntervals:
+def rank_intervals(
+    source: Source, counted: Sequence[Ranked], ranks: dict[str, Floats], seed: int, budget: Budget = USUAL
+) -> RankIntervals:
     """Return the 95 % bootstrap interval of every column's mean rank.
 
     Parameters
@@ -143,6 +146,7 @@ def rank_intervals(source: Source, counted: Sequence[Ranked], ranks: dict[str, F
         The ranks of all rows by each of them.
     seed : int
         Draws the samples.
+    budget : Budget
 
     Returns
     -------
@@ -169,8 +173,11 @@ def rank_intervals(source: Source, counted: Sequence[Ranked], ranks: dict[str, F
     drawn = bootstrap_of(rows)
     if isinstance(drawn, str):
         return RankIntervals(None, 0, drawn)
-    if _n_values(schema) > _MOST_VALUES:
-        why = f"{N_SAMPLES} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would take minutes"
+    if not resampled_values(schema, budget):
+        why = (
+            f"{N_SAMPLES} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would take longer than a "
+            "study may (max_seconds=, --max-seconds)"
+        )
         return RankIntervals(None, 0, why)
     scorers = Scorers.of([one for one in counted if one.relevance.resampled], rows)
     slow = [one.label for one in counted if one.relevance.resampled and one.name not in scorers.names]
@@ -199,10 +206,11 @@ def sampled_ranks(scorers: Scorers, drawn: Bootstrap, seed: int) -> Floats:
     return np.concatenate(list(progress.track("Bootstrap samples", parallel.map_blocks(ranked, draws), len(batches))))
 
 
-def _n_values(schema: Schema) -> float:
-    """Return what counting the columns for one sample costs, in values."""
+def resampled_values(schema: Schema, budget: Budget) -> float:
+    """Return what counting the columns for one sample costs, in values; 0 where it is too much."""
     by_column = _ROWS_A_COLUMN if schema.has_classes else _ROWS_WITHOUT_CLASSES
-    return (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
+    values = (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
+    return values if values <= budget.scale * _MOST_VALUES else 0.0
 
 
 def _with_weight(source: Source) -> Source:

@@ -21,6 +21,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import columns_of, rows_of
 from tamiz.statistics.base import Floats
+from tamiz.steps.budget import USUAL, Budget
 from tamiz.steps.coincidence import beyond_chance
 from tamiz.steps.column_groups import alike_groups, clustered_order
 from tamiz.warn import tell
@@ -62,7 +63,9 @@ class Compared:
     association: SymmetricUncertainty
 
 
-def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: Missing) -> dict[str, Any] | None:
+def describe_redundancy(
+    source: Source, scored: dict[str, Any] | None, missing: Missing, budget: Budget = USUAL
+) -> dict[str, Any] | None:
     """Return the matrix of the most entangled columns and the groups among all, None where there are no two to compare.
 
     Parameters
@@ -71,6 +74,7 @@ def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: 
     scored : dict or None
         The ranking of the study.
     missing : {"distribute", "category"}
+    budget : Budget
 
     Notes
     -----
@@ -84,9 +88,9 @@ def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: 
     if len(varied) < 2:
         return None
     worth = _worth(source, scored, missing)
-    taken = _taken(varied, worth, schema)
+    taken = _taken(varied, worth, schema, most_compared(len(varied), budget))
     try:
-        compared = compare_columns(source, taken, missing)
+        compared = compare_columns(source, taken, missing, budget)
     except (DataError, MemoryError) as error:
         tell([f"The redundancy of the columns is left out: {error}"])
         return None
@@ -116,7 +120,7 @@ def describe_redundancy(source: Source, scored: dict[str, Any] | None, missing: 
     }
 
 
-def describe_shared(source: Source, names: list[str], missing: Missing) -> list[str]:
+def describe_shared(source: Source, names: list[str], missing: Missing, budget: Budget = USUAL) -> list[str]:
     """Return the sentence on columns of a chosen set that share more than `THRESHOLD` with each other, none where no two do.
 
     Parameters
@@ -125,6 +129,7 @@ def describe_shared(source: Source, names: list[str], missing: Missing) -> list[
     names : list of str
         The columns chosen; of more than 1,000 the first ones are compared.
     missing : {"distribute", "category"}
+    budget : Budget
 
     Notes
     -----
@@ -137,7 +142,7 @@ def describe_shared(source: Source, names: list[str], missing: Missing) -> list[
     if len(columns) < 2:
         return []
     try:
-        compared = compare_columns(source, columns, missing)
+        compared = compare_columns(source, columns, missing, budget)
         alike = beyond_chance(compared.table, compared.association, compared.columns, compared.values, THRESHOLD)
     except (DataError, MemoryError) as error:
         tell([f"Which of the chosen columns share much was not computed: {error}"])
@@ -160,7 +165,18 @@ def describe_shared(source: Source, names: list[str], missing: Missing) -> list[
     ]
 
 
-def compare_columns(source: Source, columns: list[int], missing: Missing) -> Compared:
+def most_compared(n_columns: int, budget: Budget) -> int:
+    """Return how many of so many columns are compared with each other."""
+    return min(n_columns, max(budget.side(_MOST_COLUMNS, n_columns), 2))
+
+
+def compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
+    """Return how many of so many rows all pairs of some columns are compared over."""
+    n_pairs = n_columns * (n_columns - 1) // 2
+    return min(n_rows, max(_FEWEST_ROWS, budget.of(_MOST_WORK / max(n_pairs, 1), n_rows)))
+
+
+def compare_columns(source: Source, columns: list[int], missing: Missing, budget: Budget = USUAL) -> Compared:
     """Return the symmetric uncertainty of every pair of columns.
 
     Parameters
@@ -168,20 +184,21 @@ def compare_columns(source: Source, columns: list[int], missing: Missing) -> Com
     source : Source
     columns : list of column numbers
     missing : {"distribute", "category"}
+    budget : Budget
     """
     names = source.schema.names
     by_name = np.array(sorted(columns, key=lambda j: names[j]), dtype=np.intp)
-    n, p = source.schema.n_rows, len(columns)
-    n_pairs = p * (p - 1) // 2
-    size = max(_FEWEST_ROWS, _MOST_WORK // n_pairs)
+    n = source.schema.n_rows
+    size = compared_rows(len(columns), n, budget)
     table = columns_of(source, columns)
     if size < n:
         table = rows_of(table, np.sort(generator(0).choice(n, size, replace=False)))
-    bins = min(_MOST_BINS, max(_FEWEST_BINS, math.isqrt(min(n, size) // _ROWS_A_CELL)))
+    bins = min(_MOST_BINS, max(_FEWEST_BINS, math.isqrt(size // _ROWS_A_CELL)))
     association = SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
     pairs = association.prepare(table.reduce, table.schema)
+    first, second = np.triu_indices(len(columns), 1)
+    n_pairs = len(first)
     values = np.empty(n_pairs)
-    first, second = np.triu_indices(p, 1)
     for start in range(0, n_pairs, _TILE):
         here = slice(start, start + _TILE)
         values[here] = pairs.pairs(by_name[first[here]], by_name[second[here]])
@@ -203,13 +220,13 @@ def _worth(source: Source, scored: dict[str, Any] | None, missing: Missing) -> F
     return relevance.scores(complete([relevance], source.reduce, schema), schema)
 
 
-def _taken(varied: list[int], worth: Floats, schema: Schema) -> list[int]:
+def _taken(varied: list[int], worth: Floats, schema: Schema, most: int) -> list[int]:
     """Return the columns to compare: all, or of very many those that say most of the target."""
-    if len(varied) <= _MOST_COLUMNS:
+    if len(varied) <= most:
         return varied
     which = "first" if schema.target is None else f"that say most of {schema.target.name!r}"
-    tell([f"Of {len(varied):,} columns the {_MOST_COLUMNS:,} {which} were compared with each other for redundancy."])
-    return sorted(sorted(varied, key=lambda j: (-worth[j], j))[:_MOST_COLUMNS])
+    tell([f"Of {len(varied):,} columns the {most:,} {which} were compared with each other for redundancy."])
+    return sorted(sorted(varied, key=lambda j: (-worth[j], j))[:most])
 
 
 def _packed(values: Floats, drawn: NDArray[np.intp], n: int) -> str:

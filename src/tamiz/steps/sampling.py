@@ -7,7 +7,7 @@ import numpy as np
 from tamiz.sources.views import Rows
 
 # Points of a map that a reader can still take in, and rows whose distances are compared with each other: the work is their square.
-_MOST_POINTS = 2000
+MOST_POINTS = 2000
 _MOST_JUDGED = 2000
 # Of so many rows every digit is written down; of more, what a screen can show, for a file that can be sent.
 MOST_EXACT = 2000
@@ -15,7 +15,7 @@ MOST_EXACT = 2000
 
 def drawn_rows(n_rows: int, most: int | None, rng: np.random.Generator) -> Rows:
     """Return the rows that maps show: all, or a sample in their order; None is as many as a reader can still take in."""
-    most = _MOST_POINTS if most is None else most
+    most = MOST_POINTS if most is None else most
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, most, replace=False))

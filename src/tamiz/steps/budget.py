@@ -1,0 +1,123 @@
+"""What a study may take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+from tamiz.memory import free_memory, in_units
+from tamiz.search.stopping import Seconds, Stopping
+
+# Seconds that a study of an ordinary table may take on two cores where nobody said.
+USUAL_SECONDS = 120.0
+# The share of what is left that the search may take, and what it may take at least.
+_SEARCH_SHARE, _LEAST_SECONDS = 0.4, 0.1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a step takes on two cores.
+
+    Attributes
+    ----------
+    seconds : float
+    n_bytes : float
+        At most at one time, beyond the table and what earlier steps keep.
+    n_rows : int
+        Rows that it reads: all, or a sample.
+    """
+
+    seconds: float
+    n_bytes: float
+    n_rows: int
+
+    def shared(self, n: int) -> Estimate:
+        """Return what one of n alike parts takes, one after the other."""
+        return replace(self, seconds=self.seconds / n)
+
+    def __str__(self) -> str:
+        """Return it as a reader needs it: to one digit."""
+        return f"about {_leading(max(self.seconds, 0.1)):g} s and {in_units(_leading(self.n_bytes))}"
+
+
+class Budget:
+    """What a study may take.
+
+    Parameters
+    ----------
+    max_seconds : float, default=None
+        None is about two minutes: samples are sized by estimates alone, so that a table and a seed give one result on every
+        machine. A number scales those samples, is looked at on the clock before every step, and ends the search. Infinity
+        samples nothing but what costs the square of the rows.
+
+    Attributes
+    ----------
+    scale : float
+        The seconds as a share of the usual ones: work that grows with the rows is scaled by it.
+    """
+
+    def __init__(self, max_seconds: float | None = None) -> None:
+        self.scale = 1.0 if max_seconds is None else check_seconds(max_seconds) / USUAL_SECONDS
+        self._limit = max_seconds
+        self._begun = time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, infinity where none were stated."""
+        return math.inf if self._limit is None else self._limit - (time.monotonic() - self._begun)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count what is done inside."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._begun += time.monotonic() - begun
+
+    def of(self, work: float, most: float = math.inf) -> int:
+        """Return an amount of work that grows with the seconds, whole, and at most so much."""
+        return int(min(self.scale * work, most))
+
+    def side(self, work: float, most: float = math.inf) -> int:
+        """Return the side of work that grows with its square, whole, and at most so much."""
+        return int(min(math.sqrt(self.scale) * work, most))
+
+    def ends(self, stop: Stopping | None) -> Stopping | None:
+        """Return what ends a search that begins now: its own rule, and its share of the seconds that are left."""
+        if math.isinf(self.left):
+            return stop
+        limit = Seconds(max(_SEARCH_SHARE * self.left, _LEAST_SECONDS))
+        return limit if stop is None else stop | limit
+
+    def refusal(self, estimate: Estimate) -> str | None:
+        """Return why a step that could be left out cannot be done, None where it can."""
+        if estimate.seconds > self.left:
+            return f"the {self._limit:g} seconds of max_seconds (--max-seconds) are over, or too few are left"
+        if estimate.n_bytes > (free := free_memory()):
+            return f"{in_units(free)} of memory are free (memory=, --memory)"
+        return None
+
+
+# Nothing of it depends on a clock.
+USUAL = Budget()
+
+
+def check_seconds(value: Any) -> float:
+    """Return a number of seconds above 0, or infinity."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"max_seconds must be a number of seconds, got {value!r}.")
+    if not (seconds := float(value)) > 0:
+        raise ValueError(f"max_seconds must be above 0, got {value!r}.")
+    return seconds
+
+
+def _leading(value: float) -> float:
+    """Return a number with its first digit alone."""
+    unit = 10.0 ** math.floor(math.log10(value))
+    return round(value / unit) * unit
