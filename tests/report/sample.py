@@ -527,14 +527,6 @@ def _build(
         "versions": {"python": "3.11.7", "numpy": "2.4.6", "plotly": "7.1.0"},
         "title": title,
         "seed": 0,
-        "timings": [
-            {"step": "read", "seconds": 0.1234},
-            {"step": "graph", "seconds": 0.0213},
-            {"step": "ranking", "seconds": 0.0312},
-            {"step": "subset", "seconds": 0.00214},
-            {"step": "maps", "seconds": 0.041},
-            {"step": "quality", "seconds": 0.052},
-        ],
         "warnings": [],
         "interrupted": None,
         "table": {

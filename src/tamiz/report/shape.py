@@ -40,7 +40,6 @@ _SHAPE: dict[str, Any] = {
     "versions": {str: str},
     "title": str,
     "seed": (float,),
-    "timings": [{"step": str, "seconds": float}],
     "warnings": [str],
     "interrupted": (str,),
     "table": {
