@@ -30,6 +30,7 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, LaplacianEigenmaps, axis_correlations
 from tamiz.reduction.base import Gallery
+from tamiz.report.ranking import collect_ranking
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
 from tamiz.statistics.cuts import CutPoints
 from tamiz.steps import evaluation
@@ -609,6 +610,12 @@ def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
     result = study(source, relevances=[Variance()], maps=[PCA()])
     assert result.to_dict()["graph"] is None
     assert "graph" not in [step["step"] for step in result.timings]
+
+
+def test_columns_ranked_without_the_target_are_not_said_to_say_anything_about_it(source):
+    result = study(source, relevances=[Variance()], maps=[], search=Forward(), assess=False)
+    expected = "body_mass_g comes first: variance 643,131 unit², which does not depend on species."
+    assert collect_ranking(result.to_dict())["lead"] == expected
 
 
 def test_a_graph_that_is_asked_for_is_built_though_nothing_lives_on_it(source):

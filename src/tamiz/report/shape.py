@@ -96,7 +96,7 @@ _SHAPE: dict[str, Any] = {
     ),
     "ranking": (
         {
-            "criteria": [{**_CHOSEN, "unit": str, "summary": str}],
+            "criteria": [{**_CHOSEN, "unit": str, "summary": str, "needs_target": bool}],
             "columns": [str],
             "scores": {str: [(float,)]},
             "cuts": {str: ([float],)},
