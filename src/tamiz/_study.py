@@ -143,7 +143,8 @@ def study(
     Returns
     -------
     Result
-        Names, numbers, versions, timings and warnings, with `to_html(path)`, `to_json(path)` and `to_dict()`.
+        Names, numbers, versions and warnings, with `to_html(path)`, `to_json(path)` and `to_dict()`, and the `timings` of its
+        steps, which no file has.
 
     Notes
     -----
@@ -238,7 +239,6 @@ def study(
             "versions": _versions(),
             "title": _title(data),
             "seed": random_state if isinstance(random_state, int) else None,
-            "timings": run.timings,
             "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
             "interrupted": run.interrupted,
             "table": table,
@@ -249,7 +249,8 @@ def study(
             **maps_drawn,
             "colors": colors,
             "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
-        }
+        },
+        run.timings,
     )
 
 

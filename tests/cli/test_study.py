@@ -49,6 +49,17 @@ def test_a_report_drawn_again_is_the_same_to_the_byte(
     assert (folder / "again.html").read_bytes() == (studied[0] / "r.html").read_bytes()
 
 
+def test_the_same_table_and_seed_give_the_same_bytes_and_times_are_said_alone(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    written = []
+    for run in (1, 2):
+        done = tamiz("study", iris, "-t", "species", "-o", f"{run}.html", "--json", f"{run}.json", "--jobs", run)
+        assert re.search(r"Seconds: read [0-9.]+, table [0-9.]+, graph", done.stderr)
+        written.append([(folder / f"{run}.{ending}").read_bytes() for ending in ("html", "json")])
+    assert written[0] == written[1]
+
+
 def test_a_report_on_standard_output_is_the_page(tamiz: Callable[..., Result], studied: tuple[Path, Result]) -> None:
     assert tamiz("report", studied[0] / "r.json", "-o", "-").stdout == (studied[0] / "r.html").read_text()
 

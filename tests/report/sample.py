@@ -527,14 +527,6 @@ def _build(
         "versions": {"python": "3.11.7", "numpy": "2.4.6", "plotly": "7.1.0"},
         "title": title,
         "seed": 0,
-        "timings": [
-            {"step": "read", "seconds": 0.1234},
-            {"step": "graph", "seconds": 0.0213},
-            {"step": "ranking", "seconds": 0.0312},
-            {"step": "subset", "seconds": 0.00214},
-            {"step": "maps", "seconds": 0.041},
-            {"step": "quality", "seconds": 0.052},
-        ],
         "warnings": [],
         "interrupted": None,
         "table": {
@@ -558,18 +550,21 @@ def _build(
                     "label": "Information gain",
                     "unit": "bits",
                     "summary": "How many bits the column tells of the target.",
+                    "needs_target": True,
                 },
                 {
                     "id": "symmetric_uncertainty",
                     "label": "Symmetric uncertainty",
                     "unit": "",
                     "summary": "Twice the information shared, over the information in both.",
+                    "needs_target": True,
                 },
                 {
                     "id": "fisher_score",
                     "label": "Fisher score",
                     "unit": "",
                     "summary": "The spread between the classes over the spread within them and between them.",
+                    "needs_target": True,
                 },
             ],
             "columns": names,
@@ -743,7 +738,13 @@ def bare() -> dict[str, Any]:
     variance = [None if column["sd"] is None else column["sd"] ** 2 for column in result["table"]["columns"]]
     result["ranking"] |= {
         "criteria": [
-            {"id": "variance", "label": "Variance", "unit": "", "summary": "The mean squared distance from the mean."}
+            {
+                "id": "variance",
+                "label": "Variance",
+                "unit": "",
+                "summary": "The mean squared distance from the mean.",
+                "needs_target": False,
+            }
         ],
         "scores": {"variance": variance},
         "cuts": {},

@@ -49,6 +49,13 @@ def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dic
     )
 
 
+def test_a_score_that_does_not_read_the_target_says_nothing_about_it(wine: dict[str, Any]) -> None:
+    for one in wine["ranking"]["criteria"]:
+        one["needs_target"] = one["id"] != "fisher_score"
+    wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
+    assert collected(wine)["lead"] == ("flavanoids comes first: Fisher score 0.7278, which does not depend on class.")
+
+
 def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None:
     wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
     told = collected(wine)

@@ -107,7 +107,7 @@ def test_on_paper_every_criterion_is_there_and_nothing_is_wider_than_the_paper(b
     labels = ["Gain ratio", "Tree importance", "Linear coefficient", "Laplacian score", "Entropy", "Variance"]
     for label in labels:
         key = label.lower().replace(" ", "_")
-        ranking["criteria"].append({"id": key, "label": label, "unit": "bits", "summary": "S."})
+        ranking["criteria"].append({"id": key, "label": label, "unit": "bits", "summary": "S.", "needs_target": True})
         ranking["scores"][key] = ranking["scores"]["information_gain"]
     reader = Reader(
         browser.new_page(viewport={"width": 673, "height": 1000}), Result(result).to_html(tmp_path / "paper.html")

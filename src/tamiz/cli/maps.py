@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 methods = Method(reduction, "map")
-# Distances that are given are no columns of a table.
+# Distances that are given are no columns of a table: only `tamiz reduce` takes them.
 dissimilarities = Method(metrics, "metric", "dissimilarity", without=("precomputed",))
+dissimilarities_or_given = Method(metrics, "metric", "dissimilarity")
 
 map_rows_option = click.option(
     "--map-rows",

@@ -128,9 +128,10 @@ def tell_columns(voice: Voice, source: Source) -> None:
     from tamiz.report.text import counted, listed
     from tamiz.sources.group_rows import on_groups
     from tamiz.sources.monotone_columns import on_monotone_columns
+    from tamiz.steps.distances import on_distances
 
     schema = source.schema
-    for sentence in [*schema.notes, *on_monotone_columns(source), *on_groups(source)]:
+    for sentence in [*schema.notes, *on_distances(source), *on_monotone_columns(source), *on_groups(source)]:
         voice.note(sentence)
     left_out = [
         f"{column.name} ({column.left_out})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
-from tamiz.cli.maps import MapName, dissimilarities, find_named, map_rows_option, methods
+from tamiz.cli.maps import MapName, dissimilarities_or_given, find_named, map_rows_option, methods
 from tamiz.cli.models import model_option
 from tamiz.cli.options import jobs_option, json_flag, rows_options, seed_option, tell_plan
 from tamiz.cli.places import check_places, check_table_output
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from tamiz.steps.placing import Placed
 
 _USUAL_DISSIMILARITY = "seuclidean"
+# The dissimilarity of a table that is a matrix of distances.
+_GIVEN = "precomputed"
 # Where nobody said how many: what a page shows.
 _USUAL_COMPONENTS = 2
 # Axes whose shares or eigenvalues are told in a line.
@@ -55,6 +58,8 @@ class Wished:
     def check(self, named: Named) -> None:
         """Refuse what the method does not take."""
         taken = named.entry.load()().get_params(deep=False)
+        if self.dissimilarity == _GIVEN and "dissimilarity" not in taken:
+            raise click.UsageError(f"{named.label} takes no matrix of distances; choose --method mds or classical-mds.")
         for parameter in ("dissimilarity", "missing", "categories"):
             if getattr(self, parameter) is not None and parameter not in taken:
                 raise click.UsageError(f"{named.label} takes no --{parameter}; leave it out.")
@@ -102,9 +107,10 @@ class Wished:
 )
 @click.option(
     "--dissimilarity",
-    type=dissimilarities,
+    type=dissimilarities_or_given,
     metavar="NAME",
-    help=f"Distances of rows, for MDS: {dissimilarities.names}.  [default: {_USUAL_DISSIMILARITY}]",
+    help=f"Distances of rows, for MDS: {dissimilarities_or_given.names}; precomputed reads TABLE as a square matrix of distances, "
+    f"with or without a column that names the rows.  [default: {_USUAL_DISSIMILARITY}]",
 )
 @graph_options
 @click.option(
@@ -155,6 +161,7 @@ def reduce(
     tamiz reduce data.csv --target class --method mds:ordinal --dissimilarity gower --keep id
     tamiz reduce data.csv --method laplacian-eigenmaps --graph knn:10 --components 3
     tamiz reduce data.csv --components 10 --model map.tamiz --json
+    tamiz reduce distances.csv --method mds --dissimilarity precomputed
 
     Map the rows of TABLE to few coordinates, row by row. Columns are taken as a study takes them; the target has no part in the
     map. A method whose cost grows with the square of the rows is fitted on a sample of a long table, and the other rows are
@@ -165,18 +172,28 @@ def reduce(
     named = find_named(method, "--method")
     wished = Wished(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
     wished.check(named)
+    if weight is not None and wished.dissimilarity == _GIVEN:
+        raise click.UsageError("A matrix of distances has no weights of rows: leave --weight out.")
     builder = _builder(named, asked, width, target)
     from tamiz import parallel, save
+    from tamiz.steps.distances import on_distances
     from tamiz.steps.placing import fit_on_rows
-    from tamiz.warn import collected, tell
+    from tamiz.warn import collected, held, tell
 
     with voice.at_work(), parallel.session(jobs), collected() as told:
         tell_plan(voice, table, None, kinds, weight, memory, header=header)
-        source = _open(
-            table, target, kinds, weight, memory, header, of_classes=builder is not None and builder.needs_classes
-        )
-        tell([*source.schema.dropped, *source.schema.notes])
-        placed = fit_on_rows(wished.make(named, source.schema, seed), source, builder, map_rows, seed)
+        # Of a matrix of distances nothing that is said of features holds.
+        with held() if wished.dissimilarity == _GIVEN else nullcontext():
+            source = _open(
+                table, target, kinds, weight, memory, header, of_classes=builder is not None and builder.needs_classes
+            )
+        reducer = wished.make(named, source.schema, seed)
+        if wished.dissimilarity == _GIVEN:
+            tell(source.schema.notes)
+            placed, kept = _fit_on_distances(reducer, source, target, kept, map_rows, seed)
+        else:
+            tell([*source.schema.dropped, *source.schema.notes, *on_distances(source)])
+            placed = fit_on_rows(reducer, source, builder, map_rows, seed)
         names = placed.reducer.get_feature_names_out().tolist()
         check_kept(source, kept, names)
         shown = with_coordinates(columns_as_given(source, kept), names, placed.embedding)
@@ -230,6 +247,19 @@ def _open(
     if target not in names:
         raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
     return columns_of(source, [j for j, name in enumerate(names) if name != target], "it is the target")
+
+
+def _fit_on_distances(
+    reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], most: int | None, seed: int
+) -> tuple[Placed, tuple[str, ...]]:
+    """Return the map of a matrix of distances, and the columns to carry along: the one that names the rows is among them."""
+    from tamiz.steps.distances import read_distances
+    from tamiz.steps.placing import fit_on_distances
+
+    check_kept(source, kept, ())
+    distances = read_distances(source, {*kept, *(() if target is None else (target,))})
+    labels = () if distances.labels is None else (distances.labels,)
+    return fit_on_distances(reducer, distances.matrix, most, seed), (*labels, *kept)
 
 
 def _summary(named: Named, placed: Placed, facts: MapFacts) -> dict[str, Any]:

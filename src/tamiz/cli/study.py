@@ -272,6 +272,9 @@ def _deliver(context: click.Context, result: Result, output: Path, json_output: 
             voice.say(line)
     for warning in numbers["warnings"]:
         voice.note(warning)
+    # A screen is the place of what differs from run to run.
+    seconds = {one["step"]: one["seconds"] for one in result.timings}
+    voice.say(f"  Seconds: {', '.join(f'{step} {taken:.2g}' for step, taken in seconds.items())}")
     if numbers["interrupted"]:
         context.exit(INTERRUPTED)
 

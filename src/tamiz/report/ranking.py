@@ -116,6 +116,10 @@ def _lead(
     named, several = listed(first), len(first) > 1
     if target is None:
         return f"{named} {'come' if several else 'comes'} first: {by}; without a target no score tells more."
+    if not criterion["needs_target"]:
+        return (
+            f"{named} {'come' if several else 'comes'} first: {by}, which does not depend on {shortened(target, 40)}."
+        )
     about = f"about {shortened(target, 40)}"
     silent = sum(score == 0 for score in told)
     if silent == len(told) and not rank:

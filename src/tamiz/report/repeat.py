@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted, listed, named, number
+from tamiz.report.text import counted, listed, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the section shows: the blocks to copy, the seed, the time taken and the versions.
+    """Return what the section shows: the blocks to copy, the seed and the versions.
 
     Parameters
     ----------
@@ -24,7 +24,6 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
         The template's names.
     """
     repeat = result["repeat"]
-    timings = result["timings"]
     return {
         "lead": _lead(result),
         "blocks": [
@@ -49,17 +48,12 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
         "no_command": repeat["no_command"],
         "facts": [
             ("Seed", "none" if result["seed"] is None else str(result["seed"])),
-            (
-                "Time taken",
-                f"{number(sum(one['seconds'] for one in timings), digits=2)} s" if timings else "not measured",
-            ),
             *(
                 [("Notes", f"{counted(len(result['warnings']), 'sentence')} at the top of this page")]
                 if result["warnings"]
                 else []
             ),
         ],
-        "timings": [(one["step"], number(one["seconds"], digits=2)) for one in timings],
         "versions": sorted({"tamiz": result["tamiz"], **result["versions"]}.items()),
     }
 

@@ -18,6 +18,7 @@ from tamiz.report.trust import verdict
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
 
 class Result:
@@ -27,6 +28,9 @@ class Result:
     ----------
     data : dict
         The names and numbers, as `to_dict` gives them back. It holds no row of the table but the points drawn.
+    timings : sequence of dict, default=()
+        The "step" and its "seconds", of every step of the study. They differ from run to run, so that no file has them: the same
+        table, seed and settings give the same file, byte for byte.
 
     Examples
     --------
@@ -35,8 +39,9 @@ class Result:
     >>> result.to_html("penguins.html")  # doctest: +SKIP
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], timings: Sequence[dict[str, Any]] = ()) -> None:
         self.data = data
+        self.timings = list(timings)
         # The file that it was read from: what does not fit together in it is told with its name.
         self._path: str | os.PathLike[str] | None = None
 

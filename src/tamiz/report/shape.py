@@ -40,7 +40,6 @@ _SHAPE: dict[str, Any] = {
     "versions": {str: str},
     "title": str,
     "seed": (float,),
-    "timings": [{"step": str, "seconds": float}],
     "warnings": [str],
     "interrupted": (str,),
     "table": {
@@ -97,7 +96,7 @@ _SHAPE: dict[str, Any] = {
     ),
     "ranking": (
         {
-            "criteria": [{**_CHOSEN, "unit": str, "summary": str}],
+            "criteria": [{**_CHOSEN, "unit": str, "summary": str, "needs_target": bool}],
             "columns": [str],
             "scores": {str: [(float,)]},
             "cuts": {str: ([float],)},

@@ -16,6 +16,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.views import Rows, columns_of, span_of
 from tamiz.steps.joining import join_rows, takes_graph
 from tamiz.steps.mapping import fit_map
+from tamiz.steps.sampling import rows_with
 from tamiz.validation import check_memory
 from tamiz.warn import held, tell
 
@@ -79,6 +80,34 @@ def fit_on_rows(reducer: Reducer, source: Source, builder: GraphBuilder | None, 
         embedding = place_rows(mapped.reducer, source)
     embedding[rows] = mapped.embedding
     return Placed(mapped.reducer, embedding, len(rows))
+
+
+def fit_on_distances(reducer: Reducer, matrix: NDArray[Any], most: int | None, seed: int) -> Placed:
+    """Fit a map on the distances of all rows, or on those of a sample, and place the others by their distances to it.
+
+    Parameters
+    ----------
+    reducer : Reducer
+        With dissimilarity "precomputed".
+    matrix : ndarray of shape (n_rows, n_rows)
+    most : int or None
+        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+    seed : int
+        Draws the sample.
+    """
+    n, size = len(matrix), reducer.study_rows
+    size = most if size is not None and most is not None else size
+    if size is None or n <= size:
+        return Placed(reducer.fit(matrix), reducer.embedding_, n)
+    rows = rows_with(np.arange(0), n, size, np.random.default_rng(seed))
+    others = np.setdiff1d(np.arange(n), rows, assume_unique=True)
+    reducer.fit(matrix[np.ix_(rows, rows)])
+    embedding = np.empty((n, reducer.embedding_.shape[1]))
+    embedding[rows] = reducer.embedding_
+    # Of their gaps the fit has told.
+    with held():
+        embedding[others] = reducer.transform(matrix[np.ix_(others, rows)])
+    return Placed(reducer, embedding, size)
 
 
 def place_rows(reducer: Reducer, source: Source) -> NDArray[Any]:

@@ -24,7 +24,13 @@ def describe_ranking(source: Source, ranked: list[Ranked]) -> dict[str, Any]:
             cuts = {schema.columns[j].name: edges[j].tolist() for j in schema.numeric}
     return {
         "criteria": [
-            {"id": one.name, "label": one.label, "unit": one.relevance.unit, "summary": _first_line(one.relevance)}
+            {
+                "id": one.name,
+                "label": one.label,
+                "unit": one.relevance.unit,
+                "summary": _first_line(one.relevance),
+                "needs_target": bool(one.relevance.needs_target),
+            }
             for one in ranked
         ],
         "columns": schema.names,

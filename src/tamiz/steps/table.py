@@ -14,6 +14,7 @@ from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.steps.distances import on_distances
 from tamiz.steps.doubts import doubt_of, doubt_of_target
 from tamiz.steps.duplicates import describe_duplicates
 from tamiz.steps.leaks import find_leaks, leakage_warnings
@@ -45,6 +46,7 @@ def describe_table(source: Source) -> dict[str, Any]:
     tell(
         [
             *leakage_warnings(leaks, schema),
+            *on_distances(source),
             *on_monotone_columns(source, [leak["name"] for leak in leaks]),
             *([order.sentence] if order is not None and order.is_doubtful else []),
         ]
