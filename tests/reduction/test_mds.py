@@ -538,3 +538,19 @@ def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
     sentence = r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
     with pytest.raises(MemoryError, match=sentence):
         MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("decimals", [0, 2, 12])
+def test_rounding_that_makes_given_distances_asymmetric_does_not_move_the_map(rule, decimals):
+    kind, ties = RULES[rule]
+    rng = np.random.default_rng(decimals)
+    X = rng.integers(0, 5, (30, 3)) + 0.1
+    D = cdist(X, X, "cityblock" if decimals < 12 else "euclidean").round(decimals)
+    noise = rng.normal(size=D.shape) * 1e-12
+    noisy = np.maximum(D + np.where(D > 0, noise - noise.T, 0), 0)
+    assert (noisy != noisy.T).any()
+    model = MDS(dissimilarity="precomputed", kind=kind, ties=ties, max_iter=300, random_state=0)
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        expected, found = model.fit(D).embedding_, model.fit(noisy).embedding_
+    np.testing.assert_allclose(found, expected, atol=1e-6)
