@@ -199,7 +199,9 @@ def test_a_list_that_holds_itself_is_refused(tmp_path):
 def test_an_estimator_of_another_package_is_refused_with_what_can_store_it(tmp_path):
     X, y = np.arange(20.0).reshape(10, 2), [*"ab"] * 5
     selector = SubsetSelector(CrossValidated(GaussianNB(), cv=2), n_features=1).fit(X, y)
-    sentence = r"^SubsetSelector\.merit\.estimator is of the type sklearn\.naive_bayes\.GaussianNB, .* skops\.io\.dump\(model"
+    sentence = (
+        r"^SubsetSelector\.merit\.estimator is of the type sklearn\.naive_bayes\.GaussianNB, .* skops\.io\.dump\(model"
+    )
     with pytest.raises(TypeError, match=sentence):
         save(selector, tmp_path / "selector.tamiz")
     assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import Reading
 from tamiz.reduction.additive_constant import CORRECTIONS
@@ -234,7 +235,7 @@ class ClassicalMDS(Reducer):
 
     def _tell(self, found: Scaling) -> None:
         """Warn of what the search did not reach, and of what the coordinates do not show."""
-        tell(f"ClassicalMDS: {sentence}" for sentence in found.told)
+        tell((f"ClassicalMDS: {sentence}" for sentence in found.told), ConvergenceWarning)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:
