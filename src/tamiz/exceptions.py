@@ -12,3 +12,14 @@ class DataError(ValueError):
 
 class TamizWarning(UserWarning):
     """Something a reader of the numbers must know: rows dropped, gaps filled, a subset of no columns."""
+
+
+def __getattr__(name: str) -> type[TamizWarning]:
+    """Return `ConvergenceWarning`, made when it is first asked for: the command line starts without scikit-learn."""
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn import exceptions as of_sklearn
+
+    doc = "An iteration ended before it converged. Filters for scikit-learn's `ConvergenceWarning` apply to it too."
+    found = type(name, (TamizWarning, of_sklearn.ConvergenceWarning), {"__doc__": doc, "__module__": __name__})
+    return globals().setdefault(name, found)

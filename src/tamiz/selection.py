@@ -36,7 +36,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.date_parts import in_parts, on_raw_dates
 from tamiz.sources.features import compare, mixed_table_tags, remember
 from tamiz.sources.group_rows import count_groups_once
-from tamiz.sources.memory import eager_frame, is_frame
+from tamiz.sources.memory import eager_frame, is_frame, plain_array
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import columns_at
@@ -91,7 +91,7 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             compare(self, X)
             return self._in_container(X.frame(chosen))
         if not is_frame(X):
-            return super().transform(X)
+            return super().transform(plain_array(X) if hasattr(X, "__dlpack__") else X)
         compare(self, X)
         return self._in_container(columns_at(eager_frame(X).to_native(), chosen))
 

@@ -44,7 +44,7 @@ def held() -> Iterator[list[str]]:
         _held.reset(token)
 
 
-def tell(sentences: Iterable[str]) -> None:
+def tell(sentences: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
     """Warn of each sentence."""
     kept = _held.get()
     if kept is not None:
@@ -54,7 +54,7 @@ def tell(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         if into is not None:
             into.append(sentence)
-        warnings.warn(sentence, TamizWarning, stacklevel=_depth())
+        warnings.warn(sentence, category, stacklevel=_depth())
 
 
 def _depth() -> int:

@@ -123,3 +123,20 @@ def test_an_embedding_brings_its_own_graph():
         SpectralClustering(2, graph=5).fit(X)
     with pytest.raises(TypeError, match=r"embedding must be a LaplacianEigenmaps, fitted, got PCA\(\)"):
         SpectralClustering(2, embedding=PCA()).fit(X)
+
+
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+def test_a_built_graph_and_an_embedding_are_clustered_without_their_rows(assign):
+    X, _ = make_moons(120, noise=0.05, random_state=0)
+    graph = KNearest(10).build(X)
+    expected = SpectralClustering(2, graph=graph, assign=assign, random_state=0).fit_predict(X)
+    np.testing.assert_array_equal(
+        SpectralClustering(2, graph=graph, assign=assign, random_state=0).fit_predict(), expected
+    )
+    embedding = LaplacianEigenmaps(1, graph=graph, disconnected="connect").fit()
+    reused = SpectralClustering(2, embedding=embedding, assign=assign, random_state=0)
+    np.testing.assert_array_equal(reused.fit_predict(), reused.fit_predict(X))
+    with pytest.raises(ValueError, match="n_clusters must be at most the number of rows = 120, got 121"):
+        SpectralClustering(121, graph=graph).fit()
+    with pytest.raises(ValueError, match="X is None, and fit requires rows"):
+        SpectralClustering(2).fit()

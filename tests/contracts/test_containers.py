@@ -5,12 +5,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion
 
 from tamiz import RankSelector, SubsetSelector, open_source
-from tamiz.criteria import CFS, FisherScore
-from tamiz.reduction import LaplacianEigenmaps
+from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
+from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
 
@@ -94,3 +95,72 @@ def test_no_column_stands_beside_those_of_another_transformer(table):
     assert both.fit_transform(given, Y).shape == (30, 2)
     parts = ColumnTransformer([("none", none, ["p", "q"]), ("rest", "passthrough", ["r", "s"])])
     assert parts.set_output(transform=table).fit_transform(given, Y).shape == (30, 2)
+
+
+class Tensor:
+    """An array of a library that is not installed: no dtype.kind, no numpy methods; read through one of the protocols."""
+
+    def __init__(self, values):
+        self.values = np.ascontiguousarray(values)
+        self.shape, self.ndim, self.dtype = self.values.shape, self.values.ndim, object()
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, at):
+        return type(self)(self.values[at])
+
+    def __dlpack__(self, **given):
+        return self.values.__dlpack__(**given)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class WithArray(Tensor):
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
+
+
+class OnGpu(Tensor):
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+class OnGpuByDlpack(Tensor):
+    def __dlpack__(self, **given):
+        raise BufferError("Unsupported device in DLTensor.")
+
+
+ROWS = np.random.default_rng(0).normal(size=(40, 4))
+LABELS = (ROWS[:, 0] > 0).astype(int)
+USERS = [
+    RankSelector(InformationGain(), n_features=2),
+    SubsetSelector(CFS(), n_features=2),
+    SubsetSelector(CrossValidated("gaussian_nb", cv=3), n_features=2),
+    PCA(2),
+    LaplacianEigenmaps(2),
+]
+
+
+@pytest.mark.parametrize("array", [Tensor, WithArray])
+@pytest.mark.parametrize("estimator", USERS, ids=repr)
+def test_arrays_of_other_libraries_give_what_arrays_of_numpy_do(estimator, array):
+    expected = clone(estimator).fit(ROWS, LABELS).transform(ROWS)
+    found = clone(estimator).fit(array(ROWS), array(LABELS)).transform(array(ROWS))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("array", [OnGpu, OnGpuByDlpack])
+@pytest.mark.parametrize("estimator", USERS, ids=repr)
+def test_arrays_that_numpy_cannot_read_are_refused_with_the_way_out(estimator, array):
+    sentence = (
+        r"^A .*OnGpu.* was given that numpy cannot read: .*\. Pass it as a numpy array, .*X\.detach\(\)\.cpu\(\)\.numpy"
+    )
+    with pytest.raises(TypeError, match=sentence):
+        clone(estimator).fit(array(ROWS), LABELS)
+    with pytest.raises(TypeError, match=sentence):
+        clone(estimator).fit(ROWS, LABELS).transform(array(ROWS))

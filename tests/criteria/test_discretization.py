@@ -2,12 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from tamiz import RankSelector, open_source
-from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty
+from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty, cut_points
 from tamiz.criteria.base import complete
 from tamiz.exceptions import DataError
+from tamiz.sources import Source
+from tamiz.statistics.cuts import CutPoints
 
 from ..statistics.mixed import make_mixed
 
@@ -73,3 +76,49 @@ def test_criteria_share_their_passes():
 
     complete([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, source.schema)
     assert passes == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.arange(8.0),
+        np.arange(8.0)[:, None],
+        list(range(8)),
+        pd.Series(np.arange(8.0)),
+        pd.DataFrame({"x0": np.arange(8.0)}),
+        pl.Series(np.arange(8.0)),
+        open_source(np.arange(8.0)[:, None], [*"aaaabbbb"]),
+    ],
+    ids=["vector", "column", "list", "pandas Series", "pandas frame", "polars Series", "source"],
+)
+def test_cut_points_are_those_of_mdl_for_whatever_a_column_is_given_as(X):
+    y = None if isinstance(X, Source) else [*"aaaabbbb"]
+    assert {name: points.tolist() for name, points in cut_points(X, y).items()} == {"x0": [3.5]}
+
+
+def test_cut_points_are_those_that_the_criterion_counts_with():
+    source = make_mixed(0).source()
+    points = cut_points(source)
+    (counted,) = source.reduce(CutPoints(source.schema.numeric, MDL(), source.schema.n_classes))
+    assert [*points] == [source.schema.columns[j].name for j in source.schema.numeric]
+    for values, expected in zip(points.values(), counted.edges.values(), strict=True):
+        np.testing.assert_array_equal(values, expected)
+
+
+def test_cut_points_weigh_rows_and_name_a_series():
+    x, weight = pd.Series([1.0, 2.0, 3.0, 4.0], name="age"), [3, 1, 1, 1]
+    points = cut_points(x, discretization=EqualFrequency(2), sample_weight=weight)
+    assert {name: cuts.tolist() for name, cuts in points.items()} == {"age": [1.5]}
+    assert cut_points(x, discretization=EqualFrequency(2))["age"].tolist() == [2.5]
+
+
+def test_cut_points_by_mdl_without_classes_are_refused():
+    with pytest.raises(DataError, match="cut_points cuts numeric columns by MDL, which needs a target of classes"):
+        cut_points(NUMBERS[["x"]])
+
+
+def test_a_rule_asked_for_the_cuts_of_an_array_names_the_function_that_cuts_tables():
+    with pytest.raises(
+        TypeError, match=r"MDL\.cuts takes a SortedColumn, got ndarray\. tamiz\.criteria\.cut_points\(X, y"
+    ):
+        MDL().cuts(np.arange(8.0))

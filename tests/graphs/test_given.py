@@ -128,3 +128,41 @@ def test_weights_at_the_floor_make_the_map_that_weights_near_one_make():
     tiny, ordinary = (Graph.from_edges(heads, tails, w * unit) for unit in (LEAST_WEIGHT, 1.0))
     found, expected = (LaplacianEigenmaps(2, graph=graph).fit(np.zeros((30, 1))) for graph in (tiny, ordinary))
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+
+
+ASYMMETRIC = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 4.0], [3.0, 0.0, 0.5]])
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.coo_matrix])
+@pytest.mark.parametrize(
+    ("symmetrize", "expected"),
+    [
+        ("max", [[0.0, 2.0, 3.0], [2.0, 0.0, 4.0], [3.0, 4.0, 0.5]]),
+        ("mean", [[0.0, 1.5, 1.5], [1.5, 0.0, 2.0], [1.5, 2.0, 0.5]]),
+        ("min", [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.5]]),
+    ],
+)
+def test_a_directed_matrix_is_made_symmetric_on_request(form, symmetrize, expected):
+    graph = Graph.from_sparse(form(ASYMMETRIC), symmetrize=symmetrize)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
+    assert graph.n_edges == np.count_nonzero(np.triu(expected, 1))
+    heads, tails = np.nonzero(ASYMMETRIC)
+    of_edges = Graph.from_edges(heads, tails, ASYMMETRIC[heads, tails], symmetrize=symmetrize)
+    np.testing.assert_array_equal(of_edges.adjacency.toarray(), expected)
+
+
+def test_a_directed_matrix_is_refused_with_the_way_to_make_it_symmetric():
+    with pytest.raises(DataError, match=r"is not symmetric: 1 at row 0, column 2.*symmetrize='max', 'mean' or 'min'"):
+        Graph.from_sparse(np.array([[0, 0, 1.0], [0, 0, 0], [0, 0, 0]]))
+    with pytest.raises(
+        ValueError, match="symmetrize, where it is not None, must be one of 'max', 'mean', 'min', got 'sum'"
+    ):
+        Graph.from_sparse(ASYMMETRIC, symmetrize="sum")
+    with pytest.raises(
+        DataError, match=r"The edge of rows 0 and 1 is given 2 times.*symmetrize='max', 'mean' or 'min'"
+    ):
+        Graph.from_edges([0, 1], [1, 0])
+    with pytest.raises(
+        DataError, match="The edge from row 0 to row 1 is given 2 times; give every direction of a pair"
+    ):
+        Graph.from_edges([0, 0], [1, 1], symmetrize="mean")

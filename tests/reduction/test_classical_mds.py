@@ -64,6 +64,7 @@ def test_the_distances_of_european_cities_give_rs_numbers():
     assert mapped.total_ == pytest.approx(sum(expected["eig"]), rel=1e-10)
     assert mapped.negative_share_ == pytest.approx(plain.negative_share(np.array(expected["eig"])), rel=1e-10)
     assert mapped.negative_share_error_ == mapped.constant_ == 0.0
+    np.testing.assert_allclose(mapped.goodness_of_fit_, expected["GOF"], rtol=1e-11)
     assert apart(mapped.embedding_, np.array(expected["points"]["rows"])) < 1e-8
 
 
@@ -75,7 +76,7 @@ def test_the_constants_of_european_cities_are_rs():
     assert mapped.constant_ == pytest.approx(expected["ac"], rel=1e-11)
     assert round(mapped.constant_, 3) == 2132.678
     np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:3], rtol=1e-11)
-    assert mapped.eigenvalues_.sum() / mapped.total_ == pytest.approx(expected["GOF"][0], rel=1e-11)
+    np.testing.assert_allclose(mapped.goodness_of_fit_, expected["GOF"], rtol=1e-11)
     assert mapped.negative_share_ < 1e-9
     assert mapped.facts().notes == [
         "2132.68 was added to every distance, by Cailliez's rule, so that the distances are Euclidean."
@@ -532,3 +533,38 @@ def test_very_small_and_very_large_distances_have_the_same_map(factor, n):
     np.testing.assert_allclose(scaled.eigenvalues_ / factor / factor, mapped.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(scaled.embedding_ / factor, mapped.embedding_, atol=1e-6)
     assert (scaled.residuals_ <= 1e-6 * scaled.eigenvalues_[0]).all()
+
+
+def goodness_of_fit(D, k):
+    """Both quotients of R's cmdscale, from all eigenvalues of the inner products."""
+    C = np.eye(len(D)) - 1 / len(D)
+    values = np.sort(np.linalg.eigvalsh(-0.5 * C @ D**2 @ C))[::-1]
+    return np.maximum(values[:k], 0).sum() / np.array([np.abs(values).sum(), np.maximum(values, 0).sum()])
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_goodness_of_fit_is_the_share_of_the_eigenvalues_as_in_r(k):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    D = cdist(X, X)
+    for fitted, expected in (
+        (of_distances(D**2, k), goodness_of_fit(D**2, k)),
+        (of_distances(D, k), goodness_of_fit(D, k)),
+        (ClassicalMDS(k).fit(X), goodness_of_fit(D, k)),
+    ):
+        np.testing.assert_allclose(fitted.goodness_of_fit_, expected, rtol=1e-9)
+    # Squared distances are no Euclidean ones, so that the two quotients differ.
+    first, second = of_distances(D**2, k).goodness_of_fit_
+    assert first < 0.98 * second
+
+
+def test_the_goodness_of_fit_of_many_rows_is_estimated():
+    X = np.random.default_rng(1).normal(size=(600, 4))
+    D = cdist(X, X, metric="cityblock")
+    mapped = of_distances(D, 2)
+    assert mapped.negative_share_error_ > 0
+    np.testing.assert_allclose(mapped.goodness_of_fit_, goodness_of_fit(D, 2), rtol=0.1)
+
+
+def test_rows_that_are_all_equal_have_a_goodness_of_fit_of_0():
+    np.testing.assert_array_equal(of_distances(np.zeros((4, 4))).goodness_of_fit_, [0.0, 0.0])

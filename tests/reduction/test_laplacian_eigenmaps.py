@@ -141,7 +141,9 @@ def test_a_directed_graph_has_no_map_whatever_its_pieces():
     for disconnected in ("connect", "per_component"):
         with pytest.warns(TamizWarning), pytest.raises(DataError, match="A directed graph has no"):
             LaplacianEigenmaps(2, graph=graph, disconnected=disconnected).fit(X)
-    with pytest.raises(DataError, match=r"A directed graph has no edges that join .* symmetry='or' or 'mutual'\."):
+    with pytest.raises(
+        DataError, match=r"A directed graph has no edges that join .* symmetry='or' or 'mutual', or pass"
+    ):
         graph.assemble(X).connected()
 
 
@@ -238,3 +240,29 @@ def test_what_cannot_be_mapped_is_refused_in_one_sentence():
     ]:
         with pytest.raises(ValueError, match=sentence):
             make()
+
+
+def test_a_built_graph_is_mapped_without_its_rows():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    graph = KNearest(10).build(X)
+    mapped = LaplacianEigenmaps(graph=graph).fit()
+    with_rows = LaplacianEigenmaps(graph=graph).fit(X)
+    np.testing.assert_array_equal(mapped.embedding_, with_rows.embedding_)
+    np.testing.assert_array_equal(LaplacianEigenmaps(graph=graph).fit_transform(None), with_rows.embedding_)
+    assert not hasattr(mapped, "n_features_in_")
+    np.testing.assert_array_equal(mapped.transform(X[:5] + 0.01), with_rows.transform(X[:5] + 0.01))
+    with pytest.raises(DataError, match="X has 2 features, but 3 were there in fit"):
+        mapped.transform(X[:, :2])
+
+
+def test_a_fit_without_rows_after_one_with_rows_forgets_their_columns():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    mapped = LaplacianEigenmaps(graph=KNearest(10)).fit(X)
+    mapped.set_params(graph=KNearest(10).build(X[:, :2])).fit()
+    assert mapped.transform(X[:4, :2]).shape == (4, 2)
+
+
+@pytest.mark.parametrize("graph", [None, KNearest(3)])
+def test_no_rows_and_no_built_graph_are_refused(graph):
+    with pytest.raises(ValueError, match=r"X is None, and fit requires rows .* pass graph= a built Graph"):
+        LaplacianEigenmaps(graph=graph).fit()

@@ -5,15 +5,18 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.exceptions
 from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_iris
 from tests.reference import stress as plain
 from tests.reference.tables import HERE, shared
 
-from tamiz import load, parallel, progress, save
-from tamiz.exceptions import DataError, TamizWarning
-from tamiz.reduction import MDS, ClassicalMDS
+import tamiz
+from tamiz import RankSelector, load, parallel, progress, save
+from tamiz.criteria import LinearCoefficient
+from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
+from tamiz.reduction import MDS, ClassicalMDS, StochasticMDS
 from tamiz.reduction.majorization.guttman import Division, Groups, Stepwise
 from tamiz.reduction.majorization.pairs import Pairs
 from tamiz.reduction.majorization.problem import Problem
@@ -538,3 +541,41 @@ def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
     sentence = r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
     with pytest.raises(MemoryError, match=sentence):
         MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("decimals", [0, 2, 12])
+def test_rounding_that_makes_given_distances_asymmetric_does_not_move_the_map(rule, decimals):
+    kind, ties = RULES[rule]
+    rng = np.random.default_rng(decimals)
+    X = rng.integers(0, 5, (30, 3)) + 0.1
+    D = cdist(X, X, "cityblock" if decimals < 12 else "euclidean").round(decimals)
+    noise = rng.normal(size=D.shape) * 1e-12
+    noisy = np.maximum(D + np.where(D > 0, noise - noise.T, 0), 0)
+    assert (noisy != noisy.T).any()
+    model = MDS(dissimilarity="precomputed", kind=kind, ties=ties, max_iter=300, random_state=0)
+    with warnings.catch_warnings(action="ignore", category=TamizWarning):
+        expected, found = model.fit(D).embedding_, model.fit(noisy).embedding_
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [MDS(max_iter=2), StochasticMDS(n_rounds=2, tol=1e-9), RankSelector(LinearCoefficient(max_iter=1))],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_search_that_did_not_converge_is_warned_of_in_scikit_learns_category_too(model):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    y = np.arange(60) % 2
+    for category in (sklearn.exceptions.ConvergenceWarning, ConvergenceWarning, TamizWarning):
+        with pytest.warns(category, match=r"still falling|further step|did not converge"):
+            model.fit(X, y)
+    # As filters of scikit-learn are written.
+    with warnings.catch_warnings(action="ignore", category=sklearn.exceptions.ConvergenceWarning):
+        model.fit(X, y)
+
+
+def test_the_category_is_the_same_each_time_and_no_other_name_is_found():
+    assert tamiz.exceptions.ConvergenceWarning is ConvergenceWarning
+    with pytest.raises(AttributeError, match=r"module 'tamiz\.exceptions' has no attribute 'Convergence'"):
+        tamiz.exceptions.Convergence  # noqa: B018 - the access is the test

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from tamiz import RankSelector, SubsetSelector, load, save
-from tamiz.criteria import CFS, InformationGain
+from tamiz.criteria import CFS, CrossValidated, InformationGain
 from tamiz.graphs import KNearest
 from tamiz.search import Forward
 
@@ -193,3 +194,14 @@ def test_a_list_that_holds_itself_is_refused(tmp_path):
     endless.append(endless)
     with pytest.raises(TypeError, match=r"^The list holds itself, or lists too deep in lists, and cannot be stored\.$"):
         save(endless, tmp_path / "x")
+
+
+def test_an_estimator_of_another_package_is_refused_with_what_can_store_it(tmp_path):
+    X, y = np.arange(20.0).reshape(10, 2), [*"ab"] * 5
+    selector = SubsetSelector(CrossValidated(GaussianNB(), cv=2), n_features=1).fit(X, y)
+    sentence = (
+        r"^SubsetSelector\.merit\.estimator is of the type sklearn\.naive_bayes\.GaussianNB, .* skops\.io\.dump\(model"
+    )
+    with pytest.raises(TypeError, match=sentence):
+        save(selector, tmp_path / "selector.tamiz")
+    assert not list(tmp_path.iterdir())

@@ -115,28 +115,31 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         return metric_tags(mixed_table_tags(super().__sklearn_tags__()), metric_of(self.graph))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Find the groups.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
-            What the graph's builder takes; of the rows that a graph or an embedding given was built from.
+        X : array, data frame, sparse matrix or Source, default=None
+            What the graph's builder takes. Where `graph` is a built Graph or an embedding is given, the rows that these were
+            built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, where the graph joins rows by class; else not read.
         """
         check_choice("assign", self.assign, ASSIGNMENTS)
-        n = count_rows(X)
         k = check_integer("n_clusters", self.n_clusters, low=1)
-        if k > n:
-            raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
         rng = generator(self.random_state)
         if self.graph is not None and self.embedding is not None:
             raise ValueError(
                 "graph and embedding were both given, and the embedding brings its own graph; leave one out."
             )
+        reused = self._fitted_embedding()
+        builder = builder_of(self.graph if reused is None else reused.graph_, X)
+        n = builder.n_samples if X is None and isinstance(builder, Graph) else count_rows(X)
+        if k > n:
+            raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
         with parallel.session():
-            vectors = self._reused(X, k) if self.embedding is not None else self._computed(X, y, k)
+            vectors = self._computed(builder, X, y, k) if reused is None else self._reused(reused, X, k)
             components = self.graph_.components
             if len(components) > k:
                 pieces = components.described(row_numbers(X))
@@ -154,8 +157,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         remember(self, X)
         return self
 
-    def _computed(self, X: Any, y: Any, k: int) -> Floats:
-        builder = builder_of(self.graph, X)
+    def fit_predict(self, X: Any = None, y: Any = None) -> NDArray[np.intp]:
+        """Find the groups and return the group of every row."""
+        return self.fit(X, y).labels_
+
+    def _computed(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
         self.graph_ = builder.build(X, y if builder.needs_classes else None, fill=True)
         found = smallest(
             self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)
@@ -163,11 +169,17 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         self.eigenvalues_ = found.values
         return found.vectors
 
-    def _reused(self, X: Any, k: int) -> Floats:
+    def _fitted_embedding(self) -> LaplacianEigenmaps | None:
+        """Return the embedding that was given, None where there is none; refuse what is no fitted one."""
         given = self.embedding
+        if given is None:
+            return None
         if not isinstance(given, LaplacianEigenmaps):
             raise TypeError(f"embedding must be a LaplacianEigenmaps, fitted, got {given!r}.")
         check_is_fitted(given)
+        return given
+
+    def _reused(self, given: LaplacianEigenmaps, X: Any, k: int) -> Floats:
         if given.eigenvalues_.ndim > 1 or given.laplacian != "random_walk":
             raise DataError(
                 "The embedding must be one of the random walk on the whole graph: fit LaplacianEigenmaps() without per_component."

@@ -14,6 +14,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
 from tamiz import parallel, progress
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.reading import count_rows
 from tamiz.reduction.dissimilarities import read_with_gaps
 from tamiz.reduction.mds import MDS
@@ -72,7 +73,8 @@ class Null(ABC):
                 [
                     f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within the "
                     "iterations allowed, and their stress is a little too large; raise max_iter."
-                ]
+                ],
+                ConvergenceWarning,
             )
         return np.asarray(done[:, :, 0])
 

@@ -20,6 +20,9 @@ registry = Registry(
     mdl                     discretization:MDL                            discretization  Minimum description length
     equal_frequency         discretization:EqualFrequency                 discretization  Equal frequency
     equal_width             discretization:EqualWidth                     discretization  Equal width
+    association             base:Association                              base            Associations of columns
+    association_pairs       base:Pairs                                    base            Associations of the columns of one table
+    cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
     entropy_function        shannon:entropy                               function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns
     laplacian_function      laplacian:laplacian_score                     function        Laplacian scores of columns

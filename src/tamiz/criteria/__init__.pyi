@@ -1,9 +1,12 @@
 from tamiz.registry import Registry
+from tamiz.criteria.base import Association as Association
+from tamiz.criteria.base import Pairs as Pairs
 from tamiz.criteria.cfs import CFS as CFS
 from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
 from tamiz.criteria.discretization import MDL as MDL
+from tamiz.criteria.discretization import cut_points as cut_points
 from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
 from tamiz.criteria.gain_ratio import GainRatio as GainRatio

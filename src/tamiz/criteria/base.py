@@ -158,23 +158,89 @@ class Scored(Relevance):
 
 
 class Pairs(ABC):
-    """An association made ready for one table."""
+    """The associations between the columns of one table, as an `Association` returns them.
+
+    A subclass implements `pairs`; `own` too, where the association of a column with itself is not 1.
+
+    Examples
+    --------
+    See `Association`, whose example derives from both.
+
+    >>> import numpy as np
+    >>> from tamiz.criteria import Pairs
+    >>> class Independent(Pairs):
+    ...     def pairs(self, i, j):
+    ...         return np.zeros(len(i))
+    >>> Independent().own(np.array([0, 1]))
+    array([1., 1.])
+    """
 
     @abstractmethod
     def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the association of columns i[k] and j[k] for every k; `n_columns` stands for the target."""
+        """Return the association of each pair of columns.
+
+        Parameters
+        ----------
+        i, j : ndarray of shape (n_pairs,)
+            Numbers of columns, of which i[k] and j[k] are a pair; the number of columns, `n_columns`, is that of the target.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            Finite, at least 0, and the same for (i, j) and (j, i).
+        """
 
     def own(self, columns: NDArray[np.intp]) -> Floats:
-        """Return the association of each column with itself, which none with another exceeds: 1, for a constant one too."""
+        """Return the association of each column with itself, which none with another exceeds: 1, for a constant one too.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (m,)
+            Numbers of columns.
+        """
         return np.ones(len(columns))
 
 
 class Association(Criterion):
-    """A measure for a pair of columns, asked for in tiles as a search needs them."""
+    """A measure of how strongly two columns are associated, which `CFS` reads for the pairs that a search needs.
+
+    A subclass implements `prepare`, and may extend `check` to refuse a table.
+
+    Examples
+    --------
+    CFS on a matrix of correlations that is there already, the target in its last row and column:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS, Association, Pairs
+    >>> class Given(Association):
+    ...     def __init__(self, matrix):
+    ...         self.matrix = matrix
+    ...     def prepare(self, gather, schema):
+    ...         return GivenPairs(self.matrix)
+    >>> class GivenPairs(Pairs):
+    ...     def __init__(self, matrix):
+    ...         self.matrix = matrix
+    ...     def pairs(self, i, j):
+    ...         return self.matrix[i, j]
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> correlations = np.abs(np.corrcoef(X.to_numpy().T, y))
+    >>> SubsetSelector(CFS(Given(correlations))).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's3', 's5']
+    """
 
     @abstractmethod
     def prepare(self, gather: Gather, schema: Schema) -> Pairs:
-        """Return the association over one table; `gather(*statistics)` returns filled ones and may be called again."""
+        """Return the associations over one table.
+
+        Parameters
+        ----------
+        gather : callable
+            Returns filled copies of the statistics that it is called with, from one pass over the rows; may be called again.
+        schema : Schema
+            The columns of the table.
+        """
 
 
 class Merit(Criterion):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
 
 from tamiz.criteria.base import Known
 from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.memory import is_frame
+from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Statistic
+from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
 
-__all__ = ["MDL", "Coder", "Discretization", "EqualFrequency", "EqualWidth"]
+__all__ = ["MDL", "Coder", "Discretization", "EqualFrequency", "EqualWidth", "cut_points"]
 
 
 class Coder:
@@ -49,3 +56,67 @@ class Coder:
             sizes[schema.n_columns] = schema.n_classes
         sizes.update((column, len(cuts) + 1) for column, cuts in edges.items())
         return Coding(sizes, edges)
+
+
+def cut_points(
+    X: Any, y: Any = None, *, discretization: Discretization | None = None, sample_weight: Any = None
+) -> dict[str, Floats]:
+    """Return the points at which a discretization cuts each numeric column.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_columns) or (n_samples,), Series, data frame or Source
+        An array of one dimension and a Series are one column.
+    y : array-like of shape (n_samples,), default=None
+        Classes; MDL needs them.
+    discretization : MDL, EqualFrequency or EqualWidth, default=None
+        None is MDL().
+    sample_weight : array-like of shape (n_samples,), default=None
+        A weight of 2 counts as the row twice.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The ascending cut points of each numeric column by name, in the unit of the column; empty where the column stays in one
+        piece. A value that is equal to a cut point belongs to the interval below it. The columns of an array are x0, x1, ...
+
+    Raises
+    ------
+    DataError
+        When MDL has no classes, or the table cannot be used.
+
+    Notes
+    -----
+    Cost O(n log n) a column. Missing values are ignored. Categorical columns are not cut, and the dict does not contain them.
+
+    References
+    ----------
+    Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes, IJCAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.criteria import EqualWidth, cut_points
+    >>> iris = load_iris(as_frame=True)
+    >>> cut_points(iris.data, iris.target)["petal width (cm)"]
+    array([0.8 , 1.75])
+    >>> cut_points([1.0, 2.0, 3.0, 5.0], discretization=EqualWidth(2))
+    {'x0': array([3.])}
+    """
+    source = as_source(X if isinstance(X, Source) or is_frame(X) else _as_table(X), y, sample_weight)
+    rule = MDL() if discretization is None else discretization
+    # Checks the rule, and that it has the classes that it needs.
+    Coder(rule, source.schema, with_target=False, owner="cut_points")
+    cuts = CutPoints(source.schema.numeric, rule, source.schema.n_classes)
+    edges = source.reduce(cuts)[0].edges if cuts.columns else {}
+    return {source.schema.columns[j].name: values for j, values in edges.items()}
+
+
+def _as_table(X: Any) -> Any:
+    """Return one column as a table of one column, anything else as it is."""
+    series = nw.from_native(X, pass_through=True, allow_series=True)
+    if isinstance(series, nw.Series):
+        named = series if series.name not in (None, "") else series.rename("x0")
+        return named.to_frame().to_native()
+    values = np.asarray(X)
+    return values[:, None] if values.ndim == 1 else X

@@ -9,6 +9,7 @@ import numpy as np
 from tamiz.criteria.base import Relevance, Reweighting, Scored
 from tamiz.criteria.entropy_family import Missing
 from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.random import Seed
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -175,7 +176,8 @@ def _squares_of_classes(rows: ModelRows, alpha: float, max_iter: int) -> Floats:
             [
                 f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps, and the scores are "
                 "those of the last one. Raise max_iter, or alpha."
-            ]
+            ],
+            ConvergenceWarning,
         )
     else:
         tell(f"LinearCoefficient: {one}" for one in warned.said())

@@ -311,7 +311,10 @@ class EdgeGraph(Graph):
 
     def _refuse_directed(self, what: str) -> None:
         if self.directed:
-            raise DataError(f"A directed graph {what}; build it with symmetry='or' or 'mutual'.")
+            raise DataError(
+                f"A directed graph {what}; build it with symmetry='or' or 'mutual', or pass "
+                "Graph.from_sparse(graph.adjacency, symmetrize='mean')."
+            )
 
     def _refuse_classes(self, what: str) -> None:
         if self.weight is not None and self.weight.needs_classes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,31 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.edge_graph import EdgeGraph
 from tamiz.graphs.weights import LEAST_WEIGHT
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer, check_memory
+from tamiz.validation import check_choice, check_integer, check_memory
 
 # Weights that differ by less of their size came out of rounding.
 _ASYMMETRY = 1e-12
 # Kernels count rows in 32 bits.
 _MOST_ROWS = int(np.iinfo(np.int32).max)
+# How the two directions of a pair become one weight.
+_SYMMETRIZED: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
+    "max": lambda S: S.maximum(S.T),
+    "mean": lambda S: S * 0.5 + S.T * 0.5,
+    "min": lambda S: S.minimum(S.T),
+}
 # The pointers of a row, its degree and its component.
 _BYTES_A_ROW = 24
 
 
-def graph_of_edges(heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None, n_samples: int | None) -> EdgeGraph:
-    """Return the graph of edges that are each given once."""
+def graph_of_edges(
+    heads: ArrayLike,
+    tails: ArrayLike,
+    weights: ArrayLike | None,
+    n_samples: int | None,
+    symmetrize: str | None = None,
+) -> EdgeGraph:
+    """Return the graph of edges: each pair given once, or each direction where they are made symmetric."""
+    _check_symmetrize(symmetrize)
     i, j = _ends(heads, "heads"), _ends(tails, "tails")
     if len(i) != len(j):
         raise DataError(f"heads has {len(i):,} rows and tails {len(j):,}; an edge has one of each.")
@@ -42,19 +56,29 @@ def graph_of_edges(heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None
     if not w.all():
         at = int(np.flatnonzero(w == 0)[0])
         raise DataError(f"The edge of rows {i[at]} and {j[at]} has the weight 0; leave it out.")
-    low, high = np.minimum(i, j), np.maximum(i, j)
+    directed = symmetrize is not None
+    low, high = (i, j) if directed else (np.minimum(i, j), np.maximum(i, j))
     _, first, counts = np.unique(low * n + high, return_index=True, return_counts=True)
     again = np.flatnonzero(counts > 1)
     if again.size:
         at, count = int(first[again[0]]), int(counts[again[0]])
-        raise DataError(f"The edge of rows {low[at]} and {high[at]} is given {count} times; give every pair once.")
+        edge = f"from row {low[at]} to row {high[at]}" if directed else f"of rows {low[at]} and {high[at]}"
+        way_out = (
+            "give every direction of a pair once."
+            if directed
+            else "give every pair once, or say symmetrize='max', 'mean' or 'min' where edges have a direction."
+        )
+        raise DataError(f"The edge {edge} is given {count} times; {way_out}")
+    if directed:
+        return graph_of_matrix(sparse.csr_array((w, (i, j)), shape=(n, n)), symmetrize)
     loop = low == high
     rows, columns = np.r_[low, high[~loop]], np.r_[high, low[~loop]]
     return _graph(_canonical(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
 
 
-def graph_of_matrix(adjacency: Any) -> EdgeGraph:
-    """Return the graph of a symmetric matrix of weights."""
+def graph_of_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGraph:
+    """Return the graph of a matrix of weights that is symmetric, or is made so."""
+    _check_symmetrize(symmetrize)
     given = adjacency if sparse.issparse(adjacency) else _array(adjacency, "A graph's matrix")
     if given.dtype.kind not in "biuf":
         raise TypeError(
@@ -65,6 +89,8 @@ def graph_of_matrix(adjacency: Any) -> EdgeGraph:
     S = _canonical(sparse.csr_array(given, dtype=np.float64, copy=True))
     rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     _check_weights(S.data, rows, S.indices)
+    if symmetrize is not None:
+        return _graph(_canonical(sparse.csr_array(_SYMMETRIZED[symmetrize](S))))
     gap = abs(S - S.T).tocoo()
     scale = float(S.data.max(initial=0.0))
     if gap.nnz and gap.data.max() > _ASYMMETRY * scale:
@@ -72,10 +98,15 @@ def graph_of_matrix(adjacency: Any) -> EdgeGraph:
         i, j = sorted((int(gap.row[at]), int(gap.col[at])))
         raise DataError(
             f"The matrix is not symmetric: {S[i, j]:.6g} at row {i}, column {j}, and {S[j, i]:.6g} at row {j}, column {i}. "
-            "Pass S.maximum(S.T), or another rule of yours."
+            "symmetrize='max', 'mean' or 'min' takes one weight for both directions of a pair."
         )
     # What rounding left between the halves is taken away, so that the operator is symmetric to the bit.
     return _graph(_canonical(sparse.csr_array(S * 0.5 + S.T * 0.5)) if gap.nnz else S)
+
+
+def _check_symmetrize(symmetrize: str | None) -> None:
+    if symmetrize is not None:
+        check_choice("symmetrize, where it is not None,", symmetrize, tuple(_SYMMETRIZED))
 
 
 def _array(given: ArrayLike, name: str) -> NDArray[Any]:

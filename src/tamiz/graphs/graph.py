@@ -95,29 +95,47 @@ class Graph(Stored, ABC):
 
     @staticmethod
     def from_edges(
-        heads: ArrayLike, tails: ArrayLike, weights: ArrayLike | None = None, *, n_samples: int | None = None
+        heads: ArrayLike,
+        tails: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        n_samples: int | None = None,
+        symmetrize: str | None = None,
     ) -> Graph:
         """Return the graph of given edges, each joining its two rows in both directions.
 
         Parameters
         ----------
         heads, tails : array-like of shape (n_edges,)
-            Rows, counted from 0; a pair is given once, in either direction.
+            Rows, counted from 0; a pair is given once, in either direction, unless `symmetrize` is given.
         weights : array-like of shape (n_edges,), default=None
             At least 1e-290; None is 1 for each.
         n_samples : int, default=None
             Rows in all; None is one more than the largest row named.
+        symmetrize : {None, "max", "mean", "min"}, default=None
+            Read the edges as directed from head to tail, and weigh each pair by the maximum, mean or minimum of its two
+            directions, as `from_sparse` does. None reads them as undirected.
         """
         from tamiz.graphs.given import graph_of_edges
 
-        return graph_of_edges(heads, tails, weights, n_samples)
+        return graph_of_edges(heads, tails, weights, n_samples, symmetrize)
 
     @staticmethod
-    def from_sparse(adjacency: Any) -> Graph:
-        """Return the graph of a symmetric matrix of weights, sparse or dense; what is zero is no edge."""
+    def from_sparse(adjacency: Any, *, symmetrize: str | None = None) -> Graph:
+        """Return the graph of a matrix of weights, sparse or dense; what is zero is no edge.
+
+        Parameters
+        ----------
+        adjacency : sparse or dense matrix of shape (n_samples, n_samples)
+            Finite weights of at least 0; symmetric, unless `symmetrize` is given.
+        symmetrize : {None, "max", "mean", "min"}, default=None
+            The weight of a pair whose two directions differ: their maximum, mean or minimum, where a direction without an edge
+            has the weight 0. So "max" joins rows where either direction has an edge, "min" where both have. None refuses a
+            matrix that is not symmetric.
+        """
         from tamiz.graphs.given import graph_of_matrix
 
-        return graph_of_matrix(adjacency)
+        return graph_of_matrix(adjacency, symmetrize)
 
     @property
     def schema(self) -> Schema | None:
@@ -175,8 +193,11 @@ class Graph(Stored, ABC):
         return Laplacian(sparse.csr_array(self.adjacency[rows][:, rows]), kind)
 
     def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:  # noqa: ARG002 - as builders take them
-        """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows."""
-        n = count_rows(X)
+        """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows.
+
+        X may be None: the rows are those that the graph was built from.
+        """
+        n = self.n_samples if X is None else count_rows(X)
         if n != self.n_samples:
             raise DataError(f"The graph has {self.n_samples:,} rows and X has {n:,}; build a graph of X.")
         return self

@@ -139,6 +139,10 @@ def default_builder(n_samples: int) -> KNearest:
 
 def builder_of(graph: Any, X: Any) -> GraphBuilder | Graph:
     """Return what a parameter `graph` was given, the default for X where that is None; refuse what is no builder and no graph."""
+    if X is None and not isinstance(graph, Graph):
+        raise ValueError(
+            "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
+        )
     return default_builder(count_rows(X)) if graph is None else check_builder(graph)
 
 

@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import Reading
 from tamiz.reduction.additive_constant import CORRECTIONS
@@ -64,6 +65,10 @@ class ClassicalMDS(Reducer):
     negative_share_error_ : float
         Its standard error; 0 where all eigenvalues are known: up to 500 rows, at more coordinates than a quarter of the rows, and
         at the Euclidean distances of rows of p < n coordinates.
+    goodness_of_fit_ : ndarray of shape (2,)
+        What R's `cmdscale` returns as GOF: the sum of the positive `eigenvalues_` over the sum of all eigenvalues of B without
+        their signs, and over the sum of the positive ones, both in [0, 1]. Where `negative_share_error_` is above 0 the two sums
+        are estimated with it.
     constant_ : float
         The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
         distances are Euclidean without, and with no correction.
@@ -143,6 +148,7 @@ class ClassicalMDS(Reducer):
         "constant_": Number(),
         "negative_share_": Number(0.0, 1.0),
         "negative_share_error_": Number(0.0),
+        "goodness_of_fit_": Numbers(2, low=0.0, high=1.0),
     }
 
     def __init__(
@@ -221,6 +227,7 @@ class ClassicalMDS(Reducer):
         self.residuals_: Floats = found.residuals
         self.total_, self.least_, self.constant_ = found.total, found.least, found.constant
         self.negative_share_, self.negative_share_error_ = found.share.value, found.share.error
+        self.goodness_of_fit_: Floats = found.goodness_of_fit
 
     def _is_beyond_rounding(self) -> bool:
         """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""
@@ -228,7 +235,7 @@ class ClassicalMDS(Reducer):
 
     def _tell(self, found: Scaling) -> None:
         """Warn of what the search did not reach, and of what the coordinates do not show."""
-        tell(f"ClassicalMDS: {sentence}" for sentence in found.told)
+        tell((f"ClassicalMDS: {sentence}" for sentence in found.told), ConvergenceWarning)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import Reading
 from tamiz.random import Seed, generator
@@ -236,7 +237,7 @@ class LandmarkMDS(Reducer):
 
     def _tell(self, found: Scaling) -> None:
         """Warn of what the landmarks' spectrum leaves out."""
-        tell(f"LandmarkMDS: {sentence}" for sentence in found.told)
+        tell((f"LandmarkMDS: {sentence}" for sentence in found.told), ConvergenceWarning)
         k, largest = len(found.values), float(found.values[0])
         positive = int((found.values > 0).sum())
         if positive < k:

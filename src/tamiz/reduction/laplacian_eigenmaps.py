@@ -134,13 +134,13 @@ class LaplacianEigenmaps(Reducer):
     def __sklearn_tags__(self) -> Tags:
         return metric_tags(super().__sklearn_tags__(), metric_of(self.graph))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and find the coordinates.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
-            What the graph's builder takes; of the rows that a graph given was built from.
+        X : array, data frame, sparse matrix or Source, default=None
+            What the graph's builder takes. Where `graph` is a built Graph, the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, where the graph joins rows by class; else not read.
         """

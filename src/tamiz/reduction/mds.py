@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
+from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import Reading, row_numbers
 from tamiz.random import Seed, generator
@@ -300,7 +300,8 @@ class MDS(Reducer):
                 [
                     f"MDS: the stress was still falling, by {share:.1g} of its square a step, when max_iter={max_iter:,} steps "
                     "were made. Raise max_iter, or tol."
-                ]
+                ],
+                ConvergenceWarning,
             )
         if self._kind == "ordinal" and self.stress_ < _NO_STRESS:
             points = self.embedding_ / self._unit

@@ -23,10 +23,13 @@ class NegativeShare:
         In [0, 1].
     error : float
         Its standard error, 0 where all eigenvalues are known.
+    whole : float
+        The sum of all eigenvalues without signs.
     """
 
     value: float
     error: float
+    whole: float
 
     @classmethod
     def of(cls, values: Floats) -> NegativeShare:
@@ -34,7 +37,7 @@ class NegativeShare:
         sizes = np.abs(values)
         sizes[sizes <= ROUNDING * sizes.max()] = 0.0
         whole = float(sizes.sum())
-        return cls(float(sizes[values < 0].sum()) / whole if whole else 0.0, 0.0)
+        return cls(float(sizes[values < 0].sum()) / whole if whole else 0.0, 0.0, whole)
 
     @classmethod
     def estimated(cls, seen: tuple[Quadrature, ...], n: int, total: float) -> NegativeShare:
@@ -48,9 +51,9 @@ class NegativeShare:
         # All sizes: the sum with signs, and the negative ones twice.
         whole = total + 2 * negative
         if not negative or whole <= 0:
-            return cls(0.0, 0.0)
+            return cls(0.0, 0.0, total)
         error = np.hypot(last.std(ddof=1) / np.sqrt(len(last)), negative - before.mean())
-        return cls(negative / whole, float(abs(total) / whole * (error / whole)))
+        return cls(negative / whole, float(abs(total) / whole * (error / whole)), whole)
 
 
 def _negative(quadrature: Quadrature) -> Floats:

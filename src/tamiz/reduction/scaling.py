@@ -55,6 +55,13 @@ class Scaling:
     constant: float = 0.0
     told: tuple[str, ...] = ()
 
+    @property
+    def goodness_of_fit(self) -> Floats:
+        """The sum of the positive `values` over that of all eigenvalues without signs, and over that of the positive ones."""
+        kept = float(np.maximum(self.values, 0.0).sum())
+        wholes = np.array([self.share.whole, (1.0 - self.share.value) * self.share.whole])
+        return np.minimum(np.divide(kept, wholes, out=np.zeros(2), where=wholes > 0), 1.0)
+
 
 def by_columns(values: Floats, k: int) -> Scaling:
     """Decompose p x p: the cross products of centred columns have the eigenvalues of B that are not 0."""
@@ -76,10 +83,8 @@ def by_columns(values: Floats, k: int) -> Scaling:
     unit = power_of_two(float(np.abs(left).max()))
     lengths = np.linalg.norm(along, axis=0)
     residuals = np.divide(np.linalg.norm(left / unit, axis=0), lengths, out=np.zeros(k), where=lengths > 0) * unit
-    placement = ByColumns(centre, directions)
-    return Scaling(
-        placement, placement.of(values), eigenvalues, residuals, float(found.sum()), 0.0, NegativeShare(0.0, 0.0)
-    )
+    placement, total = ByColumns(centre, directions), float(found.sum())
+    return Scaling(placement, placement.of(values), eigenvalues, residuals, total, 0.0, NegativeShare(0.0, 0.0, total))
 
 
 def by_distances(rows: Dissimilarities, k: int, correction: str | None) -> Scaling:

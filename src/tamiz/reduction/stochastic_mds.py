@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
-from tamiz.exceptions import DataError
+from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.graphs.reading import Reading
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import MapFacts, Reducer, Variant
@@ -220,7 +220,8 @@ class StochasticMDS(Reducer):
                 [
                     f"StochasticMDS: after n_rounds={n_rounds:,} rounds a further step would lower the stress by "
                     f"{100 * fall:.2g} %, and tol={tol:g} is {100 * tol:.2g} %. Raise n_rounds, or tol."
-                ]
+                ],
+                ConvergenceWarning,
             )
         return self
 

@@ -27,6 +27,8 @@ def mixed_table_tags(tags: Tags) -> Tags:
 
 def number_type(X: Any) -> type[np.floating[Any]]:
     """Return float32 where all numbers of a table lie in it, else float64."""
+    if X is None:
+        return np.float64
     if isinstance(X, Source):
         return next(X.blocks()).dtype
     if is_frame(X):
@@ -39,7 +41,11 @@ def number_type(X: Any) -> type[np.floating[Any]]:
 
 
 def remember(estimator: Any, X: Any) -> None:
-    """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does."""
+    """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does; neither where X is None."""
+    if X is None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+        return
     if not isinstance(X, Source):
         compare(estimator, X, reset=True)
         return
@@ -48,7 +54,9 @@ def remember(estimator: Any, X: Any) -> None:
 
 
 def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
-    """Refuse rows of other columns than those of fit."""
+    """Refuse rows of other columns than those of fit; of a fit without rows none are known here."""
+    if not reset and not hasattr(estimator, "n_features_in_"):
+        return
     if sparse.issparse(X):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")

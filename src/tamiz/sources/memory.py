@@ -107,10 +107,26 @@ def check_matrix(data: Any) -> NDArray[Any]:
     return array
 
 
+def plain_array(data: Any) -> NDArray[Any]:
+    """Return an array of any library that numpy can read as numpy's; refuse one that it cannot, such as one on a GPU."""
+    try:
+        # Libraries of the array API standard need not have __array__; numpy would make one object of such an array.
+        by_dlpack = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
+        return np.from_dlpack(data) if by_dlpack else np.asarray(data)
+    except (TypeError, RuntimeError, BufferError) as error:
+        if not hasattr(data, "__dlpack__"):
+            raise
+        sort = type(data)
+        raise TypeError(
+            f"A {sort.__module__}.{sort.__qualname__} was given that numpy cannot read: {str(error).rstrip('.')}. Pass it as a "
+            "numpy array, a tensor of torch as X.detach().cpu().numpy()."
+        ) from error
+
+
 def _unmasked(data: Any) -> NDArray[Any]:
     """Return data as a plain array; what a masked array hides is missing."""
     if not isinstance(data, np.ma.MaskedArray):
-        array = np.asarray(data)
+        array = plain_array(data)
         if array.dtype.kind == "f" and isinstance(data, list | tuple) and (np.abs(array) >= LARGEST_WHOLE).any():
             # numpy made floats of whole numbers too large for it, or of those that have a missing one beside them.
             return np.asarray(data, dtype=object)

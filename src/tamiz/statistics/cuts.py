@@ -46,9 +46,19 @@ class Discretization(BaseEstimator, ABC):
 
     needs_classes: ClassVar[bool] = False
 
-    @abstractmethod
     def cuts(self, column: SortedColumn) -> Floats:
-        """Return ascending cut points, none where the column stays in one piece."""
+        """Return ascending cut points of one sorted column, none where it stays in one piece; `cut_points` reads tables."""
+        if not isinstance(column, SortedColumn):
+            name = type(self).__name__
+            raise TypeError(
+                f"{name}.cuts takes a SortedColumn, got {type(column).__name__}. "
+                f"tamiz.criteria.cut_points(X, y, discretization={name}()) returns the cut points of a table, an array or a Series."
+            )
+        return self._cuts(column)
+
+    @abstractmethod
+    def _cuts(self, column: SortedColumn) -> Floats:
+        """Return ascending cut points."""
 
 
 class MDL(Discretization):
@@ -78,7 +88,7 @@ class MDL(Discretization):
 
     needs_classes: ClassVar[bool] = True
 
-    def cuts(self, column: SortedColumn) -> Floats:
+    def _cuts(self, column: SortedColumn) -> Floats:
         """Return the accepted cuts, ascending."""
         room = np.empty(max(len(column.values), 1))
         n = mdl_cuts(column.values, column.labels, column.weight, column.n_log_n, column.n_classes, room)
@@ -112,7 +122,7 @@ class EqualFrequency(Discretization):
     def __init__(self, n_bins: int = 10) -> None:
         self.n_bins = n_bins
 
-    def cuts(self, column: SortedColumn) -> Floats:
+    def _cuts(self, column: SortedColumn) -> Floats:
         """Return at most n_bins - 1 cuts, ascending: equal values stay together."""
         check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
         values, running = column.values, np.cumsum(column.weight)
@@ -155,7 +165,7 @@ class EqualWidth(Discretization):
     def __init__(self, n_bins: int = 10) -> None:
         self.n_bins = n_bins
 
-    def cuts(self, column: SortedColumn) -> Floats:
+    def _cuts(self, column: SortedColumn) -> Floats:
         """Return n_bins - 1 cuts, ascending; none for a constant column."""
         check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
         if len(column.values) == 0 or column.values[0] == column.values[-1]:

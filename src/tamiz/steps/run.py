@@ -22,6 +22,7 @@ class Run:
     Attributes
     ----------
     timings : list of dict
+        The step, its seconds, and what was estimated.
     interrupted : str or None
         The step that Ctrl-C ended, a sentence.
     estimates : dict of str to Estimate
@@ -41,7 +42,9 @@ class Run:
         estimate = self.estimates.get(name)
         progress.tell(f"Step: {name}" if estimate is None else f"Step: {name}, {estimate}", 0)
         given = work()
-        timing = {"step": name, "seconds": round(time.perf_counter() - begun, 4)}
+        timing: dict[str, Any] = {"step": name, "seconds": round(time.perf_counter() - begun, 4)}
+        if estimate is not None:
+            timing |= {"estimated_seconds": estimate.seconds, "estimated_bytes": estimate.n_bytes}
         self.timings.append(timing)
         return given
 

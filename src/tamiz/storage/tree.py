@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
 from tamiz.storage.arrays import ArrayReader, ArrayWriter
@@ -93,7 +94,8 @@ def _refusal(value: Any, place: str) -> str:
     sort = type(value)
     name = sort.__qualname__ if sort.__module__ == "builtins" else f"{sort.__module__}.{sort.__qualname__}"
     of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
+    way_out = " skops.io.dump(model, path), of the package skops, stores estimators of other packages, and what has them as parts."
     return (
         f"{place} is of the type {name}{of}, which cannot be stored; numbers, text, arrays of them and the parts and models of "
-        "tamiz can."
+        f"tamiz can.{way_out if isinstance(value, BaseEstimator) else ''}"
     )

@@ -40,6 +40,7 @@ class Fault(NamedTuple):
 
 
 Look: TypeAlias = Callable[[NDArray[Any], Span, Span], Fault | None]
+Choice: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
 def as_floats(matrix: Any, noun: str, metric: str) -> NDArray[Any]:
@@ -150,12 +151,12 @@ def difference(part: NDArray[Any], mirrored: NDArray[Any], sizes: Floats) -> tup
 
 
 def symmetric(
-    matrix: NDArray[Any], noun: str, glance: Callable[[int, int], int], look: Look, choose: np.ufunc
+    matrix: NDArray[Any], noun: str, glance: Callable[[int, int], int], look: Look, choose: Choice
 ) -> NDArray[Any]:
     """Return a matrix that is symmetric to the bit: itself, or a copy where a pair's two numbers differ by rounding.
 
-    Of these the one is kept that is chosen, such as by `numpy.minimum`. What is worse is refused. All else is as in
-    `worst_of_pairs`.
+    In the copy every pair has the number that is chosen of its two, such as by `numpy.maximum`. What is worse is refused. All
+    else is as in `worst_of_pairs`.
     """
     fault = worst_of_pairs(matrix, noun, glance, look)
     if fault is None:
@@ -165,7 +166,7 @@ def symmetric(
     return _folded(matrix, choose, noun, fault.sentence)
 
 
-def _folded(matrix: NDArray[Any], choose: np.ufunc, noun: str, why: str) -> NDArray[Any]:
+def _folded(matrix: NDArray[Any], choose: Choice, noun: str, why: str) -> NDArray[Any]:
     """Return a symmetric copy; refused, saying why it is made, where it does not fit into memory."""
     n = len(matrix)
     check_memory(matrix.nbytes, f"A copy of {n:,} x {n:,} {noun}", why)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamiz import parallel
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.spectrum.canonical import multiplets, turned
 from tamiz.graphs.spectrum.pencil import Pencil
@@ -66,7 +67,7 @@ def smallest(laplacian: Laplacian, m: int, *, tol: float = 1e-6) -> Spectrum:
 
     Warns
     -----
-    TamizWarning
+    ConvergenceWarning
         When a residual has not come down to `tol`.
 
     Raises
@@ -170,5 +171,6 @@ def _complain(residuals: Floats, values: Floats, tol: float, rounding: float) ->
             [
                 f"An eigenvector of the Laplacian{others} has the residual {residuals[worst]:.2g}, above tol = {tol:g} times its "
                 f"eigenvalue {values[worst]:.6g}: read the map as far as that goes, or take a larger tol."
-            ]
+            ],
+            ConvergenceWarning,
         )
