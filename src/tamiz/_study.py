@@ -209,7 +209,7 @@ def study(
             chosen_by,
             searched_by,
             n_features=n_features,
-            stop=run.budget.ends(stop),
+            stop=run.budget.ends(stop, len(schema.used)),
             journal=journal,
             random_state=lots,
             allow_duplicates=allow_duplicates,

@@ -123,12 +123,15 @@ def test_infinite_seconds_take_all_rows(monkeypatch):
 
 
 def test_the_search_ends_when_its_share_of_the_seconds_is_over():
-    assert USUAL.ends(None) is None
-    assert Budget(np.inf).ends(stop := Evaluations(3)) is stop
-    limited = Budget(100.0).ends(None)
+    assert USUAL.ends(None, 100) is None
+    assert Budget(np.inf).ends(stop := Evaluations(3), 100) is stop
+    assert USUAL.ends(stop, 100_000) is stop
+    assert USUAL.ends(None, 100_000).most == 20_000_000
+    assert Budget(np.inf).ends(None, 100_000) is None
+    limited = Budget(100.0).ends(None, 100)
     assert isinstance(limited, Seconds)
     assert limited.seconds() == pytest.approx(40, abs=1)
-    both = Budget(100.0).ends(Evaluations(3))
+    both = Budget(100.0).ends(Evaluations(3), 100)
     assert isinstance(both, AnyOf)
 
 

@@ -29,8 +29,9 @@ class Result:
     data : dict
         The names and numbers, as `to_dict` gives them back. It holds no row of the table but the points drawn.
     timings : sequence of dict, default=()
-        The "step" and its "seconds", of every step of the study. They differ from run to run, so that no file has them: the same
-        table, seed and settings give the same file, byte for byte.
+        The "step" and its "seconds", of every step of the study, and the "estimated_seconds" and "estimated_bytes" that were told
+        before it began. They differ from run to run, so that no file has them: the same table, seed and settings give the same
+        file, byte for byte.
 
     Examples
     --------

@@ -11,12 +11,14 @@ from numbers import Real
 from typing import Any
 
 from tamiz.memory import free_memory, in_units
-from tamiz.search.stopping import Seconds, Stopping
+from tamiz.search.stopping import Evaluations, Seconds, Stopping
 
 # Seconds that a study of an ordinary table may take on two cores where nobody said.
 USUAL_SECONDS = 120.0
 # The share of what is left that the search may take, and what it may take at least.
 _SEARCH_SHARE, _LEAST_SECONDS = 0.4, 0.1
+# Sets that a search among so many columns evaluates where nobody said: they take 20 seconds and 1 GB.
+_MANY_COLUMNS, _MOST_SETS = 10_000, 20_000_000
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,18 @@ class Budget:
         """Return the side of work that grows with its square, whole, and at most so much."""
         return int(min(math.sqrt(self.scale) * work, most))
 
-    def ends(self, stop: Stopping | None) -> Stopping | None:
-        """Return what ends a search that begins now: its own rule, and its share of the seconds that are left."""
-        if math.isinf(self.left):
-            return stop
-        limit = Seconds(max(_SEARCH_SHARE * self.left, _LEAST_SECONDS))
-        return limit if stop is None else stop | limit
+    def ends(self, stop: Stopping | None, n_columns: int) -> Stopping | None:
+        """Return what ends a search among so many columns that begins now.
+
+        That is its own rule, and its share of the seconds where some were stated; of very many columns, each step tries all, and
+        where nothing was stated a number of sets ends it.
+        """
+        if not math.isinf(self.left):
+            limit = Seconds(max(_SEARCH_SHARE * self.left, _LEAST_SECONDS))
+            return limit if stop is None else stop | limit
+        if stop is None and self._limit is None and n_columns >= _MANY_COLUMNS:
+            return Evaluations(_MOST_SETS)
+        return stop
 
     def refusal(self, estimate: Estimate) -> str | None:
         """Return why a step that could be left out cannot be done, None where it can."""
