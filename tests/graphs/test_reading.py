@@ -159,7 +159,6 @@ def test_rows_are_counted_of_whatever_is_a_table():
         ),
         ({"a": [1, 2]}, TypeError, r"^A table must be an array or a data frame, got a dict; pandas\.DataFrame\(data\)"),
         (pd.Series([1.0, 2.0]), ValueError, r"^Expected a table, got a Series, which is one column"),
-        (None, ValueError, r"^Expected 2D array, got 0D array instead"),
         (object(), ValueError, r"^Expected 2D array, got 0D array instead"),
         (np.ones(3), ValueError, r"^Expected 2D array, got 1D array instead: shape \(3,\)\."),
     ],
@@ -168,6 +167,15 @@ def test_what_is_no_table_has_no_rows_to_count(given, error, sentence):
     for count in (count_rows, LaplacianEigenmaps(2).fit):
         with pytest.raises(error, match=sentence):
             count(given)
+
+
+def test_no_table_at_all_is_refused_with_the_graph_that_could_stand_for_it():
+    with pytest.raises(ValueError, match="^Expected 2D array, got 0D array instead"):
+        count_rows(None)
+    with pytest.raises(
+        ValueError, match="^X is None, and fit requires rows to build a graph of; without them pass graph="
+    ):
+        LaplacianEigenmaps(2).fit(None)
 
 
 def test_a_lazy_frame_is_taken_where_a_frame_is():
