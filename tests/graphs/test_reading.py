@@ -170,10 +170,10 @@ def test_what_is_no_table_has_no_rows_to_count(given, error, sentence):
 
 
 def test_no_table_at_all_is_refused_with_the_graph_that_could_stand_for_it():
-    with pytest.raises(ValueError, match="^Expected 2D array, got 0D array instead"):
+    with pytest.raises(ValueError, match=r"^Expected 2D array, got 0D array instead"):
         count_rows(None)
     with pytest.raises(
-        ValueError, match="^X is None, and fit requires rows to build a graph of; without them pass graph="
+        ValueError, match=r"^X is None, and fit requires rows to build a graph of; without them pass graph="
     ):
         LaplacianEigenmaps(2).fit(None)
 
