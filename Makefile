@@ -21,11 +21,19 @@ $(VENV)/dev: $(VENV)/run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+# The tests of the page need a browser, and are skipped in one line where there is none.
+.PHONY: chromium
+chromium:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || \
+	echo "Chromium is not here and cannot be installed: the tests of the page are skipped."
+
 # Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, and the
 # other halves take a core each; what each says comes one after the other.
 HALF   := $(addprefix tests/,cluster comparison contracts criteria display graphs kernels metrics reduction sources statistics storage wrappers)
 
-test: $(VENV)/dev
+test: $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

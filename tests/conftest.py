@@ -29,6 +29,19 @@ SWITCHES = [
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail where a test writes into the folder that the tests were started in."""
+
+    def written() -> dict[str, int]:
+        root = request.config.rootpath
+        return {path.name: path.stat().st_mtime_ns for path in root.iterdir() if path.is_file()}
+
+    before = written()
+    yield
+    assert written() == before
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _few_resamples() -> Iterator[None]:
     """Draw few bootstrap samples: the intervals of the ranking are most of a study's time, and have tests of their own."""
     with pytest.MonkeyPatch.context() as patched:

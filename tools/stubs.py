@@ -1,9 +1,11 @@
-"""Write the type stub of every package that has a registry, beside its `__init__.py`."""
+"""Write what is read of the registries in place of the code: the type stub of every package, and what `tamiz methods` lists."""
 
+import json
 from importlib import import_module
 from pathlib import Path
 
 import tamiz
+from tamiz.cli.methods import LIST, list_methods
 from tamiz.registry import Registry
 
 ROOT = Path(tamiz.__file__).parent
@@ -13,3 +15,4 @@ for init in sorted(ROOT.glob("**/__init__.py")):
     registry = getattr(import_module(package), "registry", None)
     if isinstance(registry, Registry):
         init.with_suffix(".pyi").write_text(registry.stub(), encoding="utf-8")
+(ROOT / "cli" / LIST).write_text(json.dumps(list_methods(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

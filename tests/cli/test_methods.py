@@ -1,12 +1,38 @@
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
+from tamiz.cli.methods import LIST, list_methods
 from tamiz.criteria import registry as criteria
 from tamiz.reduction import registry as reduction
 from tamiz.search import registry as searches
+
+
+def test_the_list_is_that_of_the_code() -> None:
+    written = json.loads((files("tamiz.cli") / LIST).read_text(encoding="utf-8"))
+    assert written == list_methods(), "run `make stubs`"
+
+
+def test_the_list_fits_a_terminal_of_120_columns() -> None:
+    assert max(len(f"{m['kind']:14}  {m['name']:24}  {m['label']}") for m in list_methods()) <= 120
+
+
+@pytest.mark.parametrize(
+    "command", ["methods", "study -h", "rank -h", "select -h", "reduce -h", "apply -h", "demo -h", "-h"]
+)
+def test_what_only_tells_imports_nothing_heavy(command: str) -> None:
+    script = f"import sys\nfrom tamiz.cli import main\nsys.argv = ['tamiz', *{command.split()}]\ntry:\n    main()\nfinally:\n"
+    script += "    print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout
+    heavy = {"numba", "scipy", "sklearn", "pandas", "pyarrow", "duckdb", "plotly", "jinja2"}
+    assert not heavy & set(done.stderr.split())
 
 
 def test_every_method_is_listed_with_a_label_and_a_summary(tamiz: Callable[..., Result]) -> None:

@@ -68,7 +68,7 @@ STUDIES = {
     "columns by number": {**BY_CLASS, "search": BestFirst(direction="backward", fixed=[1], groups=[[0, 2]])},
     "rules": {
         **BY_CLASS, "search": Backward(),
-        "stop": Evaluations(50) | Stale(4) | Seconds(1000.5) | MinGain(1e-7) | Target(3),
+        "stop": Evaluations(50) | Stale(4) | MinGain(1e-7) | Target(3), "max_seconds": 1000.5,
     },
     "maps": {**BY_CLASS, "maps": ["pca", "mds:ordinal"], "dissimilarity": "gower", "map_rows": 60},
     "a graph": {**BY_CLASS, "graph": KNearest(7, metric="seuclidean", weight=HeatKernel(2.5)), "maps": ["laplacian_eigenmaps"]},
@@ -195,7 +195,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
     )
 
 
-def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_values():
+def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_values(folder):
     frame = TABLE.rename(columns={"it's": "secret 4711"})
     repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["repeat"]
     assert (repeat["command"], repeat["config"]) == (None, None)
@@ -205,6 +205,7 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
     script = repeat["python"].replace("data = ...", "data = frame").replace("target = ...", "target = frame['class']")
     made = {"frame": frame}
     exec(script, made)
+    assert (folder / "report.html").exists()
     assert (
         made["selector"].get_feature_names_out().tolist()
         == study(frame, frame["class"], kinds={"class": "id"}, **QUICK).to_dict()["subset"]["columns"]
@@ -228,6 +229,7 @@ def test_a_source_is_named_as_one():
         ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
         ({"stop": Evaluations(5) & Stale(2)}, r"no way to say Evaluations\(5\) & Stale\(2\)"),
         ({"stop": Evaluations(5) | Evaluations(7)}, "takes one of a rule"),
+        ({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)"),
         ({"relevances": [LaplacianScore(graph=KNearest(3))]}, r"no way to say LaplacianScore\(graph=KNearest\(3\)\)"),
         ({"relevances": [InformationGain(missing="category")]}, r"no way to say InformationGain\(missing='category'\)"),
         ({"maps": [PCA(2)]}, "takes maps by name, and the study was given reducers"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
+from importlib.resources import files
 
 import click
 
@@ -18,6 +20,8 @@ from tamiz.graphs import registry as graphs
 from tamiz.registry import Entry, Registry, command_name
 from tamiz.sources import registry as sources
 
+# `tools/stubs.py` writes it.
+LIST = "methods.json"
 # A person chooses among methods; functions and base classes are for those who write Python.
 _NO_METHODS = ("function", "base", "wrapper")
 
@@ -31,6 +35,16 @@ def methods(as_json: bool) -> None:
 
     List every criterion, search, graph, map, clustering and file format: its kind, its name on the command line and what it is.
     """
+    listed = json.loads((files("tamiz.cli") / LIST).read_text(encoding="utf-8"))
+    if as_json:
+        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+    else:
+        shown = tuple(listed[0]) if not sys.stdout.isatty() else ("kind", "name", "label")
+        show_table(shown, [tuple(method[part] for part in shown) for method in listed])
+
+
+def list_methods() -> list[dict[str, str]]:
+    """Return every method, from the code itself: that takes seconds, and the command reads a list of them."""
     # Of what makes a graph, the command line takes the builders, as graphs.
     builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
     lines = [
@@ -42,19 +56,10 @@ def methods(as_json: bool) -> None:
         *_lines(clusters),
         *_lines(sources),
     ]
-    listed = [
-        {
-            "kind": kind,
-            "name": name,
-            "label": label,
-            "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0],
-        }
+    return [
+        {"kind": kind, "name": name, "label": label, "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0]}
         for entry, kind, name, label in lines
     ]
-    if as_json:
-        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
-    else:
-        show_table(tuple(listed[0]), [tuple(method.values()) for method in listed])
 
 
 def _lines(registry: Registry) -> list[tuple[Entry, str, str, str]]:
