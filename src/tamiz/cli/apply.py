@@ -166,16 +166,22 @@ class _Selection(_Applied):
 class _Map(_Applied):
     fate = "such a value counts as missing"
 
-    def __init__(self, reducer: Reducer, schema: Schema) -> None:
+    def __init__(self, reducer: Reducer, schema: Schema, path: Path) -> None:
         self._reducer = reducer
+        self._path = path
         self.schema = self.read = schema
         self._names: list[str] = reducer.get_feature_names_out().tolist()
 
     def rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+        from tamiz.exceptions import DataError
         from tamiz.steps.placing import place_rows
 
         check_kept(source, kept, self._names)
-        return with_coordinates(columns_as_given(source, kept), self._names, place_rows(self._reducer, source))
+        try:
+            places = place_rows(self._reducer, source)
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{self._path} cannot place the rows: {error}") from error
+        return with_coordinates(columns_as_given(source, kept), self._names, places)
 
     def summary(self) -> dict[str, Any]:
         return {"map": type(self._reducer).__name__, "coordinates": self._names}
@@ -194,7 +200,7 @@ def _applied(path: Path) -> _Applied:
             f"{path} holds a map of what is no table: of distances, sparse rows, a graph or a covariance. In Python, "
             "load(path).transform(X) places what was given so."
         )
-    return _Map(model, model.schema_)
+    return _Map(model, model.schema_, path)
 
 
 def _on_columns(source: Source, applied: _Applied, kept: Sequence[str]) -> list[str]:

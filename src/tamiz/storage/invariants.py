@@ -97,6 +97,9 @@ class Number(Invariant):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a number")
         if self._missing and np.isnan(value):
             return
+        # Beyond it numpy makes no number of a Python one.
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
         if not (self._low <= value <= self._high and (self._infinite or np.isfinite(float(value)))):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
 
