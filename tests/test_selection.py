@@ -338,6 +338,15 @@ def test_whole_weights_count_as_repeated_rows():
     np.testing.assert_array_equal(ours.support_, theirs.support_)
 
 
+@pytest.mark.parametrize("selector", [RankSelector(FisherScore()), SubsetSelector(CFS(), BestFirst())])
+def test_only_proportions_matter_of_weights_that_sum_to_1(selector):
+    weight = np.random.default_rng(5).uniform(0.5, 2, len(Y))
+    one, mean = (clone(selector).fit(FRAME, Y, sample_weight=weight / by) for by in (weight.sum(), weight.mean()))
+    np.testing.assert_array_equal(one.get_support(), mean.get_support())
+    found = [s.scores_ if isinstance(s, RankSelector) else s.archive_.merits for s in (one, mean)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("weight", "message"),
     [

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, load, open_source, save
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.search import Exhaustive, Forward, RandomSubsets
 
@@ -35,6 +36,36 @@ def test_a_wrapper_scores_other_sets_on_the_same_folds():
     assert selector.merits(EVERY[11], X, Y)[0] == pytest.approx(
         cross_val_score(GaussianNB(), X[names], Y, cv=FOLDS).mean()
     )
+
+
+def test_cv_results_are_the_fold_scores_of_every_evaluated_set(tmp_path):
+    merit, path = CrossValidated(GaussianNB(), FOLDS), tmp_path / "search.journal"
+    first = SubsetSelector(merit, Forward(), n_features=2, journal=path).fit(X, Y)
+    for selector in (first, SubsetSelector(merit, Forward(), n_features=2).fit(X, Y)):
+        results, merits = selector.cv_results_, selector.archive_.merits
+        np.testing.assert_array_equal(results["support"], selector.archive_.masks)
+        np.testing.assert_array_equal(results["n_features"], results["support"].sum(axis=1))
+        splits = np.array([results[f"split{fold}_test_score"] for fold in range(5)])
+        for support, scores in zip(results["support"], splits.T, strict=True):
+            if support.any():
+                theirs = cross_val_score(GaussianNB(), X[X.columns[support]], Y, cv=FOLDS)
+                np.testing.assert_allclose(scores, theirs, rtol=1e-12)
+        np.testing.assert_allclose(splits.mean(axis=0), merits, rtol=1e-12)
+        np.testing.assert_array_equal(results["mean_test_score"], merits)
+        np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0), rtol=1e-12)
+        np.testing.assert_array_equal(results["rank_test_score"], [1 + (merits > merit).sum() for merit in merits])
+        assert "split5_test_score" not in results
+
+
+def test_what_knows_merits_only_has_no_cv_results(tmp_path):
+    journaled = SubsetSelector("wrapper:gaussian-nb", Forward(), n_features=2, journal=tmp_path / "search.journal")
+    save(clone(journaled).fit(X, Y), tmp_path / "fitted.tamiz")
+    continued = clone(journaled).fit(X, Y)
+    for selector in (continued, load(tmp_path / "fitted.tamiz"), SubsetSelector(CFS(), Forward()).fit(X, Y)):
+        with pytest.raises(AttributeError, match=r"^cv_results_ exists only after fit with a merit that has folds"):
+            selector.cv_results_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        SubsetSelector().cv_results_  # noqa: B018
 
 
 def test_a_search_that_writes_little_down_is_asked_all_the_same():

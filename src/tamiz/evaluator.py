@@ -82,6 +82,15 @@ class Evaluator(Form, ABC):
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate; each value depends on its candidate alone."""
 
+    def fold_scores(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - a merit with folds reads the candidates
+        """Return the scores whose mean over the folds is the merit, of shape (n_candidates, n_folds); None without folds."""
+        return None
+
+    def evaluate_with_folds(self, candidates: Candidates) -> tuple[Floats, Floats | None]:
+        """Return the merit of every candidate, and its scores in the folds where the merit has folds, from one evaluation."""
+        scores = self.fold_scores(candidates)
+        return (self.evaluate(candidates), None) if scores is None else (scores.mean(axis=1), scores)
+
 
 class Checked(Evaluator):
     """Merits that are numbers: a set whose merit is none is named.
@@ -115,9 +124,20 @@ class Checked(Evaluator):
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merits; a NaN is a DataError."""
         merits = self._evaluator.evaluate(candidates)
+        self._check(merits, candidates)
+        return merits
+
+    def fold_scores(self, candidates: Candidates) -> Floats | None:
+        """Return the scores in the folds; a NaN is a DataError."""
+        scores = self._evaluator.fold_scores(candidates)
+        if scores is not None:
+            self._check(scores.mean(axis=1), candidates)
+        return scores
+
+    def _check(self, merits: Floats, candidates: Candidates) -> None:
         bad = np.flatnonzero(np.isnan(merits))
         if not len(bad):
-            return merits
+            return
         (mask,) = candidates[bad[:1]].masks()
         named = [self._names[j] for j in np.flatnonzero(mask).tolist()]
         more = f", and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""

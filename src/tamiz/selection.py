@@ -266,6 +266,12 @@ class SubsetSelector(_Selector):
     archive_ : Archive
         Every evaluated set with its merit, in order; of an exact search that goes through sets by the million, those that were
         better than all before.
+    cv_results_ : dict of str to ndarray
+        The scores of every evaluated set in every fold, in order of evaluation, where the merit is cross-validated: "n_features",
+        "support" of shape (n_sets, n_columns), "split0_test_score" and so on for each fold, "mean_test_score" (the merit),
+        "std_test_score" and "rank_test_score" (1 is the best). A set without a score has minus infinity in each fold and a
+        standard deviation of NaN. Other merits have no such attribute, and a selector that `tamiz.load` returns, or whose
+        search continued from a journal, has none: these files contain merits only.
     n_evaluations_ : int
         Sets whose merit was found, those that are not written down among them.
     certificate_ : None or Certificate
@@ -289,6 +295,19 @@ class SubsetSelector(_Selector):
     >>> selector = SubsetSelector(CFS(), Forward(), n_features=3).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
     ['worst perimeter', 'worst area', 'worst concave points']
+
+    A cross-validated merit has a score in each fold for every set that the search evaluated, here for the first four:
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from tamiz.criteria import CrossValidated
+    >>> wrapper = SubsetSelector(CrossValidated(GaussianNB(), cv=3), Forward(), n_features=2).fit(X, y)
+    >>> results = wrapper.cv_results_
+    >>> results["n_features"][:4]
+    array([0, 1, 1, 1], dtype=int32)
+    >>> results["split0_test_score"][:4].round(3)
+    array([0.626, 0.9  , 0.716, 0.9  ])
+    >>> results["mean_test_score"][:4].round(3)
+    array([0.627, 0.88 , 0.705, 0.886])
     """
 
     invariants: ClassVar[Invariants] = {
@@ -366,6 +385,18 @@ class SubsetSelector(_Selector):
         if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No set that was evaluated has a score. {' '.join(prepared.evaluator.notes())}".strip())
         return self._take(archive)
+
+    @property
+    def cv_results_(self) -> dict[str, NDArray[Any]]:
+        """The score of every evaluated set in every fold."""
+        check_is_fitted(self)
+        results = self.archive_.cv_results()
+        if results is None:
+            raise AttributeError(
+                "cv_results_ exists only after fit with a merit that has folds, such as CrossValidated(GaussianNB()): a journal or "
+                "a file that the selector was loaded from contains merits only. Fit without the journal to compute the scores."
+            )
+        return results
 
     def merits(
         self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn import decomposition
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -247,6 +248,15 @@ def test_gaps_count_as_the_mean_and_a_warning_says_how_many():
     with pytest.warns(TamizWarning, match=f"{np.isnan(X).sum()} missing values were given the mean of the column"):
         pca = PCA(2).fit(X)
     np.testing.assert_allclose(pca.embedding_, PCA(2).fit(filled).embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("box", [np.asarray, sparse.csr_array])
+def test_only_proportions_matter_of_weights_that_sum_to_1(box):
+    rng = np.random.default_rng(2)
+    X, weight = rng.normal(size=(40, 5)), rng.uniform(0.5, 2, 40)
+    one, mean = (PCA(3).fit(box(X), sample_weight=weight / by) for by in (weight.sum(), weight.mean()))
+    np.testing.assert_allclose(one.explained_variance_, mean.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(one.components_), np.abs(mean.components_), atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

@@ -15,6 +15,7 @@ from tamiz import open_source
 from tamiz.exceptions import TamizWarning
 from tamiz.sources import as_source, text
 from tamiz.sources.vectors import weight_vector
+from tamiz.sources.views import weight_of
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 CLASSES = np.arange(200.0) % 2
@@ -62,11 +63,12 @@ def test_one_column_is_not_both_target_and_weight():
         open_source(TABLE, "x2", weight="x2")
 
 
-def test_weights_that_sum_to_less_than_two_rows_are_refused_with_a_factor():
-    with pytest.raises(
-        ValueError, match=r"^The weights sum to 1 over 200 rows; .* at least 2 .* Multiply them by 200\.$"
-    ):
-        open_source(TABLE, weight=np.full(200, 1 / 200))
+def test_weights_that_sum_to_less_than_two_rows_are_scaled_to_a_mean_of_1():
+    weight = np.arange(1.0, 201)
+    source = open_source(TABLE, weight=weight / weight.sum())
+    np.testing.assert_allclose(weight_of(source), weight / weight.mean(), rtol=1e-12)
+    assert "The weights were scaled to a mean of 1, because they sum to 1 over 200 rows." in source.schema.notes
+    assert weight_of(open_source(TABLE, weight=np.full(200, 0.011))).tolist() == [0.011] * 200
 
 
 @pytest.mark.parametrize("weight", [1e-200, 1e200])

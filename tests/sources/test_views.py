@@ -11,7 +11,7 @@ from tamiz.search import BestFirst
 from tamiz.sources import room, views
 from tamiz.sources.open import as_source
 from tamiz.sources.stored import KeptColumn
-from tamiz.sources.views import check_learnable, columns_of, rows_of, target_of, weight_of, with_target
+from tamiz.sources.views import columns_of, learnable, rows_of, target_of, weight_of, with_target
 from tamiz.steps.joining import takes_graph
 
 N = 400
@@ -199,13 +199,20 @@ def test_a_kept_column_is_read_between_its_first_and_last_row():
 def test_rows_of_which_nothing_can_be_learned_are_refused(y, rows, message):
     view = rows_of(open_source(np.eye(4), y), np.array(rows))
     with pytest.raises(ValueError, match=message):
-        check_learnable(view)
+        learnable(view)
 
 
 def test_rows_without_weight_are_nothing_to_learn_from():
     view = rows_of(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"^Every weight is zero; at least one row must count\.$"):
-        check_learnable(view)
+        learnable(view)
+
+
+def test_rows_to_learn_from_have_weights_of_mean_1_where_they_sum_to_less_than_two():
+    table = open_source(np.eye(4), ["a", "b", "a", "b"], weight=[9, 0.1, 0.2, 0.3])
+    view = rows_of(table, np.array([1, 2, 3]))
+    np.testing.assert_allclose(weight_of(learnable(view)), [0.5, 1, 1.5], rtol=1e-12)
+    assert learnable(table) is table
 
 
 def test_rows_that_are_asked_for_twice_come_twice():

@@ -141,6 +141,11 @@ def test_a_set_with_a_column_that_is_constant_in_a_fold_has_no_score_and_the_oth
         found = SubsetSelector(merit, Exhaustive()).fit(table, Y)
     without = SubsetSelector(merit, Exhaustive(excluded=[3])).fit(table, Y)
     assert found.merit_ == without.merit_
+    results, unscored = found.cv_results_, np.isneginf(found.archive_.merits)
+    for name in ("split0_test_score", "split1_test_score", "mean_test_score"):
+        np.testing.assert_array_equal(np.isneginf(results[name]), unscored)
+    np.testing.assert_array_equal(np.isnan(results["std_test_score"]), unscored)
+    assert results["rank_test_score"][unscored] == len(unscored)
     np.testing.assert_array_equal(
         found.archive_.masks[np.isneginf(found.archive_.merits)], [[False, False, False, True]]
     )

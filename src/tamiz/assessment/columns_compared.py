@@ -24,7 +24,7 @@ from tamiz.exceptions import DataError
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
-from tamiz.sources.views import check_learnable, rows_of
+from tamiz.sources.views import learnable, rows_of
 from tamiz.validation import check_integer
 from tamiz.warn import tell
 from tamiz.wrappers.folds import Fold
@@ -275,8 +275,7 @@ class _Comparer:
 
     def fold(self, source: Source, fold: Fold, seed: int, known: NDArray[np.bool_] | None) -> _Fold:
         """Choose, where that is not known, and learn on the rows that a fold does not test, and score on those that it does."""
-        train, test = rows_of(source, fold.train), rows_of(source, fold.test)
-        check_learnable(train)
+        train, test = learnable(rows_of(source, fold.train)), rows_of(source, fold.test)
         support = self.chooser.choose(train, seed).support if known is None else known
         every = np.ones(source.schema.n_columns, dtype=bool)
         baseline = score_learned(self.scorer, Nothing().learn(train, [], seed), test)

@@ -16,7 +16,7 @@ from tamiz.assessment.scoring import score_learned
 from tamiz.assessment.selectors import Chooser
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import check_learnable, rows_of, weight_of
+from tamiz.sources.views import learnable, rows_of, weight_of
 from tamiz.warn import held
 from tamiz.wrappers.folds import Fold, Folds
 from tamiz.wrappers.labels import labels_of
@@ -76,8 +76,7 @@ class Assessor:
 
     def fold(self, source: Source, fold: Fold, whole: NDArray[np.bool_], seed: int) -> FoldResult:
         """Choose and learn on the rows of a fold that are not tested, and score on those that are."""
-        train, test = rows_of(source, fold.train), rows_of(source, fold.test)
-        check_learnable(train)
+        train, test = learnable(rows_of(source, fold.train)), rows_of(source, fold.test)
         support = self.chooser.choose(train, seed).support
         baseline = self._values(Nothing().learn(train, [], 0), test)
         nested = self._scores(train, test, support, seed)

@@ -32,7 +32,7 @@ from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import check_learnable, rows_of
+from tamiz.sources.views import learnable, rows_of
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 from tamiz.warn import held, tell
@@ -434,8 +434,7 @@ class _Comparison:
         parts, seeds = self.splits.folds.parts, self.splits.fold_seeds
 
         def choose(at: int) -> NDArray[np.bool_]:
-            rows = self.source if at < 0 else rows_of(self.source, parts[at].train)
-            check_learnable(rows)
+            rows = learnable(self.source if at < 0 else rows_of(self.source, parts[at].train))
             choice = one.choose(rows, self.splits.whole_seed if at < 0 else seeds[at])
             if choice.out_of_time and at < 0:
                 raise DataError("its search takes longer than max_seconds.")

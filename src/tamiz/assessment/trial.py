@@ -14,7 +14,7 @@ from tamiz.assessment.selectors import Chooser
 from tamiz.candidates import Candidates, Masks
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import indicators
-from tamiz.sources.views import check_learnable, columns_of, rows_of, target_of, weight_of
+from tamiz.sources.views import columns_of, learnable, rows_of, target_of, weight_of
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import expand
 from tamiz.warn import held
@@ -70,8 +70,7 @@ class Trial:
         """Return what is chosen from every set in every fold, of shape (n_sets, n_folds, n_columns)."""
 
         def fold(at: int) -> Masks:
-            train = rows_of(self._source, self._folds.parts[at].train)
-            check_learnable(train)
+            train = learnable(rows_of(self._source, self._folds.parts[at].train))
             taken = (columns_of(train, np.flatnonzero(mask).tolist()) for mask in sets)
             return np.stack([chooser.choose(view, seeds[at]).support for view in taken])
 

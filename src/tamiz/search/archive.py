@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
@@ -32,6 +33,8 @@ class Archive(Stored):
         The number of the best set among those of an allowed size, None while there is none. A later set is better when it
         exceeds the best by more than `min_gain`, one that came by dropping columns when it exceeds it at all; of equal ones the
         smaller is better, then the one of earlier columns.
+    fold_scores : ndarray of shape (n_evaluations, n_folds) or None
+        The scores whose means are the merits; None where a merit has no folds, or was read from a file that has merits only.
     course : list of int
         The number of the best set after every step, or part of one, that found a better one.
     tolerance : float
@@ -110,6 +113,8 @@ class Archive(Stored):
         self._sizes: list[NDArray[np.int32]] = []
         self._seen = Seen(n_columns)
         self._merits = np.empty(0)
+        # None once a set is recorded without scores in folds.
+        self._fold_scores: list[Floats] | None = []
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -129,12 +134,36 @@ class Archive(Stored):
         """What the books take in memory."""
         batches = ((packed, batch.parent, batch.starts, batch.flipped) for _, packed, batch in self._batches)
         held = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
+        held += sum(scores.nbytes for scores in self._fold_scores or ())
         return held + sum(sizes.nbytes for sizes in self._sizes) + self._seen.n_bytes
 
     @property
     def merits(self) -> Floats:
         """Merits in the order of evaluation."""
         return self._merits[: len(self)].copy()
+
+    @property
+    def fold_scores(self) -> Floats | None:
+        """Scores in the folds in the order of evaluation, None where they are not known of every set."""
+        return np.concatenate(self._fold_scores)[: len(self)] if self._fold_scores else None
+
+    def cv_results(self) -> dict[str, NDArray[Any]] | None:
+        """Return the sets and their scores in the folds as scikit-learn's searches do, None where these are not known."""
+        scores = self.fold_scores
+        if scores is None:
+            return None
+        merits = self.merits
+        # The deviation of scores of minus infinity is not a number.
+        with np.errstate(invalid="ignore"):
+            deviations = scores.std(axis=1)
+        return {
+            "n_features": self.sizes,
+            "support": self.masks,
+            **{f"split{fold}_test_score": values.copy() for fold, values in enumerate(scores.T)},
+            "mean_test_score": merits,
+            "std_test_score": deviations,
+            "rank_test_score": rankdata(-merits, method="min").astype(np.int32),
+        }
 
     @property
     def sizes(self) -> NDArray[np.int32]:
@@ -239,7 +268,7 @@ class Archive(Stored):
         """Return the merits of sets by their numbers."""
         return self._merits[numbers]
 
-    def record(self, candidates: Candidates, keys: Keys, merits: Floats) -> None:
+    def record(self, candidates: Candidates, keys: Keys, merits: Floats, fold_scores: Floats | None = None) -> None:
         """Write new sets down, all evaluated at the same step: the whole of it or a part."""
         start = len(self)
         parent, starts, flipped = map(_small, (candidates.parent, candidates.starts, candidates.flipped))
@@ -249,6 +278,10 @@ class Archive(Stored):
         )
         self._sizes.append(sizes)
         self._keep(start, merits)
+        if fold_scores is None:
+            self._fold_scores = None
+        elif self._fold_scores is not None:
+            self._fold_scores.append(fold_scores)
         self._seen.add(keys)
         self._take_best(start, candidates, sizes, merits)
 

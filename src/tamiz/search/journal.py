@@ -133,20 +133,23 @@ class Journal:
         self._sum = zlib.crc32(line.encode(), self._sum)
         return f"{self._sum:08x}"
 
-    def complete(self, candidates: Candidates, evaluator: Evaluator) -> Floats:
-        """Return merits, as they are written down where they are; the others are evaluated, and written down."""
+    def complete(self, candidates: Candidates, evaluator: Evaluator) -> tuple[Floats, Floats | None]:
+        """Return merits, as they are written down where they are; the others are evaluated, and written down.
+
+        The scores in the folds are not written: they are returned where all candidates are evaluated, and None otherwise.
+        """
         numbers = self._seen.find(self._seen.keys(candidates))
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) == len(candidates):
-            merits = evaluator.evaluate(candidates)
+            merits, scores = evaluator.evaluate_with_folds(candidates)
             self.append(candidates, merits)
-            return merits
+            return merits, scores
         merits = self._merits[numbers]
         if len(unknown):
             part = candidates[unknown]
             merits[unknown] = evaluator.evaluate(part)
             self.append(part, merits[unknown])
-        return merits
+        return merits, None
 
     def append(self, candidates: Candidates, merits: Floats) -> None:
         """Write new merits down, and hand them to the system before the search goes on."""

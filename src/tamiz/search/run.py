@@ -93,8 +93,8 @@ def _merits(
     for start in range(0, len(fresh), size):
         part = fresh[start : start + size]
         new = candidates if len(part) == len(candidates) else candidates[part]
-        values = evaluator.evaluate(new) if journal is None else journal.complete(new, evaluator)
-        archive.record(new, keys[part], values)
+        values, scores = evaluator.evaluate_with_folds(new) if journal is None else journal.complete(new, evaluator)
+        archive.record(new, keys[part], values, scores)
         if new is candidates:
             return values, None
         if start + size < len(fresh) and (reason := _reason(stop, archive)) is not None:

@@ -46,7 +46,8 @@ def open_source(
         "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out. A
         date of kind "numeric" is a number, seconds since 1970, that `split_dates` leaves as it is.
     weight : str or array of shape (n_samples,), default=None
-        The name of a column with the weight of every row, or the weights.
+        The name of a column with the weight of every row, or the weights. A weight counts as that many rows; weights that sum
+        to less than 2, such as those normalised to sum 1, are scaled to a mean of 1.
     groups : str or array of shape (n_samples,), default=None
         The name of a column with the group of every row, such as a patient, or the groups: folds keep a group together.
     time : str or array of shape (n_samples,), default=None

@@ -32,6 +32,8 @@ _TASK_VALUES = 2**21
 _NO_WAY_OUT = "A column is read whole, so that every rule on it is exact."
 FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
+# In fewer rows nothing varies.
+_LEAST_ROWS = 2
 # Squares and products of sums of weights stay finite and apart from 0 between these.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
 
@@ -176,7 +178,7 @@ def build(
     def word(at: int) -> str:
         return word_row(int(rows[at]) if rows is not None else at)
 
-    weight = _weight(load, roles, rows, word)
+    weight, weight_notes = _weight(load, roles, rows, word)
     with Turns().taken(column_work, "Reading groups and times", _NO_WAY_OUT):
         of_rows = (None, (), None) if roles.is_head else _of_rows(load, roles, rows, word)
     pa.default_memory_pool().release_unused()
@@ -210,7 +212,7 @@ def build(
     columns, values, warnings = _encode_all(features, encoded, n)
     if not roles.is_head:
         tell([*(target.warnings if target else ()), *warnings])
-    notes = (*_notes(target), *_weight_notes(weight))
+    notes = (*_notes(target), *weight_notes)
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
     source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of, given=names)
@@ -334,28 +336,26 @@ def _target(
 
 def _weight(
     load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
-) -> Floats | None:
+) -> tuple[Floats | None, tuple[str, ...]]:
+    """Return the weights of the rows, and what there is to know of them."""
     if roles.weight is None or roles.is_head:
-        return None
+        return None, ()
     raw = load(roles.weight) if isinstance(roles.weight, str) else roles.weight
     values, _ = to_numbers(raw if rows is None else raw.take(rows), word)
-    check_enough_weight(check_weights(values, word), len(values))
-    return np.ascontiguousarray(values, dtype=np.float64)
+    total = check_weights(values, word)
+    weight = scaled_weights(np.ascontiguousarray(values, dtype=np.float64), total)
+    return weight, _weight_notes(total, len(weight))
 
 
 def check_enough_rows(n: int) -> None:
     """Refuse a table in which nothing can vary."""
-    if n < 2:
-        raise DataError(f"The table has {n} sample (row); at least 2 are needed.")
+    if n < _LEAST_ROWS:
+        raise DataError(f"The table has {n} sample (row); at least {_LEAST_ROWS} are needed.")
 
 
-def check_enough_weight(total: float, n: int) -> None:
-    """Refuse the weights of n rows that count as less than two."""
-    if total < 2:
-        raise DataError(
-            f"The weights sum to {total:.6g} over {n:,} rows; a weight counts as that many rows, so at least 2 are "
-            f"needed. Multiply them by {n / total:.6g}."
-        )
+def scaled_weights(weight: Floats, total: float) -> Floats:
+    """Return weights that sum to less than 2 scaled to a mean of 1: as numbers of rows they mean nothing, only as proportions."""
+    return weight * (len(weight) / total) if total < _LEAST_ROWS else weight
 
 
 def check_weights(values: NDArray[np.floating[Any]], word: Callable[[int], str]) -> float:
@@ -386,7 +386,9 @@ def _notes(target: Encoded | None) -> tuple[str, ...]:
     return (f"The target {column.name!r} is taken as {n} classes; say otherwise with --kinds or kinds=.",)
 
 
-def _weight_notes(weight: Floats | None) -> tuple[str, ...]:
-    if weight is None or (total := float(weight.sum())) >= len(weight):
-        return ()
-    return (f"The weights sum to {total:.6g} over {len(weight):,} rows: a weight counts as that many rows.",)
+def _weight_notes(total: float, n: int) -> tuple[str, ...]:
+    if total < _LEAST_ROWS:
+        return (f"The weights were scaled to a mean of 1, because they sum to {total:.6g} over {n:,} rows.",)
+    if total < n:
+        return (f"The weights sum to {total:.6g} over {n:,} rows: a weight counts as that many rows.",)
+    return ()

@@ -17,7 +17,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.sources.stored import KeptColumn
-from tamiz.sources.table import check_enough_rows, check_enough_weight, check_weights
+from tamiz.sources.table import check_enough_rows, check_weights, scaled_weights
 from tamiz.statistics.base import Block
 
 Rows = NDArray[np.intp]
@@ -82,18 +82,23 @@ def shows_all_rows(source: Source) -> bool:
     return source.schema.n_rows + source.schema.n_dropped == n_given(source)
 
 
-def check_learnable(source: Source) -> None:
-    """Refuse rows of which nothing can be learned about the target: too few, of no weight, or all of one class or value."""
+def learnable(source: Source) -> Source:
+    """Return rows to learn from, weights that sum to less than 2 scaled to a mean of 1.
+
+    Rows of which nothing can be learned about the target are refused: too few, of no weight, or all of one class or value.
+    """
     check_enough_rows(source.schema.n_rows)
     weight = weight_of(source)
     if weight is not None:
-        check_enough_weight(check_weights(weight, lambda at: f"row {source.row_numbers[at]}"), len(weight))
+        scaled = scaled_weights(weight, check_weights(weight, lambda at: f"row {source.row_numbers[at]}"))
+        source = source if scaled is weight else with_weight(source, scaled, str(source.schema.weight))
     y = target_of(source)
     if (y == y[0]).all():
         target = source.schema.target
         assert target is not None
         what = f"of class {target.levels[int(y[0])]!r}" if target.levels else f"{float(y[0]):g}"
         raise DataError(f"The target {target.name!r} is {what} in all {len(y):,} rows to learn from.")
+    return source
 
 
 class _View(Source):

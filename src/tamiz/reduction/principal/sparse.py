@@ -17,7 +17,7 @@ from tamiz.graphs.metrics.sparse_rows import canonical
 from tamiz.kernels.sparse_products import sparse_products
 from tamiz.reduction.principal.rows import CentredRows, Reading
 from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.table import check_enough_rows, check_enough_weight
+from tamiz.sources.table import check_enough_rows, scaled_weights
 from tamiz.sources.vectors import weight_vector
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Count, Each, Invariants, Law, Names, Numbers
@@ -96,9 +96,9 @@ class SparseTable(CentredRows):
         self._rows = _checked(matrix)
         self.n_rows, self.n_coordinates = self._rows.shape
         check_enough_rows(self.n_rows)
-        self._weight = weight_vector(weight, self.n_rows)
+        given = weight_vector(weight, self.n_rows)
+        self._weight = scaled_weights(given, float(given.sum()))
         self._total = float(self._weight.sum())
-        check_enough_weight(self._total, self.n_rows)
         self._standardize = standardize
         self.density = self._rows.nnz / max(self.n_rows * self.n_coordinates, 1)
 
