@@ -240,3 +240,16 @@ def test_durations_of_whole_seconds_are_no_classes():
 def test_a_pandas_category_of_a_number_and_its_text_is_one_class():
     target = pd.Series([1, "1", "b", "b"], dtype="category")
     assert open_source(TABLE[:4], target).schema.target.levels == ("1", "b")
+
+
+def test_a_class_for_every_row_and_columns_of_one_value_are_noted():
+    frame = pd.DataFrame({"a": [1.0] * 4, "b": ["x"] * 4, "id": list("pqrs"), "y": list("uvuv")})
+    notes = open_source(frame[["a", "b", "id"]], "id").schema.notes
+    assert "Each of the 4 rows has a class of its own: nothing can be learned of 'id'." in notes
+    assert (
+        "All 2 columns that take part hold one value alone, and so nothing that rows could be told apart by." in notes
+    )
+    (alone,) = open_source(frame[["a"]]).schema.notes
+    assert alone == "Column 'a' holds one value alone, and so nothing that rows could be told apart by."
+    usual = open_source(frame.assign(a=[1.0, 2, 3, 4])[["a", "b", "y"]], "y").schema.notes
+    assert len(usual) == 1

@@ -14,6 +14,7 @@ import click
 from tamiz.cli.command import Work
 from tamiz.cli.models import read_model
 from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, tell_plan
+from tamiz.cli.piped import TableFile
 from tamiz.cli.places import check_places, check_table_output
 from tamiz.cli.rows import check_kept, columns_as_given, deliver, keep_option, rows_option, with_coordinates
 from tamiz.cli.terminal import Voice
@@ -34,7 +35,7 @@ _WAY_OUT = (
 
 @click.command(cls=Work, short_help="Apply a selection or a map to other rows.")
 @click.argument("model", type=FILE)
-@click.argument("table", type=FILE)
+@click.argument("table", type=TableFile())
 @keep_option
 @click.option(
     "--fill-missing",

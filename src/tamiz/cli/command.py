@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ import click
 from tamiz.cli.terminal import Voice, printable
 from tamiz.registry import suggestion
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 # What tamiz raises for data and runs that cannot be used; anything else is a defect and keeps its traceback.
 _EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError)
 
@@ -72,6 +74,7 @@ class Tamiz(click.Group):
         """Run a command line and leave with its exit status."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        _end_cleanly_when_terminated()
         try:
             status = super().main(args, prog_name or "tamiz", complete_var, standalone_mode=False, **extra)
         except click.Abort:
@@ -83,6 +86,12 @@ class Tamiz(click.Group):
                 sys.stderr.write(f"Try '{error.ctx.command_path} -h' for help.\n")
             sys.exit(error.exit_code)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _end_cleanly_when_terminated() -> None:
+    """Have SIGTERM end the process as an exception does, so that temporary files are removed."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
 
 def _complain(sentence: str) -> None:

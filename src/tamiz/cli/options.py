@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tamiz.cli.piped import TableFile
 from tamiz.memory import read_size
 from tamiz.registry import Entry, Registry, command_name, find_entry, suggestion
 
@@ -105,7 +106,7 @@ def tell_plan(
         voice.say(str(plan))
 
 
-_TABLE = click.argument("table", type=FILE)
+_TABLE = click.argument("table", type=TableFile())
 _TARGET = click.option("-t", "--target", metavar="COLUMN", help="The column to learn about.")
 _COLUMNS = (
     click.option(

@@ -21,12 +21,13 @@ STDOUT = Path("-")
 def check_places(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
     """Refuse files that could not be written after the work, or that would overwrite what is read or each other."""
     read = {"the table itself": table, "the model itself": model}
-    taken = {path.resolve(): what for what, path in read.items() if path is not None}
+    # Of links that lead in a circle, Path.resolve makes an error of its own.
+    taken = {os.path.realpath(path): what for what, path in read.items() if path is not None}
     for output in outputs:
         if output is None or output == STDOUT:
             continue
         _check_place(output)
-        if (place := output.resolve()) in taken:
+        if (place := os.path.realpath(output)) in taken:
             raise ValueError(f"{output} is {taken[place]}; write to a file of another name.")
         taken[place] = "already the name of another output"
 

@@ -212,7 +212,7 @@ def build(
     columns, values, warnings = _encode_all(features, encoded, n)
     if not roles.is_head:
         tell([*(target.warnings if target else ()), *warnings])
-    notes = (*_notes(target), *weight_notes)
+    notes = (*_notes(target), *weight_notes, *_notes_on_constants(columns))
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
     source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of, given=names)
@@ -383,7 +383,18 @@ def _notes(target: Encoded | None) -> tuple[str, ...]:
     if column.is_number:
         return (f"The target {column.name!r} is taken as a number; say otherwise with --kinds or kinds=.",)
     n = len(column.levels)
-    return (f"The target {column.name!r} is taken as {n} classes; say otherwise with --kinds or kinds=.",)
+    taken = f"The target {column.name!r} is taken as {n} classes; say otherwise with --kinds or kinds=."
+    if target.values is not None and 1 < n == len(target.values):
+        return (taken, f"Each of the {n:,} rows has a class of its own: nothing can be learned of {column.name!r}.")
+    return (taken,)
+
+
+def _notes_on_constants(columns: Sequence[Column]) -> tuple[str, ...]:
+    used = [column for column in columns if column.left_out is None]
+    if not used or not all(column.constant for column in used):
+        return ()
+    those = f"Column {used[0].name!r} holds" if len(used) == 1 else f"All {len(used):,} columns that take part hold"
+    return (f"{those} one value alone, and so nothing that rows could be told apart by.",)
 
 
 def _weight_notes(total: float, n: int) -> tuple[str, ...]:
