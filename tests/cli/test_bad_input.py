@@ -222,5 +222,5 @@ def test_an_output_that_fails_on_the_way_leaves_nothing(
     monkeypatch.setattr("pyarrow.csv.write_csv", fill_the_disk)
     done = tamiz("select", "data.csv", "-t", "y", "-o", "out.csv")
     assert done.exit_code == 1
-    assert "no space left on device" in done.stderr
+    assert "out.csv cannot be written: No space left on device." in done.stderr
     assert _left(folder) == []

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from tamiz import load, open_source
+from tamiz.cli import places
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
 from tamiz.steps import joining, placing
@@ -379,3 +380,32 @@ def test_float32_keeps_its_digits(tamiz: Callable[..., Result], folder: Path) ->
     text = shown(tamiz("reduce", "t.parquet"))
     np.testing.assert_array_equal(text.astype(np.float32).to_numpy(), pd.read_parquet("m.parquet").to_numpy())
     assert text.map(len).to_numpy().max() < 16
+
+
+def test_text_that_a_spreadsheet_would_run_is_escaped_where_that_is_asked_for(
+    tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path]
+) -> None:
+    texts = ["=HYPERLINK(1)", "+cmd", "-2.5", "@x", "plain", "a=b", "-x", "+1e3"]
+    table = write("=id,a,b\n" + "".join(f"{text},{k},{k * k % 7}\n" for k, text in enumerate(texts)))
+    keep = ["--keep", "=id", "--method", "pca"]
+    assert tamiz("reduce", table, *keep, "-o", "raw.csv").exit_code == 0
+    assert tamiz("reduce", table, *keep, "--escape-formulas", "-o", "safe.tsv").exit_code == 0
+    raw, safe = pd.read_csv(folder / "raw.csv"), pd.read_csv(folder / "safe.tsv", sep="\t")
+    assert raw["=id"].tolist() == texts
+    assert safe["'=id"].tolist() == ["'=HYPERLINK(1)", "'+cmd", "-2.5", "'@x", "plain", "a=b", "'-x", "+1e3"]
+    np.testing.assert_array_equal(raw.iloc[:, 1:], safe.iloc[:, 1:])
+    shown = tamiz("reduce", table, *keep, "--escape-formulas").stdout
+    assert shown.splitlines()[1].startswith("'=HYPERLINK(1)\t")
+
+
+def test_a_disk_without_room_is_told_with_the_name_of_the_file(
+    tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(table: object, path: str) -> None:
+        Path(path).write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(places._WRITERS, "csv", full)
+    done = tamiz("reduce", iris, "--method", "pca", "-o", "map.csv")
+    assert (done.exit_code, list(folder.iterdir())) == (1, [])
+    assert done.stderr.splitlines()[-1] == "tamiz: map.csv cannot be written: No space left on device."

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 from tamiz import SubsetSelector, open_source, selection_report
 from tamiz.criteria import CFS
-from tamiz.search import Beam, BestFirst, Evaluations, RandomSubsets
+from tamiz.search import Beam, BestFirst, Evaluations, Exhaustive, RandomSubsets
 from tamiz.search.base import Search
 
 CHOSEN = ["petal_length", "petal_width"]
@@ -354,3 +354,27 @@ def test_dates_take_part_by_their_calendar_parts_on_the_command_line(
     assert ranked.stdout.split("\n")[1].startswith("when (hour)\t")
     raw = tamiz("rank", path, "-t", "busy", "--kinds", "when=numeric", "--json")
     assert [one["column"] for one in json.loads(raw.stdout)["columns"]] == ["when", "noise"]
+
+
+@pytest.mark.filterwarnings("ignore:1 of 4 columns takes no part")
+def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], iris: Path) -> None:
+    shown = {}
+    for convention in ("hall", "weka"):
+        arguments = [
+            "-t",
+            "sepal_length",
+            "--kinds",
+            "species=id",
+            "--convention",
+            convention,
+            "--search",
+            "exhaustive",
+        ]
+        shown[convention] = json.loads(tamiz("select", iris, *arguments, "--json").stdout)
+        selector = SubsetSelector(CFS(convention=convention), Exhaustive())
+        selector.fit(open_source(iris, "sepal_length", kinds={"species": "id"}))
+        assert shown[convention]["merit"] == selector.merit_
+    assert shown["hall"]["merit"] != shown["weka"]["merit"]
+    refused = tamiz("select", iris, "-t", "species", "--merit", "wrapper:knn", "--convention", "weka")
+    assert refused.exit_code == 2
+    assert "--convention is for CFS" in refused.stderr

@@ -298,3 +298,19 @@ def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     again = json.loads((tmp_path / "a.json").read_text())
     assert "--allow-duplicates" in json.dumps(again["repeat"])
     assert [one["same_as"] for one in again["subset"]["reasons"]] == [None] * 4
+
+
+def test_a_file_that_nobody_named_and_that_is_no_report_is_left_alone(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    place = folder / "iris-report.html"
+    place.write_text("mine")
+    command = ["study", iris, "--reduce", "pca", "-r", "variance"]
+    done = tamiz(*command)
+    assert (done.exit_code, place.read_text()) == (1, "mine")
+    assert done.stderr == (
+        "tamiz: iris-report.html is there and is no report of tamiz: name another file with --output.\n"
+    )
+    assert tamiz(*command, "-o", place).exit_code == 0
+    # A report takes the place of an older one.
+    assert tamiz(*command).exit_code == 0

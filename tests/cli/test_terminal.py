@@ -108,3 +108,22 @@ def test_a_pipe_gets_no_control_sequences(iris: Path) -> None:
 )
 def test_signs_that_cannot_be_printed_are_shown_as_escapes(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+def test_a_log_gets_a_line_of_progress_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
+    monkeypatch.setattr("tamiz.cli.terminal.time.monotonic", lambda: next(clock))
+    with Voice(quiet=False).at_work():
+        for label, done, total in (
+            ("read", 0, None),
+            ("Step: graph, about 6 s", 0, None),
+            ("rows", 1, 3),
+            ("rows", 2, 3),
+        ):
+            progress.tell(label, done, total)
+    assert capsys.readouterr().err.splitlines() == ["Step: graph, about 6 s", "rows: 2 of 3"]
+    with Voice(quiet=True).at_work():
+        progress.tell("rows", 1, 3)
+    assert capsys.readouterr().err == ""

@@ -77,6 +77,7 @@ STUDIES = {
     "scores": {**BY_CLASS, "relevances": [Variance(), InformationGain(missing="category")], "missing": "category"},
     "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
     "times": {"target": "class", "time": "patient", "merit": CrossValidated("mixed_nb", 3), "search": Forward()},
+    "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},
     "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1, "header": True},
@@ -99,6 +100,7 @@ def folder(tmp_path, monkeypatch):
 
 # The others take a minute.
 QUICKLY_REPEATED = (
+    "Weka's numbers",
     "kinds",
     "a wrapper and a genetic search",
     "sizes and sets",
@@ -224,7 +226,6 @@ def test_a_source_is_named_as_one():
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"merit": CFS(convention="weka")}, r"no way to say CFS\(convention='weka'\)"),
         ({"merit": CrossValidated("knn", encode=True)}, r"no way to say CrossValidated\('knn', encode=True\)"),
         ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
         ({"stop": Evaluations(5) & Stale(2)}, r"no way to say Evaluations\(5\) & Stale\(2\)"),

@@ -16,7 +16,15 @@ from tamiz.cli.models import read_model
 from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, tell_plan
 from tamiz.cli.piped import TableFile
 from tamiz.cli.places import check_places, check_table_output
-from tamiz.cli.rows import check_kept, columns_as_given, deliver, keep_option, rows_option, with_coordinates
+from tamiz.cli.rows import (
+    check_kept,
+    columns_as_given,
+    deliver,
+    escape_option,
+    keep_option,
+    rows_option,
+    with_coordinates,
+)
 from tamiz.cli.terminal import Voice
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ _WAY_OUT = (
     help="Take a column that is needed and not there as missing in every row; without it that is an error.",
 )
 @rows_option
+@escape_option
 @header_option
 @memory_option
 @json_flag
@@ -55,6 +64,7 @@ def apply(
     kept: tuple[str, ...],
     fill_missing: bool,
     output: Path | None,
+    escape: bool,
     memory: int | None,
     header: bool | None,
     as_json: bool,
@@ -92,7 +102,7 @@ def apply(
             raise DataError(
                 f"{model} keeps no column, and {table.name} has neither its target nor anything else to keep."
             )
-    deliver(voice, rows, output, shown=not as_json)
+    deliver(voice, rows, output, shown=not as_json, escape=escape)
     if as_json:
         summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
         click.echo(json.dumps({**summary, "notes": told}, ensure_ascii=False, indent=2))

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from tamiz.registry import suggestion
+from tamiz.storage.place import whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # As an output it stands for standard output.
 STDOUT = Path("-")
+# Text that a spreadsheet runs, and what of it is a number.
+_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
 
 def check_places(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
@@ -58,14 +61,28 @@ def check_table_output(output: Path | None, what: str) -> None:
         )
 
 
-def write_table(table: pa.Table, output: Path) -> None:
-    """Write a table, whole or not at all, in the format that the name's ending says."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        _WRITERS[_ending(output)](table, str(beside))
-        beside.replace(output)
-    finally:
-        beside.unlink(missing_ok=True)
+def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
+    """Write a table, whole or not at all, in the format that the name's ending says; text as `without_formulas` where asked for."""
+    writer = _WRITERS[_ending(output)]
+    with whole(output) as beside:
+        writer(without_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(beside))
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Return a table with an apostrophe before each name and text that a spreadsheet would take as a formula; numbers stay."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        text = _plain(column)
+        if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
+            return column
+        formula = compute.match_substring_regex(text, _FORMULA)
+        runs = compute.and_(formula, compute.invert(compute.match_substring_regex(text, _NUMBER)))
+        return compute.if_else(runs, compute.binary_join_element_wise(pa.scalar("'", text.type), text, ""), text)
+
+    names = escaped(pa.chunked_array([pa.array(table.column_names, pa.string())])).to_pylist()
+    return pa.table([escaped(column) for column in table.columns], names=names)
 
 
 def _ending(output: Path) -> str:

@@ -16,7 +16,15 @@ from tamiz.cli.maps import MapName, dissimilarities_or_given, find_named, map_ro
 from tamiz.cli.models import model_option
 from tamiz.cli.options import jobs_option, json_flag, rows_options, seed_option, tell_plan
 from tamiz.cli.places import check_places, check_table_output
-from tamiz.cli.rows import check_kept, columns_as_given, deliver, keep_option, rows_option, with_coordinates
+from tamiz.cli.rows import (
+    check_kept,
+    columns_as_given,
+    deliver,
+    escape_option,
+    keep_option,
+    rows_option,
+    with_coordinates,
+)
 from tamiz.cli.terminal import Voice
 from tamiz.registry import Entry, suggestion
 
@@ -128,6 +136,7 @@ class Wished:
 @map_rows_option
 @keep_option
 @rows_option
+@escape_option
 @model_option
 @json_flag
 @seed_option
@@ -151,6 +160,7 @@ def reduce(
     map_rows: int | None,
     kept: tuple[str, ...],
     output: Path | None,
+    escape: bool,
     model: Path | None,
     as_json: bool,
     seed: int,
@@ -201,7 +211,7 @@ def reduce(
     notes = [*facts.notes, *placed.told()]
     if model is not None:
         voice.say(f"Written: {save(placed.reducer, model)}")
-    deliver(voice, shown, output, shown=not as_json)
+    deliver(voice, shown, output, shown=not as_json, escape=escape)
     if as_json:
         summary = {"table": table.name, "target": target, **_summary(named, placed, facts), "notes": [*told, *notes]}
         click.echo(json.dumps(summary, ensure_ascii=False, indent=2))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.options import FILE
-from tamiz.cli.places import as_text, write_table
+from tamiz.cli.places import as_text, without_formulas, write_table
 from tamiz.cli.terminal import Voice, show_rows
 from tamiz.registry import suggestion
 
@@ -32,6 +32,14 @@ rows_option = click.option(
     type=FILE,
     metavar="FILE",
     help="Write the rows as CSV, TSV, Parquet or Arrow by the name's ending, and not to standard output.",
+)
+
+escape_option = click.option(
+    "--escape-formulas",
+    "escape",
+    is_flag=True,
+    help="Put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - or @), where the "
+    "rows are written as text.",
 )
 
 
@@ -71,10 +79,10 @@ def with_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray
     return pa.table([*columns.columns, *coordinates], names=[*columns.column_names, *names])
 
 
-def deliver(voice: Voice, table: pa.Table, output: Path | None, *, shown: bool) -> None:
+def deliver(voice: Voice, table: pa.Table, output: Path | None, *, shown: bool, escape: bool) -> None:
     """Write a table to a file, or where there is none to standard output if it is to be shown there."""
     if output is not None:
-        write_table(table, output)
+        write_table(table, output, escape=escape)
         voice.say(f"Written: {output}")
     elif shown:
-        show_rows(as_text(table))
+        show_rows(as_text(without_formulas(table) if escape else table))

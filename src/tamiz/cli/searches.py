@@ -150,6 +150,7 @@ class Searching:
     """How a subset is searched for, as the options say it: plain values until a command runs."""
 
     merit: Worth | None
+    convention: str | None
     scoring: str | None
     folds: int | None
     search: Named | None
@@ -169,6 +170,11 @@ class Searching:
     def make_merit(self, missing: str) -> Merit | None:
         """Return the merit, None where none is named; folds for one that predicts nothing are a wrong command line."""
         _check_scoring(self.scoring)
+        if self.convention is not None:
+            if self.merit is not None and self.merit.entry.name != "cfs":
+                raise click.UsageError("--convention is for CFS: name it, --merit cfs, or leave --convention out.")
+            cfs: Merit = criteria["cfs"].load()(convention=self.convention)
+            return cfs.with_missing(missing)
         if self.merit is not None and self.merit.model is not None:
             made: Merit = self.merit.entry.load()(self.merit.model.name, self.folds or _FOLDS, self.scoring)
             return made
@@ -301,6 +307,11 @@ _OPTIONS = [
         metavar="NAME",
         help=f"Worth of a set of columns: {_merits.names}, or wrapper:MODEL, the score of a model on rows that it has not seen: "
         f"{_models.names}.  [default: cfs; wrapper:ridge where the target is a number]",
+    ),
+    click.option(
+        "--convention",
+        type=click.Choice(["hall", "weka"]),
+        help="Whose numbers CFS gives: Hall's with symmetric uncertainty, or those that Weka computes.  [default: hall]",
     ),
     click.option(
         "--scoring",

@@ -23,6 +23,7 @@ from tamiz.cli.options import (
 )
 from tamiz.cli.places import check_places, check_table_output, write_table
 from tamiz.cli.rank import tell_columns
+from tamiz.cli.rows import escape_option
 from tamiz.cli.searches import Searching, need_target_of, search_options
 from tamiz.cli.terminal import Voice, show_lines
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write every row with the chosen columns and the target, as CSV, TSV, Parquet or Arrow by the name's ending.",
 )
+@escape_option
 @model_option
 @json_flag
 @dry_run_flag
@@ -66,6 +68,7 @@ def select(
     group: str | None,
     time: str | None,
     output: Path | None,
+    escape: bool,
     model: Path | None,
     as_json: bool,
     dry_run: bool,
@@ -117,7 +120,7 @@ def select(
         voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
         roles = [name for name in (target, weight, group, time) if name is not None]
-        _write(table, chosen, roles, kinds, header, output)
+        _write(table, chosen, roles, kinds, header, output, escape=escape)
         voice.say(f"Written: {output}")
     if model is not None:
         voice.say(f"Written: {save(selector, model)}")
@@ -165,6 +168,8 @@ def _write(
     kinds: dict[str, Kind] | None,
     header: bool | None,
     output: Path,
+    *,
+    escape: bool,
 ) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
     from tamiz.sources import split_dates
@@ -176,7 +181,9 @@ def _write(
         # What there is to warn of was told when the table was read to choose from.
         source = split_dates(open_columns(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
     wanted = {*chosen, *roles}
-    write_table(source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output)
+    write_table(
+        source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output, escape=escape
+    )
 
 
 def show_plan(plan: Plan, *, as_json: bool = False) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tamiz.report import Result
     from tamiz.sources.base import Source
 
+# How the title of a report ends, among the first bytes of the page.
+_TITLE_END, _LOOKED_AT = " · tamiz</title>".encode(), 4096
 _relevances = Method(criteria, "relevance")
 
 _output_option = click.option(
@@ -122,7 +124,7 @@ def study(
     Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, how the
     rows hang together, and maps of them. Prints the name of the file. Ctrl-C writes the report of what was found so far.
     """
-    output = output or _report_name(table)
+    output = output or _usual_place(table)
     need_target(relevances, target)
     check_assessed(same["assess"], target)
     searching.check_scoring(assessed=same["assess"] is not False and target is not None)
@@ -185,7 +187,7 @@ def demo(context: click.Context, output: Path | None, json_output: Path | None, 
     Study an embedded table, 344 penguins of three species, and write the report.
     """
     with as_file(files("tamiz.datasets") / "penguins.csv") as table:
-        output = output or _report_name(table)
+        output = output or _usual_place(table)
         _check_streams(output, json_output)
         check_places([output, json_output], table)
         from tamiz import study as run
@@ -206,7 +208,7 @@ def report(result: Path, output: Path | None) -> None:
 
     Draw the report of RESULT, a file that `tamiz study --json` wrote. Nothing is computed again.
     """
-    output = output or _report_name(result)
+    output = output or _usual_place(result)
     check_places([output], result)
     from tamiz.report import Result
 
@@ -246,8 +248,14 @@ def _show_plan(
         click.echo(str(searching.selector(missing, seed, schema, journal=False).plan(source)))
 
 
-def _report_name(table: Path) -> Path:
-    return Path(f"{table.stem}-report.html")
+def _usual_place(table: Path) -> Path:
+    """Return where a report goes that nobody named: over an older report, and over no other file."""
+    place = Path(f"{table.stem}-report.html")
+    if place.is_file():
+        with place.open("rb") as file:
+            if _TITLE_END not in file.read(_LOOKED_AT):
+                raise FileExistsError(f"{place} is there and is no report of tamiz: name another file with --output.")
+    return place
 
 
 def _check_streams(output: Path, json_output: Path | None) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,8 @@ Cell: TypeAlias = "str | float"
 _ROWS_AT_ONCE = 10_000
 # What nobody counts to the last digit.
 _HUGE = 10**12
+# What goes into a file is told so often.
+_SECONDS_A_LINE = 5.0
 
 
 class Voice:
@@ -54,7 +57,7 @@ class Voice:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Turn tamiz's warnings into notes and, where stderr is a terminal, show how far the work inside has come."""
+        """Turn tamiz's warnings into notes, and show how far the work inside has come: a bar on a terminal, lines in a log."""
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("always", TamizWarning)
@@ -67,9 +70,22 @@ class Voice:
                     others(message, category, *where, **more)
 
             warnings.showwarning = show
-            if not self._quiet and sys.stderr.isatty():
-                stack.enter_context(_bar())
+            if not self._quiet:
+                stack.enter_context(_bar() if sys.stderr.isatty() else progress.listening(self._now_and_then()))
             yield
+
+    def _now_and_then(self) -> progress.Listener:
+        """Return what writes a line where the last one is some seconds old, for a log."""
+        last = time.monotonic()
+
+        def listen(label: str, done: int, total: int | None) -> None:
+            nonlocal last
+            if time.monotonic() - last < _SECONDS_A_LINE:
+                return
+            last = time.monotonic()
+            self.say(label if not done else f"{label}: {_progressed(done, total)}")
+
+        return listen
 
 
 @contextmanager

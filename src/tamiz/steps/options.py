@@ -165,9 +165,10 @@ def _merit(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
         raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
     parameters = value.get_params(deep=False)
     if entry.kind != "wrapper":
-        if spelled(entry.load()().with_missing(asked.get("missing", "distribute"))) != spelled(value):
+        own = {name: parameters[name] for name in ("convention",) if name in parameters}
+        if spelled(entry.load()(**own).with_missing(asked.get("missing", "distribute"))) != spelled(value):
             raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
-        return {"merit": _named(entry)}
+        return {"merit": _named(entry)} | {name: word for name, word in own.items() if word != "hall"}
     model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
     made = entry.load()(model, folds, scoring)
     if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):
