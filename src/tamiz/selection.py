@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
-from tamiz.criteria.base import Merit, Relevance, complete
+from tamiz.criteria.base import Merit, Relevance, Scored, complete
 from tamiz.evaluator import Checked
 from tamiz.exceptions import DataError
 from tamiz.parts import merit_of, relevance_of, search_of, suited_relevance, usual_parts
@@ -133,6 +133,8 @@ class RankSelector(_Selector):
     ----------
     scores_ : ndarray of shape (n_columns,)
         Larger is better.
+    scores_std_ : ndarray of shape (n_columns,) or None
+        Of a score that is a mean over folds and draws, such as `PermutationImportance`, the standard deviation of these.
     relevance_ : Relevance
         The score as it was used.
     ranking_ : ndarray of shape (n_columns,)
@@ -160,6 +162,7 @@ class RankSelector(_Selector):
         "relevance": Maybe(Is(Relevance, str)),
         "relevance_": Is(Relevance),
         "scores_": Numbers("p"),
+        "scores_std_": Maybe(Numbers("p", low=0.0)),
         "ranking_": Whole("p", below="p", distinct=True),
     }
     _needs_target: ClassVar[bool] = False
@@ -199,6 +202,7 @@ class RankSelector(_Selector):
             relevance = self.relevance_.ready(source)
             known = complete([relevance], count_groups_once(source).reduce, source.schema)
             self.scores_ = relevance.scores(known, source.schema)
+            self.scores_std_ = relevance.spread if isinstance(relevance, Scored) else None
         remember(self, X)
         self.schema_ = source.schema
         tell([*source.schema.dropped, *source.schema.left_out, *on_raw_dates(source.schema)])

@@ -16,7 +16,7 @@ from tamiz.criteria import PermutationImportance, registry
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.wrappers import importance
 
-from ..reference.importance import importances as plain
+from ..reference.importance import losses as plain_losses
 from ..reference.importance import orders
 
 IRIS = load_iris(return_X_y=True)
@@ -35,8 +35,12 @@ def test_scores_are_the_importances_of_all_columns_together(monkeypatch):
     X, y = IRIS
     folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     for scoring in ("accuracy", "neg_log_loss"):
-        ours = scores_of(PermutationImportance(GaussianNB(), folds, scoring, n_repeats=3), X, y)
-        np.testing.assert_allclose(ours, plain(GaussianNB(), X, y, folds, scoring, 3), rtol=1e-9, atol=1e-12)
+        selector = RankSelector(PermutationImportance(GaussianNB(), folds, scoring, n_repeats=3)).fit(X, y)
+        expected = plain_losses(GaussianNB(), X, y, folds, scoring, 3)
+        assert expected.shape == (4, 4, 3)
+        np.testing.assert_allclose(selector.scores_, expected.mean(axis=(0, 2)), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(selector.scores_std_, expected.std(axis=(0, 2)), rtol=1e-9, atol=1e-12)
+    assert RankSelector("fisher").fit(X, y).scores_std_ is None
 
 
 def test_constant_columns_and_those_left_out_score_0_and_the_rest_are_ranked():

@@ -18,7 +18,12 @@ def orders(n, seed, n_repeats):
 
 
 def importances(estimator, X, y, folds, scoring, n_repeats, weight=None):
-    """The mean over folds; the seed of a fold is its number."""
+    """The mean over folds and orders."""
+    return losses(estimator, X, y, folds, scoring, n_repeats, weight).mean(axis=2).mean(axis=0)
+
+
+def losses(estimator, X, y, folds, scoring, n_repeats, weight=None):
+    """What each order costs in each fold; the seed of a fold is its number."""
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     found = []
     for number, (train, test) in enumerate(folds):
@@ -27,5 +32,5 @@ def importances(estimator, X, y, folds, scoring, n_repeats, weight=None):
         of_fold = permutation_importance(
             model, X[test], y[test], scoring=scorer, n_repeats=n_repeats, random_state=number, **tested
         )
-        found.append(of_fold.importances_mean)
-    return np.mean(found, axis=0)
+        found.append(of_fold.importances)
+    return np.array(found)

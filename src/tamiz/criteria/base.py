@@ -141,12 +141,15 @@ class Scored(Relevance):
     Parameters
     ----------
     values : ndarray of shape (n_columns,)
+    spread : ndarray of shape (n_columns,), default=None
+        The standard deviation of what each is the mean of, where it is one.
     """
 
     needs_target: ClassVar[bool] = False
 
-    def __init__(self, values: Floats) -> None:
+    def __init__(self, values: Floats, spread: Floats | None = None) -> None:
         self.values = values
+        self.spread = spread
 
     def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
         """Return nothing."""

@@ -66,8 +66,14 @@ class PermutationImportance(RowRelevance):
     >>> from tamiz import RankSelector
     >>> from tamiz.criteria import PermutationImportance
     >>> X, y = load_iris(return_X_y=True)
-    >>> RankSelector(PermutationImportance(GaussianNB())).fit(X, y).scores_.round(2)
+    >>> selector = RankSelector(PermutationImportance(GaussianNB())).fit(X, y)
+    >>> selector.scores_.round(2)
     array([0.  , 0.  , 0.34, 0.38])
+
+    The standard deviation over folds and orders:
+
+    >>> bool((selector.scores_std_[2:] < 0.2).all())
+    True
     """
 
     by_default: ClassVar[bool] = False
@@ -112,8 +118,9 @@ class PermutationImportance(RowRelevance):
         evaluator = WrapperEvaluator(task, Refits(task), Refits.how)
         used = np.zeros(schema.n_columns, dtype=bool)
         used[schema.used] = True
-        scores = np.zeros(schema.n_columns)
+        scores, spread = np.zeros((2, schema.n_columns))
         units = [np.array([j]) for j in schema.used.tolist()]
-        scores[schema.used] = evaluator.importances(used, units, n_repeats)
+        losses = evaluator.losses(used, units, n_repeats)
+        scores[schema.used], spread[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
         tell(evaluator.notes())
-        return Scored(scores)
+        return Scored(scores, spread)

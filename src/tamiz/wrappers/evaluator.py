@@ -78,17 +78,21 @@ class WrapperEvaluator(Evaluator):
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
         """Return what the score loses, over the folds, when tested rows exchange their values in each unit of columns."""
+        return self.losses(mask, units, n_repeats).mean(axis=2).mean(axis=0)
+
+    def losses(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
+        """Return what each exchange costs in each fold, of shape (n_folds, n_units, n_repeats)."""
         check_exchangeable(self.task)
         refits, columns = self._refits, np.flatnonzero(mask)
+        if not units:
+            return np.empty((len(self.task.folds), 0, n_repeats))
 
         def of_fold(fold: int) -> Floats:
             with self.task.warned.refit(), named(self.task, columns, fold, self.task.label):
                 return losses(refits, columns, units, fold, n_repeats)
 
-        if not units:
-            return np.empty(0)
         with self.task.warned.listening():
-            return np.mean(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))), axis=0)
+            return np.array(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))))
 
     def most_bytes(self) -> float:
         """Return what the way holds."""

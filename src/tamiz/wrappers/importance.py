@@ -25,7 +25,7 @@ _VALUES = 2**20
 
 
 def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_repeats: int) -> Floats:
-    """Return what the score of a fold loses when the tested rows exchange their values in each unit of columns.
+    """Return what the score of a fold loses by each exchange of values in each unit of columns, of shape (n_units, n_repeats).
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_re
         Columns of the set whose values go to another row together.
     fold : int
     n_repeats : int
-        Exchanges; the loss is their mean. All units see the same ones, so that units, not lots, make the difference.
+        Exchanges. All units see the same ones, so that units, not lots, make the difference.
     """
     task = refits.task
     fitted = refits.fitted(columns, fold)
@@ -51,9 +51,9 @@ def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_re
     scores = _Scores(task, fitted.estimator, fold)
     for start, stop in parallel.spans(len(exchanges), max(1, _VALUES // max(1, int(np.prod(fitted.rows.shape))))):
         found[start:stop] = scores.of(fitted.rows, exchanges[start:stop])
-    lost = np.zeros(len(units))
+    lost = np.zeros((len(units), n_repeats))
     # The rows as they are come last: an estimator told to spare the copy may write into what it predicts from.
-    lost[worth] = np.mean(scores.of_rows(fitted.rows) - found.reshape(len(worth), n_repeats), axis=1)
+    lost[worth] = scores.of_rows(fitted.rows) - found.reshape(len(worth), n_repeats)
     return lost
 
 
