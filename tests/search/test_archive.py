@@ -1,5 +1,7 @@
 """The books of a search: order, best, ties, course."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -157,6 +159,21 @@ def test_of_equal_sets_the_one_of_earlier_columns_is_best_beyond_a_byte():
     sets = ["0" * 8 + "0110", "0" * 8 + "1001", "0" * 8 + "0101"]
     archive = record(Archive(12), *((one, 1.0) for one in sets))
     assert archive.best == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_sets_of_very_many_columns_are_recorded_in_little_memory(order):
+    n_columns = 20_000
+    flips = [np.array([column]) for column in range(n_columns)][::order]
+    candidates = Candidates.flips(np.zeros(n_columns, dtype=bool), flips)
+    archive = Archive(n_columns)
+    keys, merits = archive.keys(candidates), np.zeros(n_columns)
+    tracemalloc.start()
+    archive.record(candidates, keys, merits)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.flatnonzero(archive.mask(archive.best)).tolist() == [0]
+    assert peak < n_columns**2 / 8
 
 
 def test_masks_in_any_order_of_memory_have_the_same_keys():

@@ -126,7 +126,7 @@ def test_the_search_ends_when_its_share_of_the_seconds_is_over():
     assert USUAL.ends(None, 100) is None
     assert Budget(np.inf).ends(stop := Evaluations(3), 100) is stop
     assert USUAL.ends(stop, 100_000) is stop
-    assert USUAL.ends(None, 100_000).most == 20_000_000
+    assert USUAL.ends(None, 100_000).most == 5_000_000
     assert Budget(np.inf).ends(None, 100_000) is None
     limited = Budget(100.0).ends(None, 100)
     assert isinstance(limited, Seconds)

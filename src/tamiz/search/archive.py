@@ -19,6 +19,8 @@ from tamiz.storage.stored import Stored
 # Of equal merits the larger rank is better: size, negative, and the set as bits, the first column the highest.
 _Rank: TypeAlias = tuple[int, bytes]
 _NO_RANK: _Rank = (-(2**62), b"")
+# Sets of very many columns are compared some at a time.
+_MASK_BYTES = 2**24
 
 
 class Archive(Stored):
@@ -304,7 +306,7 @@ class Archive(Stored):
         found = merits[allowed]
         # One after the other, as what counts as a gain depends on the one before.
         better = np.flatnonzero((found > merit) | (rank is None))
-        dropped = sizes[allowed[better]] < candidates.parents[candidates.parent[allowed[better]]].sum(axis=1)
+        dropped = (sizes < candidates.parents.sum(axis=1)[candidates.parent])[allowed[better]]
         for value, is_drop in zip(found[better].tolist(), dropped.tolist(), strict=True):
             if rank is None or value - merit > (0.0 if is_drop else self._min_gain):
                 merit, rank = value, _NO_RANK
@@ -348,10 +350,15 @@ def _first_of_tied(
     if not len(tied) or rank is None:
         return None, rank
     smallest = tied[sizes[tied] == sizes[tied].min()]
-    names = [packed.tobytes() for packed in np.packbits(candidates[smallest].masks(), axis=1)]
-    first = max(range(len(names)), key=names.__getitem__)
-    own = -int(sizes[smallest[first]]), names[first]
-    return (int(smallest[first]), own) if own > rank else (None, rank)
+    at_once = max(_MASK_BYTES // max(candidates.parents.shape[1], 1), 1)
+    named: list[tuple[bytes, int]] = []
+    for start in range(0, len(smallest), at_once):
+        part = smallest[start : start + at_once]
+        packed = np.packbits(candidates[part].masks(), axis=1)
+        named = [max([*named, *zip(map(bytes, packed), part.tolist(), strict=True)])]
+    name, first = named[0]
+    own = -int(sizes[first]), name
+    return (first, own) if own > rank else (None, rank)
 
 
 def _small(numbers: NDArray[np.integer]) -> NDArray[np.int32]:
