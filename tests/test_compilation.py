@@ -1,9 +1,11 @@
 """Kernels compiled ahead: on all cores, into the cache, once."""
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,13 @@ def test_the_kernels_of_a_usual_study_are_there(target):
     names = usual_kernels(target)
     assert len(names) >= 8
     assert set(names) <= set(all_kernels())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["classes", "number", "none"])
+def test_a_usual_study_calls_what_is_compiled_before_it_and_nothing_else(target):
+    tool = Path(__file__).parents[1] / "tools" / "usual_kernels.py"
+    spec = importlib.util.spec_from_file_location("usual_kernels", tool)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert sorted(module.called_by_a_study(target)) == sorted(usual_kernels(target))

@@ -271,6 +271,21 @@ def test_n_features_and_threshold_keep_what_passes_both():
     assert kept.get_support(indices=True).tolist() == [2]
 
 
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "source"])
+def test_a_threshold_that_no_column_reaches_is_warned_of(library):
+    X, y = load_iris(return_X_y=True)
+    names = [f"x{j}" for j in range(4)]
+    frames = {"pandas": pd.DataFrame(X, columns=names), "polars": pl.DataFrame(X, schema=names)}
+    selector = RankSelector(Variance(), threshold=3.2)
+    # The largest variance is that of the third column.
+    best = f"{np.var(X[:, 2], ddof=1):.6g}"
+    with pytest.warns(TamizWarning, match=rf"No column scores at least threshold=3\.2: the highest score is {best}\."):
+        selector.fit(frames.get(library, X))
+    with pytest.warns(UserWarning, match="No features were selected"):
+        chosen = selector.transform({"numpy": X, "source": open_source(X, y), **frames}[library])
+    assert chosen.shape[1] == 0
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [

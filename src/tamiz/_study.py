@@ -171,8 +171,8 @@ def study(
         "header": header,
     }
     _check_parts(data, of_table, graph)
-    check_maps(maps or ())
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
+    check_maps(maps or (), dissimilarity)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
     run = Run(Budget(max_seconds))
@@ -410,7 +410,7 @@ def _is_searched(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
         raise DataError(
             "assess=True asks how well the subset tells the target, and the table has none; name its column."
         )
-    return schema.target is not None or not merit.needs_target
+    return schema.target is not None or not merit.reads_target
 
 
 def _title(data: Any) -> str:

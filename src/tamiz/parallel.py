@@ -125,6 +125,12 @@ def alone() -> Iterator[None]:
         _pool.reset(token)
 
 
+def width() -> int:
+    """Return how many threads `map_blocks` has here."""
+    opened = _pool.get()
+    return 1 if opened is None else opened[1]
+
+
 def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
     """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
 

@@ -6,6 +6,7 @@ import copy
 import os
 import re
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -46,8 +47,8 @@ from tamiz.validation import check_count, check_real
 from tamiz.warn import tell
 
 
-class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """What both selectors share: the tags, and frames that stay frames."""
+class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """What all selectors share: the tags, and frames that stay frames."""
 
     invariants: ClassVar[Invariants] = {
         "n_features_in_": Maybe(Count(low=1)),
@@ -62,7 +63,7 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
         criterion = self._criterion()
-        tags.target_tags.required = self._needs_target if criterion is None else criterion.needs_target
+        tags.target_tags.required = self._needs_target if criterion is None else criterion.reads_target
         tags.input_tags.allow_nan = criterion is None or criterion.takes_gaps
         return tags
 
@@ -73,10 +74,15 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _criterion(self) -> Any:
         """Return the part that scores, None where it is left to the table."""
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
-        """Return a table with its target, if the part that scores reads one."""
+    @property
+    def _reads_target(self) -> bool:
+        """Whether a target that there is is read: the part that scores decides, where it is not left to the table."""
         criterion = self._criterion()
-        reads_target = criterion is None or criterion.needs_target or isinstance(X, Source)
+        return criterion is None or criterion.reads_target
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+        """Return a table with its target, if that is read."""
+        reads_target = self._reads_target or isinstance(X, Source)
         return as_source(X, y if reads_target else None, sample_weight, groups=groups)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -87,12 +93,14 @@ class _Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the chosen columns: of a data frame, a frame of the same library with its dtypes."""
         check_is_fitted(self)
         chosen = np.flatnonzero(self._support).tolist()
-        if isinstance(X, Source):
-            compare(self, X)
-            return self._in_container(X.frame(chosen))
-        if not is_frame(X):
+        if not isinstance(X, Source) and not is_frame(X):
             return super().transform(plain_array(X) if hasattr(X, "__dlpack__") else X)
         compare(self, X)
+        if not chosen:
+            # As scikit-learn warns of arrays.
+            tell(["No features were selected: the table that is returned has no columns."])
+        if isinstance(X, Source):
+            return self._in_container(X.frame(chosen))
         return self._in_container(columns_at(eager_frame(X).to_native(), chosen))
 
     def _in_container(self, table: Any) -> Any:
@@ -115,7 +123,7 @@ def _on_parts(search: Search, schema: Schema) -> Search:
     return clone(search).set_params(groups=groups, **roles)
 
 
-class RankSelector(_Selector):
+class RankSelector(Selector):
     """Keep the columns that score best one by one.
 
     Parameters
@@ -186,7 +194,7 @@ class RankSelector(_Selector):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
             Not read by a relevance that needs no target.
         sample_weight : array of shape (n_samples,), default=None
@@ -212,6 +220,12 @@ class RankSelector(_Selector):
         self._support = self._kept(source.schema)
         return self
 
+    def _by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+        """Return the best columns of one ranking, as many as each size says; those below the threshold are never among them."""
+        ranked = clone(self).set_params(n_features=None).fit(source)
+        asked = range(1, len(source.schema.used) + 1) if sizes is None else sizes
+        return {size: ranked.set_params(n_features=size)._kept(source.schema) for size in asked}
+
     def _kept(self, schema: Schema) -> NDArray[np.bool_]:
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
@@ -223,11 +237,14 @@ class RankSelector(_Selector):
                 raise ValueError(f"n_features={n} exceeds the {most} columns {those}; ask for at most {most}.")
             kept[self.ranking_[n:]] = False
         if self.threshold is not None:
-            kept &= self.scores_ >= check_real("threshold", self.threshold)
+            kept &= self.scores_ >= (least := check_real("threshold", self.threshold))
+            best = float(self.scores_[schema.used].max(initial=-np.inf))
+            if -np.inf < best < least:
+                tell([f"No column scores at least threshold={least:g}: the highest score is {best:.6g}."])
         return kept
 
 
-class SubsetSelector(_Selector):
+class SubsetSelector(Selector):
     """Keep the set of columns that a search finds best by a merit.
 
     Parameters
@@ -250,7 +267,8 @@ class SubsetSelector(_Selector):
         Draws the folds of a merit that makes folds, the seeds of estimators without one, and the steps of a search at random. With
         None the search differs from fit to fit, and the folds and the seeds of estimators do not: they are those of the seed 0.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The result does not depend on it.
+        Threads; None takes the cores that this process may use. The result does not depend on it. Refits of an estimator that are
+        short and many run in as many worker processes; 1 keeps everything in this process.
     allow_duplicates : bool, default=False
         Whether columns that repeat each other exactly are all searched, and may be chosen together. By default the first of them
         is, or those that the search fixes or starts with; column groups stay as they are.
@@ -360,8 +378,9 @@ class SubsetSelector(_Selector):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
+            Not read by a merit that needs no target, such as the score of a clusterer.
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         groups : array of shape (n_samples,), default=None
@@ -389,6 +408,13 @@ class SubsetSelector(_Selector):
         if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No set that was evaluated has a score. {' '.join(prepared.evaluator.notes())}".strip())
         return self._take(archive)
+
+    def _by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+        """Return the best set of each size that one search came to; a size that it did not come to is not there."""
+        size = (1, 1.0) if sizes is None else (min(sizes), max(sizes))
+        searched = clone(self).set_params(n_features=size, journal=None).fit(source)
+        best = searched.archive_.best_of_sizes()
+        return {size: searched.archive_.mask(best[size]) for size in (sizes or sorted(best)) if size in best}
 
     @property
     def cv_results_(self) -> dict[str, NDArray[Any]]:
@@ -465,7 +491,7 @@ class SubsetSelector(_Selector):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from tamiz import open_source
+from tamiz import open_source, study
 from tamiz.steps import mapping
 
 from .test_reduce import shown
@@ -113,3 +113,36 @@ def test_a_table_that_looks_like_distances_is_hinted_at_once(
     table.iloc[0, 1] += 0.1
     done = tamiz(command, write(table.to_csv(index_label="city")), *more)
     assert "--dissimilarity precomputed" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            ["reduce", "--method", "stochastic-mds", "--dissimilarity", "precomputed"],
+            "takes no matrix of distances; choose",
+        ),
+        (
+            ["reduce", "--method", "stochastic-mds", "--dissimilarity", "gower"],
+            "cityblock, cosine and not by gower: choose",
+        ),
+        (
+            ["study", "--reduce", "stochastic-mds", "--dissimilarity", "gower"],
+            "cityblock, cosine and not by gower: choose",
+        ),
+        (["study", "--dry-run", "--reduce", "stochastic-mds", "--dissimilarity", "gower"], "and not by gower: choose"),
+    ],
+)
+def test_distances_that_a_map_is_not_made_of_are_refused_before_the_table_is_read(
+    tamiz: Callable[..., Result], write: Callable[..., Path], command: list[str], told: str
+) -> None:
+    unreadable = write("a,b\n1,2\n1,2,3\n")
+    done = tamiz(*command, unreadable)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "line 3" not in done.stderr
+
+
+def test_a_study_refuses_such_distances_before_it_looks_for_the_table() -> None:
+    with pytest.raises(ValueError, match=r"Stochastic MDS measures rows by euclidean, .* and not by gower"):
+        study("nowhere.csv", maps=["pca", "stochastic_mds"], dissimilarity="gower")

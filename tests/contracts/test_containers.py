@@ -41,6 +41,11 @@ ESTIMATORS = {
 }
 
 
+# Of a selection that keeps no column both tamiz and scikit-learn warn, which is tested elsewhere.
+none_kept = pytest.mark.filterwarnings("ignore:No column scores at least", "ignore:No features were selected")
+
+
+@none_kept
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -61,6 +66,7 @@ def test_a_container_keeps_the_types_of_the_columns():
     assert selector.transform(frame).dtypes.astype(str).to_dict() == {"level": "category", "number": "float64"}
 
 
+@none_kept
 @pytest.mark.parametrize("table", [*TABLES, "csv", "arff", "parquet"])
 def test_a_selection_of_no_column_keeps_the_rows(table, tmp_path):
     if table in TABLES:
@@ -87,6 +93,7 @@ def write(path):
     return path
 
 
+@none_kept
 @pytest.mark.parametrize("table", ["pandas", "polars"])
 def test_no_column_stands_beside_those_of_another_transformer(table):
     given = TABLES[table]()

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tamiz import RankSelector, SubsetSelector
+from tamiz import RankSelector, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, CrossValidated, PermutationImportance
@@ -34,6 +34,8 @@ ESTIMATORS = [
     SubsetSelector("cfs", "best-first:backward"),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
+    *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
+    SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
     *(entry.load()() for entry in reduction.of_kind("map") if entry.name != "laplacian_eigenmaps"),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
@@ -49,7 +51,8 @@ def not_held(estimator):
     """What a part does not hold to, and why."""
     if not isinstance(getattr(estimator, "search", None), RecursiveElimination):
         return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "rows that are repeated are in other folds"}
+    checks = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+    return dict.fromkeys(checks, "rows that are repeated are in other folds")
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -68,7 +71,7 @@ def use(estimator, name):
 # What needs no fit, or is one, and what a class says of itself.
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "plan", "set_"),
-    *("for_study", "study_rows", "variants", "invariants"),
+    *("for_study", "study_rows", "variants", "dissimilarities", "invariants"),
 )
 
 

@@ -5,9 +5,12 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
+from tamiz import RankSelector
 from tamiz.cluster import SpectralClustering
+from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.reduction import MDS, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
@@ -24,6 +27,10 @@ MEASURED = [
     *(LaplacianEigenmaps(1, graph=Radius(100.0, metric=name)) for name in METRICS),
     *(LaplacianEigenmaps(graph=ConnectedRadius(metric=name)) for name in METRICS),
     *(SpectralClustering(2, graph=KNearest(5, metric=name)) for name in METRICS),
+]
+SCORED = [
+    *(RankSelector(PermutationImportance(LogisticRegression(), cv=2, encode=encode)) for encode in (True, "auto")),
+    RankSelector(PermutationImportance("logistic", cv=2)),
 ]
 ROWS, CLASSES = np.abs(np.random.default_rng(0).normal(size=(40, 5))).round(2), np.arange(40) % 2
 
@@ -44,7 +51,7 @@ def fits(estimator, X):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MEASURED], ids=repr)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MEASURED, *SCORED], ids=repr)
 def test_sparse_rows_gaps_and_distances_are_accepted_where_the_tags_say_so(estimator):
     tags, X = get_tags(estimator).input_tags, table_of(estimator)
     assert fits(estimator, X)

@@ -10,7 +10,7 @@ from tamiz import SubsetSelector, open_source, parallel
 from tamiz.candidates import Candidates
 from tamiz.criteria import CFS, EqualFrequency, SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.search import BestFirst
+from tamiz.search import BestFirst, BranchAndBound, Evaluations, Exhaustive
 
 from ..reference import cfs as plain
 from ..reference import entropy_measures
@@ -215,3 +215,46 @@ def test_a_copy_of_the_target_has_the_merit_1_and_nothing_is_explained():
     y = np.tile(["a", "b", "c"], 9)
     selector = SubsetSelector(CFS(), BestFirst()).fit(pd.DataFrame({"copy": y, "noise": np.sort(y)}), y)
     assert (selector.merit_, selector.merit_how_) == (pytest.approx(1.0), "")
+
+
+def of_any_scale(seed, p=7):
+    """Numbers that go with each other, in units that differ by up to 10^12, and a numeric target."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(40, 3))
+    X = hidden @ rng.normal(size=(3, p)) + rng.normal(size=(40, p))
+    if seed % 4 == 1:
+        # Copies in other units have equal merits, up to rounding, and make a matrix that is nearly singular.
+        X[:, 3:5] = X[:, :2]
+    return X * 10.0 ** rng.uniform(-6, 6, p), hidden[:, 0] - hidden[:, 1] + rng.normal(size=40)
+
+
+def test_branch_and_bound_of_wekas_convention_works_whatever_the_scales():
+    for seed in range(24):
+        X, y = of_any_scale(seed)
+        merit = CFS(convention="weka")
+        expected = SubsetSelector(merit, Exhaustive()).fit(X, y)
+        selector = SubsetSelector(merit, BranchAndBound()).fit(X, y)
+        assert selector.merit_ == expected.merit_ == selector.certificate_.bound, seed
+        np.testing.assert_array_equal(selector.support_, expected.support_)
+        stopped = SubsetSelector(merit, BranchAndBound(), stop=Evaluations(6)).fit(X, y)
+        assert stopped.certificate_ is None or stopped.certificate_.bound >= expected.merit_
+
+
+def test_the_bound_of_a_set_is_above_the_merits_of_its_subsets_and_does_not_depend_on_scales():
+    masks = (np.arange(2**7)[:, None] >> np.arange(7) & 1).astype(bool)
+    holds = (masks[:, None] | ~masks).all(axis=2)
+    for seed in range(12):
+        X, y = of_any_scale(seed)
+        evaluators = [
+            prepare(open_source(X * scale, y), CFS(convention="weka")) for scale in (1.0, X.std(axis=0) ** -1)
+        ]
+        merits, bounds = evaluators[0].evaluate(Candidates.of(masks)), evaluators[0].bound(masks)
+        assert (np.where(holds, merits, -np.inf).max(axis=1) <= bounds).all(), seed
+        # Of columns of one scale the sums are exact, and there is a better way.
+        assert evaluators[0].quadratic() is None
+        assert evaluators[1].bound(masks) is None
+        # Of one column the bound is what it is by itself.
+        single = masks.sum(axis=1) == 1
+        np.testing.assert_allclose(bounds[single], merits[single], rtol=1e-5)
+        stretched = prepare(open_source(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).bound(masks)
+        np.testing.assert_allclose(stretched, bounds, rtol=1e-4)

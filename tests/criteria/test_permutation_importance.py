@@ -5,10 +5,15 @@ from contextlib import nullcontext
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from tamiz import RankSelector, open_source, study
@@ -120,6 +125,30 @@ def test_weights_count_in_the_fits_and_in_the_scores():
     relevance = PermutationImportance(GaussianNB(), cv=3)
     weighted = scores_of(relevance, X, y, sample_weight=weight)
     np.testing.assert_allclose(weighted, scores_of(relevance, X[kept], y[kept]), rtol=1e-9, atol=1e-12)
+
+
+def test_a_frozen_model_is_scored_as_it_was_fitted():
+    X, _ = load_iris(return_X_y=True)
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    # Fitted to another target than it is scored on: a model that was fitted again would have other importances.
+    y = X[:, 1] > 3.2
+    model = LogisticRegression().fit(X[train], X[train, 1] > 2.6)
+    relevance = PermutationImportance(FrozenEstimator(model), [(train, test)], "neg_brier_score", n_repeats=200)
+    frozen, refitted = (
+        RankSelector(r).fit(X, y) for r in (relevance, clone(relevance).set_params(estimator=clone(model)))
+    )
+    expected = permutation_importance(model, X[test], y[test], scoring="neg_brier_score", n_repeats=200, random_state=0)
+    np.testing.assert_allclose(frozen.scores_, expected.importances_mean, atol=0.01)
+    np.testing.assert_allclose(frozen.scores_std_, expected.importances_std, atol=0.01)
+    assert np.abs(frozen.scores_ - refitted.scores_).max() > 0.05
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+def test_an_estimator_that_reads_row_numbers_of_32_bits_only_scores_sparse_rows(container):
+    X, y = load_iris(return_X_y=True)
+    relevance = PermutationImportance(SVC(kernel="linear"), cv=3)
+    scores = RankSelector(relevance).fit(container(X), y).scores_
+    np.testing.assert_array_equal(scores, RankSelector(relevance).fit(X, y).scores_)
 
 
 def test_a_table_without_a_target_is_refused():

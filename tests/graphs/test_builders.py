@@ -73,6 +73,9 @@ def test_edges_of_length_zero_are_edges():
 def test_equal_distances_go_to_the_lower_row():
     graph = KNearest(1, weight=Binary(), symmetry="directed").build([[1.0], [0.0], [2.0], [1.0]])
     np.testing.assert_array_equal(graph.adjacency.indices, [3, 0, 0, 0])
+    for turned in ([3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 3.0, 2.0]):
+        graph = KNearest(1, weight=Binary(), symmetry="directed").build([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], turned])
+        assert graph.adjacency.indices[0] == 1
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "grid", "clusters", "duplicates"])

@@ -121,12 +121,10 @@ def test_new_rows_of_a_source_are_named_by_their_numbers_in_the_users_table():
         graph.attach(open_source(far, "y", kinds={"a": "categorical"}))
 
 
-def test_sparse_rows_beside_dense_ones_are_refused():
+def test_new_sparse_rows_are_placed_as_dense_ones_are():
     mapped = LaplacianEigenmaps(2).fit(numbers().to_numpy())
-    with pytest.raises(
-        TypeError, match=r"^X is sparse, and the rows of fit were dense: pass a dense array, X\.toarray\(\)\.$"
-    ):
-        mapped.transform(sparse.csr_array(numbers(1, 3).to_numpy()))
+    new = numbers(1, 3).to_numpy()
+    np.testing.assert_array_equal(mapped.transform(sparse.csr_array(new)), mapped.transform(new))
 
 
 def test_a_source_holds_no_precomputed_distances():

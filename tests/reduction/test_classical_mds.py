@@ -558,12 +558,18 @@ def test_the_goodness_of_fit_is_the_share_of_the_eigenvalues_as_in_r(k):
     assert first < 0.98 * second
 
 
-def test_the_goodness_of_fit_of_many_rows_is_estimated():
-    X = np.random.default_rng(1).normal(size=(600, 4))
-    D = cdist(X, X, metric="cityblock")
-    mapped = of_distances(D, 2)
-    assert mapped.negative_share_error_ > 0
-    np.testing.assert_allclose(mapped.goodness_of_fit_, goodness_of_fit(D, 2), rtol=0.1)
+def test_the_goodness_of_fit_of_many_rows_is_estimated_with_its_standard_error():
+    away = []
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(520, 4))
+        D = cdist(X, X, metric="cityblock")
+        mapped = of_distances(D, 2)
+        assert mapped.negative_share_error_ > 0
+        away += list((mapped.goodness_of_fit_ - goodness_of_fit(D, 2)) / mapped.goodness_of_fit_error_)
+    # Eight standardised errors, by twos of the same sum.
+    assert np.abs(away).max() < 4
+    assert 0.1 < np.sqrt(np.mean(np.square(away))) < 2
+    np.testing.assert_array_equal(of_distances(D[:50, :50], 2).goodness_of_fit_error_, [0.0, 0.0])
 
 
 def test_rows_that_are_all_equal_have_a_goodness_of_fit_of_0():

@@ -344,7 +344,8 @@ def test_more_columns_than_rows_give_as_many_components_as_rows():
         ),
         (0.0, ValueError, "a share of the variance above 0 and up to 1.0, got 0.0"),
         (float("nan"), ValueError, "a share of the variance above 0 and up to 1.0, got nan"),
-        (True, TypeError, "n_components must be a whole number, got True"),
+        (True, TypeError, r"n_components must be a whole number, a share of the variance .*, or None, got True\.$"),
+        ("mle", TypeError, r"a share of the variance .*, or None, got 'mle'\. To estimate .* parallel_analysis\(\)\.$"),
     ],
 )
 def test_a_number_of_components_out_of_range_is_refused(n_components, error, message):

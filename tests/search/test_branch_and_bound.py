@@ -290,6 +290,16 @@ def test_a_bound_told_on_the_way_leaves_room_for_the_gap():
             assert archive.bound is None or archive.bound >= merit.merits.max(), (seed, steps)
 
 
+def test_nodes_without_children_do_not_end_the_search():
+    # From sets without the last column no other is dropped. Hundreds of them have a better bound than the parent of the best set.
+    merit = LooseBound(0, 9)
+    sets = np.arange(2**9)
+    merit.merits = np.where(sets == 1 << 8, 1.0, 0.5)
+    merit.bounds = np.where(sets == 3 << 7, 1.1, np.where(sets < 1 << 8, 1.2, 1.5))
+    archive = search_in(BranchAndBound(), merit, 9)
+    assert archive.best_merit == archive.bound == 1.0
+
+
 class LooseBound(Evaluator):
     """A merit drawn for every set, and a bound somewhat above the best of its subsets."""
 
@@ -327,7 +337,9 @@ def test_a_merit_with_neither_form_nor_bound_is_refused():
     class _PlainEvaluator(Quadratic):
         pass
 
-    message = r"BranchAndBound needs a merit with quadratic\(\) or bound\(\); Plain has neither. Use Beam."
+    message = (
+        r"needs a merit with quadratic\(\) or bound\(\); Plain has neither. Use Exhaustive for few columns, or Beam."
+    )
     with pytest.raises(ValueError, match=message):
         search_in(BranchAndBound(), _PlainEvaluator(0, 5), 5)
 

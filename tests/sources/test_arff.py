@@ -1,11 +1,12 @@
 import datetime as dt
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamiz import open_source
+from tamiz import MixedNB, open_source
 from tamiz.sources.arff_rows import split_values
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -29,12 +30,33 @@ def table_of(source):
 def test_nominal_and_numeric_attributes_are_read(write):
     source = open_source(write(WEATHER + "sunny,1.5\n?,2\nrainy,?\n"))
     outlook, degrees = source.schema.columns
-    assert (outlook.kind, outlook.levels, outlook.n_missing) == ("categorical", ("rainy", "sunny"), 1)
+    assert (outlook.kind, outlook.levels, outlook.n_missing) == ("categorical", ("sunny", "rainy"), 1)
     assert (degrees.kind, degrees.n_missing) == ("numeric", 1)
     assert table_of(source) == {
         "outlook": ["sunny", None, "rainy"],
         "degrees": [1.5, 2, None],
     }
+
+
+def test_levels_keep_the_order_in_which_they_are_declared(write):
+    text = (
+        "@relation r\n@attribute size {low, mid, none, high}\n@attribute shade {'3', '20', '100'}\n@attribute x numeric\n@data\n"
+        "high,100,1\nlow,20,2\nmid,3,4\nlow,?,3\nmid,20,5\nhigh,20,6\n"
+    )
+    path = write(text)
+    size, shade, _ = open_source(path).schema.columns
+    assert (size.levels, shade.levels) == (("low", "mid", "high"), ("3", "20", "100"))
+    source = open_source(path, "size")
+    assert source.schema.target.levels == ("low", "mid", "high")
+    (block,) = source.blocks([])
+    assert np.asarray(source.schema.target.levels)[block.y].tolist() == ["high", "low", "mid", "low", "mid", "high"]
+    assert MixedNB().fit(source).classes_.tolist() == ["high", "low", "mid"]
+
+
+def test_of_a_nominal_attribute_said_to_be_boolean_the_first_level_is_the_one_that_counts_0(write):
+    text = "@relation r\n@attribute flag {True, False}\n@attribute x numeric\n@data\nTrue,1\nFalse,2\nTrue,3\n"
+    source = open_source(write(text), kinds={"flag": "boolean"})
+    assert source.schema.columns[0].levels == ("False", "True")
 
 
 def test_a_file_has_no_target_of_its_own(write):

@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from tamiz import open_source
@@ -73,6 +75,38 @@ def test_text_of_few_values_is_categorical():
 
 def test_levels_that_are_numbers_are_sorted_as_numbers():
     assert column_of(["10", "9", "2.5", "10"]).levels == ("2.5", "9", "10")
+
+
+SIZES = ["low", "mid", "none", "high"]
+ORDERED = pd.DataFrame(
+    {
+        "size": pd.Categorical(["high", "low", "mid", "low"], SIZES, ordered=True),
+        "shade": pd.Categorical(["b", "a", "b", "c"], ["c", "b", "a"]),
+    }
+)
+ENUM = pl.DataFrame(
+    {
+        "size": pl.Series(["high", "low", "mid", "low"], dtype=pl.Enum(SIZES)),
+        "shade": pl.Series(["b", "a", "b", "c"], dtype=pl.Categorical),
+    }
+)
+
+
+@pytest.mark.parametrize("way", ["pandas", "polars", "arrow", "parquet of pandas", "parquet of polars", "feather"])
+def test_levels_are_in_the_order_that_a_frame_declares_and_sorted_where_it_declares_none(way, tmp_path):
+    data = {"pandas": ORDERED, "polars": ENUM, "arrow": pa.Table.from_pandas(ORDERED)}.get(way)
+    if data is None:
+        data = tmp_path / f"table.{way.split()[0]}"
+        {
+            "parquet of pandas": ORDERED.to_parquet,
+            "parquet of polars": ENUM.write_parquet,
+            "feather": ORDERED.to_feather,
+        }[way](data)
+    size, shade = open_source(data).schema.columns
+    assert (size.levels, shade.levels) == (("low", "mid", "high"), ("a", "b", "c"))
+    target = open_source(data, "size").schema.target
+    assert target is not None
+    assert target.levels == ("low", "mid", "high")
 
 
 def test_constants_take_part_and_say_so():

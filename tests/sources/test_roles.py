@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamiz import open_source
-from tamiz.exceptions import TamizWarning
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.sources import as_source, text
 from tamiz.sources.vectors import weight_vector
-from tamiz.sources.views import weight_of
+from tamiz.sources.views import rows_of, weight_of
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 CLASSES = np.arange(200.0) % 2
@@ -253,3 +253,18 @@ def test_a_class_for_every_row_and_columns_of_one_value_are_noted():
     assert alone == "Column 'a' holds one value alone, and so nothing that rows could be told apart by."
     usual = open_source(frame.assign(a=[1.0, 2, 3, 4])[["a", "b", "y"]], "y").schema.notes
     assert len(usual) == 1
+
+
+def test_target_values_are_those_of_the_rows_that_count():
+    X = np.arange(5.0)[:, None]
+    classes = open_source(X, pd.Series(["10", None, "9", "9", "10"]))
+    assert classes.target_values().tolist() == ["10", "9", "9", "10"]
+    numbers = open_source(X, [0.5, 1.5, np.nan, 2.5, 0.5], weight=np.ones(5))
+    assert numbers.target_values().tolist() == [0.5, 1.5, 2.5, 0.5]
+    assert numbers.target_values().dtype == np.float64
+    assert rows_of(numbers, np.array([1, 3])).target_values().tolist() == [1.5, 0.5]
+
+
+def test_target_values_of_a_table_without_a_target_are_refused_with_the_way_out():
+    with pytest.raises(DataError, match=r"no target; name a column .* open_source\(\.\.\., target=\.\.\.\)"):
+        open_source(np.arange(5.0)[:, None]).target_values()

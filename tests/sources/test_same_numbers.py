@@ -102,8 +102,8 @@ def as_arff(path):
         "code": "string",
         "colour": "string",
         "grade": "string",
-        "class": "{r,q,p}",
-        "flag": "{True,False}",
+        "class": "{p,q,r}",
+        "flag": "{False,True}",
     }
     lines = ["@relation same", *(f"@attribute {name} {types.get(name, 'numeric')}" for name in COLUMNS), "@data"]
     lines += [",".join(map(word, row)) for row in zip(*COLUMNS.values(), strict=True)]

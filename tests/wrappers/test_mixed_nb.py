@@ -19,7 +19,6 @@ from tamiz.search import Exhaustive
 from tamiz.sources.views import columns_of, rows_of, target_of
 from tamiz.warn import held
 from tamiz.wrappers import counting, mixed_nb
-from tamiz.wrappers.labels import labels_of
 
 # The outlook and the humidity of 14 days, and whether one plays: Weka's weather.nominal.
 WEATHER = """sunny high no;sunny high no;overcast high yes;rainy high yes;rainy normal yes;rainy normal no;overcast normal yes
@@ -144,8 +143,15 @@ def test_batches_that_cannot_be_learned_from_are_refused():
     before = model.predict_proba(frame)
     with pytest.raises(DataError, match="class 5 of y is none of the classes"):
         model.partial_fit(frame, y + 5)
-    with pytest.raises(ValueError, match="not the same as in the calls before"):
+    with pytest.raises(ValueError, match=r"not the same as in the calls before: it lacks a label that they have, 2;"):
         model.partial_fit(frame, y, classes=[0, 1])
+    # However many classes there are, the sentence is one line.
+    with pytest.raises(
+        ValueError, match=r"^classes is not the same .*: it has a label that they lack, 3; leave it out\.$"
+    ):
+        model.partial_fit(frame, y, classes=np.arange(100))
+    with pytest.raises(ValueError, match=r"they lack, '0'"):
+        model.partial_fit(frame, y, classes=["0", "1", "2"])
     with pytest.raises(DataError, match="column a"):
         model.partial_fit(frame.assign(a="word"), y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -236,7 +242,7 @@ def test_a_target_that_cannot_be_learned_is_named():
 
 def views_refitted(source, columns, cv, weight):
     """The accuracy in every fold of a model fitted to a view of the table."""
-    y, scores = labels_of(source), []
+    y, scores = source.target_values(), []
     splits = StratifiedKFold(cv).split(y, y) if isinstance(cv, int) else cv.split(y, y) if hasattr(cv, "split") else cv
     for train, test in splits:
         with held():
@@ -301,7 +307,7 @@ IN_WEKAS_ORDER = {"weather.nominal": ["yes", "no"], "contact-lenses": ["soft", "
 def test_every_set_of_categories_has_wekas_merit(name):
     weka = json.loads(shared("reference/weka.json").read_text())["datasets"][name]
     source = open_source(shared(f"data/{name}.arff"), weka["class"])
-    y = [f"{IN_WEKAS_ORDER[name].index(label)} {label}" for label in labels_of(source)]
+    y = [f"{IN_WEKAS_ORDER[name].index(label)} {label}" for label in source.target_values()]
     theirs = weka["wrapper_nb_loo_subset_merits"]
     masks = np.zeros((len(theirs), source.schema.n_columns), dtype=bool)
     for mask, columns in zip(masks, theirs, strict=True):

@@ -27,7 +27,6 @@ from tamiz.sources.views import with_target
 from tamiz.validation import check_integer
 from tamiz.warn import held, tell
 from tamiz.wrappers.folds import Folds
-from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import check_target, read_scoring
 
 
@@ -53,7 +52,7 @@ def selection_report(
     selector : selector
         A `SubsetSelector` or `RankSelector`, a selector of scikit-learn's with `get_support`, or a pipeline that ends in one. It is
         copied, and stays as it is. A journal is used by the search of the whole table alone.
-    X : array, data frame or Source
+    X : array, sparse matrix, data frame or Source
         What comes from scikit-learn is given the rows as they are in an array or a data frame.
     y : array of shape (n_samples,), default=None
         The target; of a source, its own.
@@ -66,8 +65,7 @@ def selection_report(
     predictor : {"naive_bayes", "ridge", "knn", "tree"} or estimator, default=None
         What predicts the target from the columns chosen. None is what the selector's merit predicts with, where it is the score of
         predictions, else naive Bayes for classes and the 5 nearest neighbours for a number.
-        Classes have the labels they were given, for it as for a scorer and for a selector of scikit-learn's: whole numbers where
-        every label is one, numbers where every one is, True and False, or text.
+        Classes have the labels and the type they were given, for it as for a scorer and for a selector of scikit-learn's.
     scoring : str or callable, default=None
         The name of a scorer of scikit-learn's, or one; larger is better. It need not be that of the selector's merit. None is the
         scoring that the merit was given, where it scores predictions and was given one; else the area under the ROC curve for
@@ -140,7 +138,7 @@ def selection_report(
         usual, lacking = usual_scorings(None, source, splits, [predicted_by])
         first = read_scoring(usual[0] if scoring is None else scoring, classes=schema.has_classes)
         first.check(schema)
-        check_target(first, schema, labels_of(source)[folds.rows])
+        check_target(first, schema, source.target_values()[folds.rows])
         others = [name for name in usual if name != first.name]
         assessor = Assessor(
             chosen_by, predicted_by, first, check_scoring(scoring=others) if others and schema.has_classes else None

@@ -86,6 +86,7 @@ def extended(table: Source, draws: Sequence[Floats], copied: int | None, n_copie
         columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
     wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
     source = TableSource(wide, values, target_of(table), weight_of(table), None, _no_frame)
+    source.class_labels = table.class_labels
     source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
     n_random = draws[0].shape[1] if draws else 0
     return Extended(source, schema.n_columns, len(draws), n_random, n_copies)

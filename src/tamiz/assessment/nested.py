@@ -19,7 +19,6 @@ from tamiz.sources.base import Source
 from tamiz.sources.views import learnable, rows_of, weight_of
 from tamiz.warn import held
 from tamiz.wrappers.folds import Fold, Folds
-from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import Scoring
 
 # By name, the one that decides first.
@@ -104,7 +103,7 @@ class Assessor:
         return found if self.beside is None else found | score_learned(self.beside, learned, test)
 
     def _value(self, learned: Learned, test: Source) -> float:
-        return self.scoring.value(learned.estimator, learned.rows(test), labels_of(test), weight_of(test))
+        return self.scoring.value(learned.estimator, learned.rows(test), test.target_values(), weight_of(test))
 
 
 def in_turn(

@@ -25,8 +25,7 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import expand
 from tamiz.validation import check_memory
 from tamiz.wrappers.adapter import predicts, unwrapped
-from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
-from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, rows_for, seeded
 
 _NEIGHBORS = 5
 _LEAST_LEAF = 5
@@ -90,7 +89,7 @@ class Nothing(Predictor):
     def learn(self, train: Source, columns: list[int], seed: int) -> Learned:  # noqa: ARG002 - it looks at no column
         """Return the shares of the classes or the mean of the numbers."""
         model = DummyClassifier(strategy="prior") if train.schema.has_classes else DummyRegressor(strategy="mean")
-        model.fit(np.empty((train.schema.n_rows, 0)), labels_of(train), sample_weight=weight_of(train))
+        model.fit(np.empty((train.schema.n_rows, 0)), train.target_values(), sample_weight=weight_of(train))
         return Learned(model, lambda rows: np.empty((rows.schema.n_rows, 0)))
 
 
@@ -138,7 +137,7 @@ class Encoded(_Estimator):
             return np.concatenate([encoding.rows(block, fill=self._impute) for block in rows.blocks(used)])
 
         model = seeded(clone(self._estimator), seed)
-        return Learned(fit_weighted(model, points(view), labels_of(train), weight_of(train)), points)
+        return Learned(fit_weighted(model, points(view), train.target_values(), weight_of(train)), points)
 
 
 class NearestRows(Predictor):
@@ -178,7 +177,7 @@ class OfLevels(Predictor):
             return np.concatenate([expand(block, schema.numeric, levels, np.float64) for block in rows.blocks(used)])
 
         model = self.model(has_classes=schema.has_classes, seed=seed)
-        return Learned(model.fit(matrix(view), labels_of(train), sample_weight=weight_of(train)), matrix)
+        return Learned(model.fit(matrix(view), train.target_values(), sample_weight=weight_of(train)), matrix)
 
 
 class Tree(OfLevels):
@@ -261,10 +260,10 @@ class Given(_Estimator):
         """Return a copy of the estimator, fitted."""
 
         def rows_of(source: Source) -> Any:
-            return source.frame(columns)
+            return rows_for(self._estimator, source, columns)
 
         model = seeded(clone(self._estimator), seed)
-        return Learned(fit_weighted(model, rows_of(train), labels_of(train), weight_of(train)), rows_of)
+        return Learned(fit_weighted(model, rows_of(train), train.target_values(), weight_of(train)), rows_of)
 
 
 def _check_kind(estimator: Any, label: str, schema: Schema) -> None:

@@ -15,7 +15,6 @@ from tamiz.assessment.splits import Splits
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_of, weight_of
-from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.scoring import check_target, read_scoring
 
 # Of two classes, and of more.
@@ -56,13 +55,13 @@ def usual_scorings(
             raise TypeError(f"scoring must be names of scorers of scikit-learn's, got {name!r}.")
         scoring = read_scoring(name, classes=schema.has_classes)
         scoring.check(schema)
-        check_target(scoring, schema, labels_of(source)[splits.folds.rows])
+        check_target(scoring, schema, source.target_values()[splits.folds.rows])
     return names, notes
 
 
 def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, float]:
     """Return the scores of a model on rows that it has not seen, by the names of a scorer of several."""
-    y, weight = labels_of(test), weight_of(test)
+    y, weight = test.target_values(), weight_of(test)
     given = {} if weight is None else {"sample_weight": weight}
     values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
     for name, value in values.items():

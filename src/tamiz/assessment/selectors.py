@@ -13,14 +13,15 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from tamiz.assessment.splits import sampled_rows
+from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.parts import merit_of, search_of, usual_parts
 from tamiz.selection import RankSelector, SubsetSelector
+from tamiz.size_search import SizeSearchCV
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_of
-from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, seeded
-from tamiz.wrappers.labels import labels_of
+from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, rows_for, seeded
 from tamiz.wrappers.models import Model
 
 # Rows of each class, by twos, that a sample has where the table has them.
@@ -111,7 +112,7 @@ class _OfSubsets(Chooser):
 
     def _chosen(self, selector: SubsetSelector, source: Source, seed: int) -> Choice:
         fitted = seeded(selector, seed).fit(source)
-        self.unit, self.reads_target = fitted.criterion_.unit, fitted.criterion_.needs_target
+        self.unit, self.reads_target = fitted.criterion_.unit, fitted.criterion_.reads_target
         self.merit_name, self.effort = fitted.merit_name_, fitted.merit_effort_
         self.label = f"{self.merit_name} by {type(fitted.search_).__name__}"
         timed = fitted.stop is not None and fitted.stop.seconds() is not None
@@ -140,6 +141,39 @@ class _OfRanks(Chooser):
         self.unit, self.reads_target = fitted.relevance_.unit, fitted.relevance_.needs_target
         support = fitted.get_support()
         return Choice(support, float(fitted.scores_[support].mean()) if support.any() else 0.0)
+
+
+class _OfSizes(Chooser):
+    """A size chosen by cross-validation. Its merit is the mean score of that size."""
+
+    def __init__(self, search: SizeSearchCV) -> None:
+        self._search = search
+        self._selector = chooser(search.selector)
+        self.label = f"{self._selector.label}, its size by cross-validation"
+
+    @property
+    def _wrapper(self) -> CrossValidated:
+        return CrossValidated(self._search.estimator, scoring=self._search.scoring)
+
+    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:
+        return self._wrapper.predictions(schema)
+
+    def choose(self, source: Source, seed: int) -> Choice:
+        search = clone(self._search)
+        if isinstance(search.selector, SubsetSelector):
+            search.set_params(selector__journal=None)
+        return self._chosen(search, source, seed)
+
+    def choose_first(self, source: Source, seed: int) -> Choice:
+        return self._chosen(clone(self._search), source, seed)
+
+    def _chosen(self, search: SizeSearchCV, source: Source, seed: int) -> Choice:
+        fitted = seeded(search, seed).fit(source)
+        self.merit_name, self.reads_target = fitted.score_name_, self._wrapper.reads_target
+        results = fitted.cv_results_
+        return Choice(
+            fitted.get_support(), float(results["mean_test_score"][results["n_features"] == fitted.n_features_][0])
+        )
 
 
 def _called(part: Any) -> str:
@@ -185,7 +219,7 @@ class _Foreign(Chooser):
 
     def choose(self, source: Source, seed: int) -> Choice:
         selector = seeded(clone(self._selector), seed)
-        fitted = fit_weighted(selector, source.frame(), labels_of(source), weight_of(source))
+        fitted = fit_weighted(selector, rows_for(selector, source), source.target_values(), weight_of(source))
         names = source.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]
@@ -214,3 +248,4 @@ def _names_after(steps: Pipeline, last: Any, source: Source) -> list[str]:
 chooser.register(Chooser, lambda one: one)
 chooser.register(SubsetSelector, _OfSubsets)
 chooser.register(RankSelector, _OfRanks)
+chooser.register(SizeSearchCV, _OfSizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from tamiz.cli.rows import (
     rows_option,
     with_coordinates,
 )
-from tamiz.cli.terminal import Voice
+from tamiz.cli.terminal import Voice, show_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +104,7 @@ def apply(
     deliver(voice, rows, output, shown=not as_json, escape=escape)
     if as_json:
         summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
-        click.echo(json.dumps({**summary, "notes": told}, ensure_ascii=False, indent=2))
+        show_json({**summary, "notes": told})
 
 
 class _Applied(ABC):

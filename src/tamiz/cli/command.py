@@ -6,12 +6,13 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from tamiz.cli.terminal import Voice, printable
+from tamiz.cli.terminal import Voice, harmless, printable
 from tamiz.registry import suggestion
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -85,6 +86,9 @@ class Tamiz(click.Group):
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 sys.stderr.write(f"Try '{error.ctx.command_path} -h' for help.\n")
             sys.exit(error.exit_code)
+        except Exception:  # noqa: BLE001 - whatever it is, its message may hold names of the table
+            sys.stderr.write(harmless(traceback.format_exc()))
+            sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -69,9 +69,12 @@ def map_options(command: Command) -> Command:
     return command
 
 
-def check_maps(names: tuple[str, ...]) -> list[str] | None:
-    """Return the maps that were asked for, None where none was; a method that has no such map is told of."""
-    return [find_named(name, "--reduce").id for name in names] or None
+def check_maps(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
+    """Return the maps that were asked for, None where none was; one that there is not, or not of these distances, is told of."""
+    maps = [find_named(name, "--reduce") for name in names]
+    for named in maps:
+        check_dissimilarity(named, dissimilarity)
+    return [named.id for named in maps] or None
 
 
 def find_named(name: str, option: str) -> Named:
@@ -82,6 +85,14 @@ def find_named(name: str, option: str) -> Named:
         return find_map(name)
     except ValueError as error:
         raise click.UsageError(f"{option}: {error}") from error
+
+
+def check_dissimilarity(named: Named, dissimilarity: str) -> None:
+    """Refuse distances that a map is not made of, before the table is read."""
+    try:
+        named.check_dissimilarity(dissimilarity)
+    except ValueError as error:
+        raise click.UsageError(f"--dissimilarity: {error}") from error
 
 
 def listed_maps() -> list[tuple[Entry, str, str, str]]:

@@ -13,7 +13,7 @@ from tamiz.cli.command import Work
 from tamiz.cli.maps import listed_maps
 from tamiz.cli.options import json_flag
 from tamiz.cli.searches import listed_searches, listed_wrappers
-from tamiz.cli.terminal import show_table
+from tamiz.cli.terminal import show_json, show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
@@ -37,7 +37,7 @@ def methods(as_json: bool) -> None:
     """
     listed = json.loads((files("tamiz.cli") / LIST).read_text(encoding="utf-8"))
     if as_json:
-        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+        show_json(listed)
     else:
         shown = tuple(listed[0]) if not sys.stdout.isatty() else ("kind", "name", "label")
         show_table(shown, [tuple(method[part] for part in shown) for method in listed])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from tamiz.cli.graphs import Asked, graph_options, make_builder
 from tamiz.cli.models import model_option
 from tamiz.cli.options import Method, jobs_option, json_flag, need_target, table_options, tell_plan
 from tamiz.cli.places import check_places
-from tamiz.cli.terminal import Voice, show_table
+from tamiz.cli.terminal import Voice, show_json, show_table
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry, command_name
 
@@ -117,7 +116,7 @@ def rank(
             "relevance": {"name": command_name(entry), "label": entry.label, "unit": criterion.unit},
             "columns": [{"column": name, "score": score} for name, score in ranked],
         }
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        show_json(shown)
         return
     voice.say(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
     show_table(("column", "score"), ranked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from tamiz.cli.command import Work
 from tamiz.cli.graphs import Asked, graph_options, make_builder
-from tamiz.cli.maps import MapName, dissimilarities_or_given, find_named, map_rows_option, methods
+from tamiz.cli.maps import MapName, check_dissimilarity, dissimilarities_or_given, find_named, map_rows_option, methods
 from tamiz.cli.models import model_option
 from tamiz.cli.options import jobs_option, json_flag, rows_options, seed_option, tell_plan
 from tamiz.cli.places import check_places, check_table_output
@@ -25,7 +24,7 @@ from tamiz.cli.rows import (
     rows_option,
     with_coordinates,
 )
-from tamiz.cli.terminal import Voice
+from tamiz.cli.terminal import Voice, show_json
 from tamiz.registry import Entry, suggestion
 
 if TYPE_CHECKING:
@@ -65,12 +64,15 @@ class Wished:
 
     def check(self, named: Named) -> None:
         """Refuse what the method does not take."""
-        taken = named.entry.load()().get_params(deep=False)
-        if self.dissimilarity == _GIVEN and "dissimilarity" not in taken:
+        reducer = named.entry.load()
+        taken = reducer().get_params(deep=False)
+        if self.dissimilarity == _GIVEN and _GIVEN not in reducer.dissimilarities:
             raise click.UsageError(f"{named.label} takes no matrix of distances; choose --method mds or classical-mds.")
         for parameter in ("dissimilarity", "missing", "categories"):
             if getattr(self, parameter) is not None and parameter not in taken:
                 raise click.UsageError(f"{named.label} takes no --{parameter}; leave it out.")
+        if self.dissimilarity is not None:
+            check_dissimilarity(named, self.dissimilarity)
 
     def make(self, named: Named, schema: Schema, seed: int) -> Reducer:
         """Return the map for a table."""
@@ -214,7 +216,7 @@ def reduce(
     deliver(voice, shown, output, shown=not as_json, escape=escape)
     if as_json:
         summary = {"table": table.name, "target": target, **_summary(named, placed, facts), "notes": [*told, *notes]}
-        click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
+        show_json(summary)
     voice.say(_headline(named, facts))
     for sentence in notes:
         voice.say(sentence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from tamiz.cli.places import check_places, check_table_output, write_table
 from tamiz.cli.rank import tell_columns
 from tamiz.cli.rows import escape_option
 from tamiz.cli.searches import Searching, need_target_of, search_options
-from tamiz.cli.terminal import Voice, show_lines
+from tamiz.cli.terminal import Voice, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
@@ -188,7 +187,10 @@ def _write(
 
 def show_plan(plan: Plan, *, as_json: bool = False) -> None:
     """Write what a search takes at most to stdout."""
-    click.echo(json.dumps(asdict(plan), indent=2) if as_json else str(plan))
+    if as_json:
+        show_json(asdict(plan))
+    else:
+        show_text(str(plan))
 
 
 def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool) -> None:
@@ -205,4 +207,4 @@ def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport |
         **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.proven}),
         **({} if report is None else {"assessment": report.to_dict()}),
     }
-    click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    show_json(shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
@@ -28,7 +27,7 @@ from tamiz.cli.options import (
 )
 from tamiz.cli.places import STDOUT, check_places
 from tamiz.cli.searches import Searching, search_options
-from tamiz.cli.terminal import Voice, show_table
+from tamiz.cli.terminal import Voice, show_json, show_page, show_table, show_text
 from tamiz.criteria import registry as criteria
 from tamiz.memory import in_units
 from tamiz.registry import Entry
@@ -133,7 +132,7 @@ def study(
         raise click.UsageError("--points draws rows and --no-points draws none: give one of them.")
     check_places([output, json_output, searching.journal], table)
     graph = make_builder(asked, width, target)
-    named = check_maps(maps)
+    named = check_maps(maps, dissimilarity.name)
     merit, search = searching.make_merit(same["missing"]), searching.make_search()
     from tamiz import study as run
 
@@ -245,7 +244,7 @@ def _show_plan(
     )
     if searched:
         # Where a number is the target, the merit depends on it.
-        click.echo(str(searching.selector(missing, seed, schema, journal=False).plan(source)))
+        show_text(str(searching.selector(missing, seed, schema, journal=False).plan(source)))
 
 
 def _usual_place(table: Path) -> Path:
@@ -268,7 +267,7 @@ def _deliver(context: click.Context, result: Result, output: Path, json_output: 
     voice: Voice = context.obj
     numbers = result.to_dict()
     if json_output == STDOUT:
-        click.echo(json.dumps(numbers, ensure_ascii=False, sort_keys=True))
+        show_json(numbers, indent=None, sort_keys=True)
         voice.say(f"Written: {result.to_html(output)}")
     else:
         if json_output is not None:
@@ -289,6 +288,6 @@ def _deliver(context: click.Context, result: Result, output: Path, json_output: 
 
 def _write_page(result: Result, output: Path) -> None:
     if output != STDOUT:
-        click.echo(str(result.to_html(output)))
+        show_text(str(result.to_html(output)))
         return
-    click.echo(result.page(), nl=False)
+    show_page(result.page())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import re
 import shutil
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -25,10 +25,10 @@ Cell: TypeAlias = "str | float"
 
 # Rows that are made text at a time.
 _ROWS_AT_ONCE = 10_000
-# What nobody counts to the last digit.
-_HUGE = 10**12
-# What goes into a file is told so often.
-_SECONDS_A_LINE = 5.0
+# Signs that steer a terminal wherever they end: control signs but tabs and line ends, overrides of the direction of writing, and
+# halves of a sign, which are no text.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 
 
 class Voice:
@@ -67,71 +67,45 @@ class Voice:
                 if issubclass(category, TamizWarning):
                     self.note(str(message))
                 else:
-                    others(message, category, *where, **more)
+                    others(harmless(str(message)), category, *where, **more)
 
             warnings.showwarning = show
             if not self._quiet:
-                stack.enter_context(_bar() if sys.stderr.isatty() else progress.listening(self._now_and_then()))
+                stack.enter_context(progress.shown(self.say))
             yield
-
-    def _now_and_then(self) -> progress.Listener:
-        """Return what writes a line where the last one is some seconds old, for a log."""
-        last = time.monotonic()
-
-        def listen(label: str, done: int, total: int | None) -> None:
-            nonlocal last
-            if time.monotonic() - last < _SECONDS_A_LINE:
-                return
-            last = time.monotonic()
-            self.say(label if not done else f"{label}: {_progressed(done, total)}")
-
-        return listen
-
-
-@contextmanager
-def _bar() -> Iterator[None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[done]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
-    )
-    # Standard output holds the answer and is not rich's to redirect.
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task, stage = bar.add_task("Starting", total=None, done="", left=""), ""
-
-        def listen(label: str, done: int, total: int | None) -> None:
-            nonlocal task, stage
-            if (name := label.partition(",")[0]) != stage:
-                # The pace of one stage says nothing of the next.
-                bar.remove_task(task)
-                task, stage = bar.add_task(label, total=total, done="", left=""), name
-            bar.update(task, description=label, completed=done, total=total)
-            bar.update(task, done=_progressed(done, total), left=_left(bar.tasks[0].time_remaining))
-
-        with progress.listening(listen):
-            yield
-
-
-def _progressed(done: int, total: int | None) -> str:
-    """Return how far work has come, in numbers."""
-    if total is None:
-        return f"{done:,}"
-    return f"{done:,} of {total:,}" if total < _HUGE else f"{done:,} of {total:.2g}"
-
-
-def _left(seconds: float | None) -> str:
-    """Return how long work goes on at its pace, where that is known."""
-    return f"about {timedelta(seconds=round(seconds))} left" if seconds else ""
 
 
 def printable(text: str) -> str:
     """Return text without signs that move a terminal's cursor or end the line: those are shown as escapes."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def harmless(text: str) -> str:
+    """Return text with the signs that steer a terminal as escapes; tabs, line ends and rare blanks stay, for programs to read."""
+    return _STEERING.sub(lambda sign: repr(sign[0])[1:-1], text)
+
+
+def show_text(text: str) -> None:
+    """Write text to stdout."""
+    click.echo(harmless(text))
+
+
+def show_json(value: Any, *, indent: int | None = 2, sort_keys: bool = False) -> None:
+    """Write a value as JSON to stdout; signs that steer a terminal are written as numbers, of which a reader makes them again."""
+    click.echo(_numbered(json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)))
+
+
+def show_page(page: str) -> None:
+    """Write HTML to stdout; signs that steer a terminal are written as references, in scripts as numbers."""
+    parts = _SCRIPT.split(page)
+    parts[::2] = [_STEERING.sub(lambda sign: f"&#{ord(sign[0])};", text) for text in parts[::2]]
+    parts[1::2] = map(_numbered, parts[1::2])
+    click.echo("".join(parts), nl=False)
+
+
+def _numbered(text: str) -> str:
+    """Return JSON or a script with the signs that steer a terminal written as their numbers."""
+    return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
@@ -160,14 +134,17 @@ def _cell(value: Any) -> Cell:
 
 
 def show_lines(lines: Sequence[str]) -> None:
-    """Write one value a line to stdout; one that holds tabs, quotes or line ends is quoted as in a table."""
-    click.echo(_separated([[line] for line in lines]), nl=False)
+    """Write one value a line to stdout; in a pipe, one that holds tabs, quotes or line ends is quoted as in a table."""
+    if sys.stdout.isatty():
+        click.echo("".join(f"{printable(line)}\n" for line in lines), nl=False)
+    else:
+        click.echo(_separated([[line] for line in lines]), nl=False)
 
 
 def _separated(rows: Sequence[Sequence[Cell]]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
+    return harmless(buffer.getvalue())
 
 
 def _aligned(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

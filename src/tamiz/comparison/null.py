@@ -102,10 +102,10 @@ class Columns(Null):
                 f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads numbers of "
                 "pairs; permute='pairs' permutes these."
             )
-        if sparse.issparse(X):
-            raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
         self._kinds = {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
         table = X.frame() if isinstance(X, Source) else X
+        if sparse.issparse(table):
+            raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
         self._frame = eager_frame(table) if is_frame(table) else None
         self._array = check_matrix(table) if self._frame is None else np.empty((0, 0))
         self.n_samples = len(self._array) if self._frame is None else len(self._frame)

@@ -62,13 +62,18 @@ class Criterion(BaseEstimator, ABC):
     unit: ClassVar[str] = ""
 
     @property
+    def reads_target(self) -> bool:
+        """Whether the criterion, with the parameters that it has, needs a target; where it does not, none is read."""
+        return self.needs_target
+
+    @property
     def takes_gaps(self) -> bool:
         """Whether missing values are scored as well."""
         return True
 
     def check(self, schema: Schema) -> None:
         """Refuse a table that the criterion has no meaning on."""
-        if self.needs_target and schema.target is None:
+        if self.reads_target and schema.target is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def with_missing(self, missing: str) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.association_rows import AssociationRows
 from tamiz.criteria.base import Association, Gather, Merit, Pairs
+from tamiz.criteria.cone_bound import ConeBound
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_family import MISSING, Missing
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -167,6 +169,14 @@ class _CFSEvaluator(Evaluator):
     def quadratic(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
         return (self._target.value, self._rows.whole()) if self._rows.exact else None
+
+    def bound(self, masks: Masks) -> Floats | None:
+        """Return what no subset exceeds, where sums are not exact; None where `quadratic` tells more."""
+        return None if self._rows.exact else self._cone.of(masks)
+
+    @cached_property
+    def _cone(self) -> ConeBound:
+        return ConeBound(self._target.value, self._rows.whole())
 
     def most_bytes(self) -> float:
         """Return the bytes of the whole matrix."""

@@ -13,6 +13,8 @@ from tamiz.evaluator import Evaluator
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import without_target
+from tamiz.wrappers.estimators import learns_alone
 from tamiz.wrappers.models import Model, model_of
 
 
@@ -25,16 +27,21 @@ class CrossValidated(Merit):
     ----------
     estimator : estimator or str
         A classifier or regressor of scikit-learn's, a pipeline that ends in one, or any object with fit and predict; it is copied,
-        and stays as it is. An object that does not say what it predicts predicts classes where the target is classes. A name is a
-        model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb", "knn", "linear", "ridge",
-        "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier, and without `scoring` its
-        merit is the R2 of the regression on the classes' indicators, which a rare class moves as a frequent one does.
+        and stays as it is. One that learns without a target (clusters, outliers, a density, or components such as those of PCA) is
+        fitted to the rows alone, and no y is read. An object that does not say what it predicts predicts classes where the target
+        is classes. A name is a model in the form that the table asks for, encoded where it must be: "gaussian_nb", "mixed_nb",
+        "knn", "linear", "ridge", "logistic" or "tree". "ridge" is ridge regression of a number; for classes it is RidgeClassifier,
+        and without `scoring` its merit is the R2 of the regression on the classes' indicators, which a rare class moves as a
+        frequent one does.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. A number shuffles the rows by the selector's `random_state` and makes folds that each have their share of every
         class; of whole groups where the table has groups, and forward in time where it has times. For scikit-learn's folds of rows
-        in the order of the table, pass a splitter such as `StratifiedKFold(10)` or `KFold(10)`.
+        in the order of the table, pass a splitter such as `StratifiedKFold(10)` or `KFold(10)`. Without a target a number is
+        `KFold` with the rows shuffled.
     scoring : str or callable, default=None
         The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor.
+        Without a target it is a callable scorer(estimator, X), or scorer(estimator, X, y) with y None, and None is the estimator's
+        own `score(X)`.
     encode : bool or "auto", default="auto"
         Whether the estimator sees mixed columns as points: standardised numbers with the mean in the gaps, an indicator for every
         level divided by the square root of its share, all fitted inside every fold. The indicators of a column move as one. An
@@ -45,12 +52,21 @@ class CrossValidated(Merit):
     ------
     DataError
         When the table, a fold or the estimator cannot be used; the sentence names the fold and the columns.
+    ValueError
+        When a score that compares predictions with a target is asked for without a target.
 
     Notes
     -----
     Cost one fit and one prediction a fold for every set; naive Bayes, nearest neighbours and linear models are not refitted,
     and a set then costs an addition or a small system of equations. The score of every set is that of `cross_val_score` on its
-    columns. Of a set of no columns it is that of `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds.
+    columns. Of a set of no columns it is that of `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds;
+    without a target it has none, and is not chosen.
+
+    Refits are shared out among worker processes once those that are short, or of less than 2,000 rows, have taken three seconds
+    with those that the search asks for next; a model or score that cannot be pickled is refitted in this process.
+
+    Scores without a target are of the rows that were not learned from, and compare sets of columns only where they do not depend on
+    the number and the units of columns: a silhouette does not, a sum of squared distances or a density does.
 
     References
     ----------
@@ -67,6 +83,18 @@ class CrossValidated(Merit):
     >>> selector = SubsetSelector(CrossValidated(GaussianNB(), cv=10), Forward(), n_features=3).fit(X, y)
     >>> selector.get_support(indices=True), round(selector.merit_, 4)
     (array([21, 22, 24]), 0.9701)
+
+    Columns in which clusters of the rows learned from are found again in the others:
+
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import silhouette_score
+    >>> def silhouette(estimator, X):
+    ...     return silhouette_score(X, estimator.predict(X))
+    >>> merit = CrossValidated(KMeans(3, n_init=1), cv=5, scoring=silhouette)
+    >>> selector = SubsetSelector(merit, Forward(), n_features=2).fit(load_iris().data)
+    >>> selector.get_support(indices=True), round(selector.merit_, 2)
+    (array([2, 3]), 0.65)
     """
 
     def __init__(
@@ -76,6 +104,11 @@ class CrossValidated(Merit):
         self.cv = cv
         self.scoring = scoring
         self.encode = encode
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether the estimator predicts: one that learns without a target needs none."""
+        return not learns_alone(self.estimator, self.scoring)
 
     @property
     def takes_gaps(self) -> bool:
@@ -98,13 +131,13 @@ class CrossValidated(Merit):
             and schema.has_classes
         )
 
-    def predictions(self, schema: Schema) -> tuple[Model, Any]:
-        """Return the model and the score."""
-        return self.model(schema), self.scoring
+    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:
+        """Return the model and the score, None where no target is predicted."""
+        return (self.model(schema), self.scoring) if self.reads_target else None
 
     def ready(self, source: Source) -> Merit:
         """Return the merit as it can score this table."""
-        return _OfRows(self, source)
+        return _OfRows(self, source if self.reads_target else without_target(source))
 
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Refuse: a model is fitted to rows, and no statistic holds them."""
@@ -126,7 +159,7 @@ class _OfRows(Merit):
         from tamiz.wrappers.task import make_task
 
         merit = self.merit
-        model = merit.model(schema)
+        model = merit.model(self.source.schema)
         task = make_task(
             model,
             self.source,

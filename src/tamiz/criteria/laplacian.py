@@ -20,6 +20,7 @@ from tamiz.graphs.variation import Variation, in_range, rowwise
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
+from tamiz.sources.sparse import sparse_rows
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.cross_products import Indicators, expand
 from tamiz.warn import tell
@@ -180,6 +181,8 @@ def _by_column(source: Source, graph: Graph) -> Variation:
     """Return the variation of every source column, a group of columns at a time."""
     schema = source.schema
     row_weight = None if schema.weight is None else np.concatenate([block.weights for block in source.blocks([])])
+    if (held := sparse_rows(source)) is not None:
+        return _variation(graph, rowwise(held), row_weight)
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
     for owners, rows in _groups(source, row_weight):

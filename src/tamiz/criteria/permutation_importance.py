@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tamiz.criteria.base import Relevance, RowRelevance, Scored
+from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.random import Seed, generator
 from tamiz.sources.base import Source
 from tamiz.validation import check_integer
@@ -95,6 +96,11 @@ class PermutationImportance(RowRelevance):
         self.n_repeats = n_repeats
         self.encode = encode
         self.random_state = random_state
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
+        return CrossValidated(self.estimator, encode=self.encode).takes_gaps
 
     def ready(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: models are fitted to its rows."""

@@ -69,7 +69,11 @@ class _WekaCorrelations(Pairs):
     def __init__(self, products: Scatter, schema: Schema) -> None:
         matrix = products.matrix
         squares = np.diag(matrix).copy()
-        scale = np.sqrt(np.outer(squares, squares))
+        # In powers of two of each column's own, so that no product leaves the range of numbers.
+        unit = np.frexp(squares)[1] // 2
+        matrix = np.ldexp(matrix, -(unit[:, None] + unit))
+        scaled = np.diag(matrix)
+        scale = np.sqrt(np.outer(scaled, scaled))
         self._target = schema.n_columns
         # NaN marks a pair in which one does not vary.
         self._correlation = np.divide(np.abs(matrix), scale, out=np.full_like(matrix, np.nan), where=scale > 0)

@@ -49,6 +49,9 @@ class KNearest(GraphBuilder):
     -----
     Cost O(n^2 p) for an exact search of many columns, about O(n log n) with a tree or approximately.
 
+    Distances are equal where their float64 numbers are, squares added up over the columns. Two that are equal on paper may differ
+    in the last bit: 0.1² + 0.2² + 0.3² and 0.3² + 0.1² + 0.2² do. Tables of whole numbers have no such doubt.
+
     References
     ----------
     Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15.

@@ -4,6 +4,9 @@ A kernel is serial and works on a range of rows or candidates; `tamiz.parallel` 
 kernels of its own file, because numba's cache does not see an edit in another. Signatures are written out: a kernel is
 compiled once, for C-contiguous read-only inputs, and never again for the layout a caller happens to hold. It is read from disk,
 or compiled, when it is first called: a program that calls few does not wait for the others.
+
+Whatever a kernel names is compiled with it, so it names little: arrays are copied, filled and searched by loops. To assign one
+slice to another, a list, np.sort or np.searchsorted costs the first study half a second to three seconds each.
 """
 
 from __future__ import annotations

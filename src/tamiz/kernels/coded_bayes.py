@@ -62,13 +62,15 @@ def joint_sums(numbers, codes, at, centre, scale, constant, table, where, widths
     for place in at:
         _add_column(numbers, codes, place, centre, scale, constant, table, where, widths, 0, n_rows, 1.0, sums)
     for k in range(sums.shape[0]):
-        sums[k] += prior[k]
+        for i in range(n_rows):
+            sums[k, i] += prior[k]
 
 
 @jit(void(_B2, _I, _I, _I, int64, rw(bool_)))
 def _set_of(parents, parent, starts, flipped, c, inside):
     """Fill which columns are in candidate c."""
-    inside[:] = parents[parent[c]]
+    for j in range(inside.shape[0]):
+        inside[j] = parents[parent[c], j]
     for t in range(starts[c], starts[c + 1]):
         inside[flipped[t]] = not inside[flipped[t]]
 
@@ -76,9 +78,9 @@ def _set_of(parents, parent, starts, flipped, c, inside):
 @jit(void(rw(float64, 2), _F, float64, int64, rw(float64), rw(float64), rw(int64), rw(bool_)))
 def _decide(sums, bound, share, n_rows, best, second, chosen, sure):
     """Fill the class of the largest sum of every row, and whether it is larger than the next by more than rounding."""
-    best[:n_rows] = sums[0, :n_rows]
-    second[:n_rows] = -np.inf
-    chosen[:n_rows] = 0
+    own = sums[0, :n_rows]
+    for i in range(own.shape[0]):
+        best[i], second[i], chosen[i] = own[i], -np.inf, 0
     for k in range(1, sums.shape[0]):
         own = sums[k, :n_rows]
         for i in range(own.shape[0]):
@@ -151,13 +153,16 @@ def coded_counts(numbers, codes, at, centre, scale, constant, table, where, widt
             for c in range(first, stop):
                 if parent[c] != last:
                     last, n_base = parent[c], 0
-                    base[:, :n_rows] = 0.0
+                    for k in range(n_classes):
+                        for i in range(n_rows):
+                            base[k, i] = 0.0
                     for j in range(n_columns):
                         if parents[last, j]:
                             n_base += 1
                             _add_column(numbers, codes, at[j], centre[f], scale[f], constant[f], table, where[f], widths[f],
                                         row, end, 1.0, base)  # fmt: skip
-                    reach[:n_rows] = 0.0
+                    for i in range(n_rows):
+                        reach[i] = 0.0
                     for k in range(n_classes):
                         known = base[k, :n_rows]
                         for i in range(known.shape[0]):

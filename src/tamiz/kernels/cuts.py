@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.types import float64, int32, int64
+from numba.types import Tuple, float64, int32, int64
 
 from tamiz.kernels import jit, ro, rw
 
@@ -29,6 +29,17 @@ def surplus(counts, known):
     return n_log_n(total, known) - inner
 
 
+@jit(Tuple((float64, int64))(ro(float64)))
+def weight_and_classes(counts):
+    """Return the sum of the counts, and how many are not 0."""
+    total = 0.0
+    n_classes = 0
+    for c in range(counts.shape[0]):
+        total += counts[c]
+        n_classes += counts[c] != 0.0
+    return total, n_classes
+
+
 @jit(float64(float64, float64))
 def midpoint(a, b):
     """Return the middle of two neighbouring values, never the upper one: a value equal to a cut goes left."""
@@ -47,12 +58,10 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
     right = np.zeros(n_classes)
     for r in range(first, last):
         right[labels[r]] += weight[r]
-    n = right.sum()
+    n, k = weight_and_classes(right)
     before = surplus(right, known)
-    k = np.count_nonzero(right)
-    left = np.zeros(n_classes)
+    left, best_left = np.zeros(n_classes), np.zeros(n_classes)
     best = before
-    best_left = left.copy()
     best_row = -1
     n_cuts = 0
     n_left = 0.0
@@ -79,7 +88,8 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
                 if after < best:
                     best = after
                     best_row = start - 1
-                    best_left[:] = left
+                    for c in range(n_classes):
+                        best_left[c] = left[c]
         for r in range(start, stop):
             left[labels[r]] += weight[r]
             right[labels[r]] -= weight[r]
@@ -90,11 +100,10 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
         return -1
     for c in range(n_classes):
         right[c] = left[c] - best_left[c]
-    k_left = np.count_nonzero(best_left)
-    k_right = np.count_nonzero(right)
-    n_left = best_left.sum()
+    n_left, k_left = weight_and_classes(best_left)
+    n_right, k_right = weight_and_classes(right)
     entropy_left = surplus(best_left, known) / n_left
-    entropy_right = surplus(right, known) / right.sum()
+    entropy_right = surplus(right, known) / n_right
     gain = (before - best) / n
     # 3^k is beyond the largest number from k = 647 on, and the 2 beyond its digits long before.
     all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
@@ -108,15 +117,19 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
 def mdl_cuts(values, labels, weight, known, n_classes, cuts):
     """Fill `cuts` with the accepted cut points of a sorted column and return how many there are, unsorted."""
     n_cuts = 0
-    stack = [(0, values.shape[0])]
-    while len(stack) > 0:
-        first, last = stack.pop()
+    # Intervals that wait to be cut, one more for every cut.
+    waiting = np.empty((cuts.shape[0] + 2, 2), dtype=np.int64)
+    waiting[0, 0], waiting[0, 1], n_waiting = 0, values.shape[0], 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
         if last - first < 2:
             continue
         row = accepted_cut(values, labels, weight, known, n_classes, first, last)
         if row >= 0:
             cuts[n_cuts] = midpoint(values[row], values[row + 1])
             n_cuts += 1
-            stack.append((first, row + 1))
-            stack.append((row + 1, last))
+            waiting[n_waiting, 0], waiting[n_waiting, 1] = first, row + 1
+            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = row + 1, last
+            n_waiting += 2
     return n_cuts

@@ -31,7 +31,8 @@ _CHANGE = 2e-10
 @jit(int64(ro(bool_, 2), int64, ro(int64), int64, int64, rw(bool_), rw(int64)))
 def _read_members(parents, parent, flipped, first, stop, inside, members):
     """Fill `members` with the columns of a candidate, ascending; return how many there are."""
-    inside[:] = parents[parent]
+    for j in range(inside.shape[0]):
+        inside[j] = parents[parent, j]
     for t in range(first, stop):
         inside[flipped[t]] = not inside[flipped[t]]
     n = 0

@@ -24,7 +24,12 @@ def explained(sums, is_number):
 @jit(float64(ro(float64), boolean))
 def weight_of(sums, is_number):
     """Return the weight of rows from their sums."""
-    return sums[0] if is_number else sums.sum()
+    if is_number:
+        return sums[0]
+    total = 0.0
+    for k in range(sums.shape[0]):
+        total += sums[k]
+    return total
 
 
 _FILL = void(
@@ -35,7 +40,9 @@ _FILL = void(
 @jit(_FILL)
 def fill(codes, coordinates, starts, rows, first, last, target, weight, is_number, sums):
     """Sum the rows [first, last) by the codes of some coordinates, each from its start in `sums` on."""
-    sums[: starts[coordinates.shape[0]]] = 0.0
+    for b in range(starts[coordinates.shape[0]]):
+        for k in range(sums.shape[1]):
+            sums[b, k] = 0.0
     for at in range(coordinates.shape[0]):
         code = codes[coordinates[at]]
         start = starts[at]
@@ -83,12 +90,13 @@ def best_of_number(sums, n_coordinates, starts, whole, least_weight, at):
 def best_of_classes(sums, n_coordinates, starts, whole, least_weight, at):
     """Return what `best_question` does for classes: sums of weights by class."""
     n_sums = whole.shape[0]
-    weight = whole.sum()
+    weight = weight_of(whole, False)
     of_node = explained(whole, False)
     left = np.zeros(n_sums)
     best = 0.0
     for c in range(n_coordinates):
-        left[:] = 0.0
+        for s in range(n_sums):
+            left[s] = 0.0
         on_left = 0.0
         for b in range(starts[c], starts[c + 1] - 1):
             here = 0.0
@@ -221,12 +229,15 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
     all_starts = np.zeros(n_all + 1, dtype=np.int64)
     for c in range(n_all):
         all_starts[c + 1] = all_starts[c] + n_codes[c]
-    drawn = np.flatnonzero(weight > 0.0)
-    n = drawn.shape[0]
+    drawn, n = np.empty(weight.shape[0], dtype=np.int64), 0
+    for r in range(weight.shape[0]):
+        if weight[r] > 0.0:
+            drawn[n] = r
+            n += 1
     root = np.empty((all_starts[n_all], n_sums))
     fill(codes, np.arange(n_all), all_starts, drawn, 0, n, target, weight, is_number, root)
     whole = np.zeros(n_sums)
-    total = sum_rows(target, weight, drawn, is_number, whole)
+    total = sum_rows(target, weight, drawn[:n], is_number, whole)
     all_weight = weight_of(whole, is_number)
     total -= explained(whole, is_number)
     if total <= 1e-12 * all_weight:
@@ -244,23 +255,33 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
     starts = np.zeros(most + 1, dtype=np.int64)
     use = np.zeros(first_of.shape[0] - 1)
     at = np.zeros(2, dtype=np.int64)
+    # Nodes that wait for their question: first and last row, depth and slot. A node leaves one half behind on every level.
+    waiting = np.empty((max_depth + 2, 4), dtype=np.int64)
     for t in range(set_starts.shape[0] - 1):
         size = 0
         for k in range(set_starts[t], set_starts[t + 1]):
             for c in range(first_of[sets[k]], first_of[sets[k] + 1]):
                 coordinates[size], owner[size] = c, sets[k]
                 starts[size + 1] = starts[size] + n_codes[c]
-                sums[0, 0, starts[size] : starts[size + 1]] = root[all_starts[c] : all_starts[c + 1]]
+                for b in range(n_codes[c]):
+                    for s in range(n_sums):
+                        sums[0, 0, starts[size] + b, s] = root[all_starts[c] + b, s]
                 size += 1
         taken = coordinates[:size]
-        rows[:] = drawn
-        node_sums[0, 0] = whole
-        use[:] = 0.0
+        for i in range(n):
+            rows[i] = drawn[i]
+        for s in range(n_sums):
+            node_sums[0, 0, s] = whole[s]
+        for j in range(use.shape[0]):
+            use[j] = 0.0
         gained = 0.0
-        stack = [(0, n, 0, 0)]
-        while len(stack) > 0:
-            first, last, depth, slot = stack.pop()
-            here = node_sums[depth, slot].copy()
+        waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, n, 0, 0
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
+            depth, slot = waiting[n_waiting, 2], waiting[n_waiting, 3]
+            here = node_sums[depth, slot]
             gain = best_question(sums[depth, slot], size, starts, here, is_number, least_weight, at)
             if gain <= 0.0 or gain < least * (1.0 - 1e-12):
                 continue
@@ -276,9 +297,9 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
                 sums[depth + 1, 0],
             )  # fmt: skip
             small = node_sums[depth + 1, 0]
-            small[:] = 0.0
-            for b in range(starts[1]):
-                for s in range(n_sums):
+            for s in range(n_sums):
+                small[s] = 0.0
+                for b in range(starts[1]):
                     small[s] += sums[depth + 1, 0, b, s]
             for s in range(n_sums):
                 node_sums[depth + 1, 1, s] = here[s] - small[s]
@@ -286,9 +307,14 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
                 for s in range(n_sums):
                     sums[depth + 1, 1, b, s] = sums[depth, slot, b, s] - sums[depth + 1, 0, b, s]
             other_first, other_last = (middle, last) if small_first == first else (first, middle)
-            stack.append((small_first, small_last, depth + 1, 0))
-            stack.append((other_first, other_last, depth + 1, 1))
-        used = use.sum()
+            waiting[n_waiting, 0], waiting[n_waiting, 1] = small_first, small_last
+            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = other_first, other_last
+            for half in range(2):
+                waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, half
+                n_waiting += 1
+        used = 0.0
+        for j in range(use.shape[0]):
+            used += use[j]
         if used > 0.0:
             for k in range(set_starts[t], set_starts[t + 1]):
                 told[sets[k]] += gained / total * use[sets[k]] / used

@@ -135,6 +135,19 @@ def merge(starts, sizes, sums, masses, begins):
     return top
 
 
+@jit(int64(ro(int64), int64))
+def _block_of(begins, entry):
+    """Return the last block that begins at an entry or before it, -1 where none does."""
+    low, high = 0, begins.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if begins[middle] <= entry:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
 @jit(
     [
         float64(
@@ -154,7 +167,7 @@ def turn_ordered(points, rows, columns, weights, heights, begins, start, stop, t
     """
     m, one = points.shape[0], points.dtype.type(1)
     squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
-    b = np.searchsorted(begins, start, side="right") - 1
+    b = _block_of(begins, start)
     total = 0.0
     for first in range(start, stop, _CHUNK):
         size = min(_CHUNK, stop - first)
@@ -192,6 +205,30 @@ def turn_ordered(points, rows, columns, weights, heights, begins, start, stop, t
     return total
 
 
+@jit(void(ro(float64), rw(int64)))
+def _stable_order(values, order):
+    """Fill order with the places of the values by rising value, equal ones as they come: runs are merged, ever longer."""
+    n = values.shape[0]
+    merged = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for first in range(0, n, 2 * width):
+            middle, last = min(first + width, n), min(first + 2 * width, n)
+            i, j = first, middle
+            for at in range(first, last):
+                if i < middle and (j == last or values[order[i]] <= values[order[j]]):
+                    merged[at] = order[i]
+                    i += 1
+                else:
+                    merged[at] = order[j]
+                    j += 1
+        for i in range(n):
+            order[i] = merged[i]
+        width *= 2
+
+
 @jit(
     [
         void(ro(float64, 2), ro(int64), int64, int64, rw(uint16), rw(uint16), rw(float64)),
@@ -227,15 +264,21 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
                 if has_weights:
                     weights[first + s] = weight
         else:
-            square = np.empty(size, dtype=points.dtype)
+            square, order = np.empty(size, dtype=points.dtype), np.empty(size, dtype=np.int64)
             _squares(points, rows, columns, first, square)
-            order = np.argsort(square, kind="mergesort")
-            some, others = rows[first:last], columns[first:last]
-            some[:] = some[order]
-            others[:] = others[order]
-            if has_weights:
-                weight_of = weights[first:last]
-                weight_of[:] = weight_of[order]
+            exact = np.empty(size)
+            for r in range(size):
+                exact[r] = square[r]
+            _stable_order(exact, order)
+            some, others = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
+            for r in range(size):
+                some[r], others[r] = rows[first + order[r]], columns[first + order[r]]
+                if has_weights:
+                    square[r] = weights[first + order[r]]
+            for r in range(size):
+                rows[first + r], columns[first + r] = some[r], others[r]
+                if has_weights:
+                    weights[first + r] = square[r]
 
 
 @jit(
@@ -246,7 +289,7 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
 )
 def spread(rows, columns, heights, begins, n, start, stop, out):
     """Fill the numbers of pairs, row by row as they are held, with the heights of the entries start .. stop."""
-    b = np.searchsorted(begins, start, side="right") - 1
+    b = _block_of(begins, start)
     for r in range(start, stop):
         while b + 1 < len(begins) and begins[b + 1] <= r:
             b += 1

@@ -168,17 +168,21 @@ def mdl_cells(table, n_values, known, cuts):
             distinct[n + 1] = distinct[n] + n_values[i]
             n += 1
     n_cuts = 0
-    stack = [(0, n)]
-    while len(stack) > 0:
-        first, last = stack.pop()
+    # Intervals that wait to be cut, one more for every cut.
+    waiting = np.empty((n + 1, 2), dtype=np.int64)
+    waiting[0, 0], waiting[0, 1], n_waiting = 0, n, 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
         if last - first < 2:
             continue
         at = accepted_cell(sums, distinct, pure, known, first, last)
         if at >= 0:
             cuts[n_cuts] = cell[at]
             n_cuts += 1
-            stack.append((first, at + 1))
-            stack.append((at + 1, last))
+            waiting[n_waiting, 0], waiting[n_waiting, 1] = first, at + 1
+            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = at + 1, last
+            n_waiting += 2
     return n_cuts
 
 
@@ -205,7 +209,9 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, start
         Filled with the first row of every column's table, whose last row and column are for missing values.
     tables : array of shape (sum of n_cells + 2, n_classes + 1)
     """
-    most = n_cells.max() if n_cells.shape[0] > 0 else 0
+    most = 0
+    for n in n_cells:
+        most = max(most, n)
     counts = np.empty((most + 1, n_classes))
     expected = np.empty(most)
     cuts = np.empty(max(most, 1), dtype=np.int64)
@@ -213,26 +219,40 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, start
     row = 0
     for j in range(codes.shape[0]):
         n = n_cells[j]
-        counts[: n + 1] = 0.0
+        for i in range(n + 1):
+            for c in range(n_classes):
+                counts[i, c] = 0.0
         count_cells(codes[j], labels, weight, counts)
         for i in range(n):
             expected[i] = n_values[first_value + i]
             if expected[i] > 1.0:
                 # Among w rows drawn of D values, D (1 - exp(-w / D)) are expected to occur.
-                expected[i] *= 1.0 - np.exp(-counts[i].sum() / expected[i])
+                rows = 0.0
+                for c in range(n_classes):
+                    rows += counts[i, c]
+                expected[i] *= 1.0 - np.exp(-rows / expected[i])
         first_value += n
         n_cuts = mdl_cells(counts[:n], expected[:n], known, cuts)
-        ends = np.sort(cuts[:n_cuts])
+        # By insertion: cuts are few, and each was found in a part of what was there before.
+        for k in range(1, n_cuts):
+            cut, place = cuts[k], k
+            while place > 0 and cuts[place - 1] > cut:
+                cuts[place] = cuts[place - 1]
+                place -= 1
+            cuts[place] = cut
         starts[j] = row
-        tables[row : row + n_cuts + 2] = 0.0
+        for k in range(row, row + n_cuts + 2):
+            for c in range(tables.shape[1]):
+                tables[k, c] = 0.0
         at = 0
         for i in range(n):
             for c in range(n_classes):
                 tables[row, c] += counts[i, c]
-            if at < n_cuts and ends[at] == i:
+            if at < n_cuts and cuts[at] == i:
                 at += 1
                 row += 1
-        tables[row + 1, :n_classes] = counts[n]
+        for c in range(n_classes):
+            tables[row + 1, c] = counts[n, c]
         row += 2
     starts[codes.shape[0]] = row
     return row

@@ -51,8 +51,11 @@ def _nearer_part(bits, n_wanted):
         return _LAST
     sample = np.empty(_SAMPLE, dtype=np.int64)
     for s in range(_SAMPLE):
-        sample[s] = bits[s * n_rows // _SAMPLE]
-    sample.sort()
+        one, t = bits[s * n_rows // _SAMPLE], s
+        while t > 0 and sample[t - 1] > one:
+            sample[t] = sample[t - 1]
+            t -= 1
+        sample[t] = one
     return ((sample[rank] >> _SHIFT) + 1) << _SHIFT
 
 
@@ -66,12 +69,15 @@ def _sort_roughly(bits, least, limit, counts, order, at):
     for i in range(bits.shape[0]):
         order[end] = i
         end += (bits[i] >= least) & (bits[i] < limit)
-    part = order[at:end].copy()
+    part = np.empty(end - at, dtype=np.int64)
+    for r in range(end - at):
+        part[r] = order[at + r]
     largest = 0
     for i in part:
         largest = max(largest, bits[i])
     lowest = max(0, (largest >> _SHIFT) - (_BUCKETS - 1))
-    counts[:] = 0
+    for b in range(_BUCKETS):
+        counts[b] = 0
     for i in part:
         counts[max(0, (bits[i] >> _SHIFT) - lowest)] += 1
     total = at
@@ -133,14 +139,15 @@ def _settle(values, query, members, order, bits, lowest, reach, sums, distances,
 
     Rows come in the rough order of their `bits`, and no row is wanted that has more of them than `reach`.
     """
-    distances[:] = np.inf
-    rows[:] = _LAST
+    for t in range(distances.shape[0]):
+        distances[t], rows[t] = np.inf, _LAST
     n_rows = order.shape[0]
     at = 0
     while at < n_rows and _floor(bits[order[at]], lowest) <= reach:
         here = min(_ROWS, n_rows - at)
         block = order[at : at + here]
-        sums[:here] = 0.0
+        for r in range(here):
+            sums[r] = 0.0
         for t in range(members.shape[0]):
             column, x = values[members[t]], query[members[t]]
             for r in range(here):
@@ -203,7 +210,10 @@ def nearest_by_sets(
     guided, base = np.empty(n_rows), np.empty(n_rows)
     # One more than there are rows: what is not wanted is written there too, and written over.
     order, counts = np.arange(n_rows + 1), np.empty(_BUCKETS, dtype=np.int64)
-    sums = np.empty((depth.max() + 1, _ROWS))
+    deepest = 0
+    for v in range(n_nodes):
+        deepest = max(deepest, depth[v])
+    sums = np.empty((deepest + 1, _ROWS))
     bits, guided_bits = sums.view(np.int64), guided.view(np.int64)
     if bounded:
         base = guided
@@ -223,8 +233,11 @@ def nearest_by_sets(
             n_ordered, lowest = _sort_roughly(guided_bits, 0, edge, counts, order, 0)
         if not bounded:
             _add_up(values, query, common, 0, common.shape[0], base)
-        keys[:] = _LAST
-        limits[:] = _LAST
+        for c in range(n_sets):
+            for t in range(n_neighbors + 1):
+                keys[c, t] = _LAST
+        for v in range(n_nodes):
+            limits[v] = _LAST
         at, size = 0, (_FIRST if bounded else _ROWS)
         while at < n_rows:
             if at == n_ordered:
@@ -249,8 +262,9 @@ def nearest_by_sets(
                 if least[d - 1] > limits[v]:
                     v = ends[v]
                     continue
-                mine = sums[d]
-                mine[:here] = sums[d - 1, :here]
+                mine, parents = sums[d], sums[d - 1]
+                for r in range(here):
+                    mine[r] = parents[r]
                 for t in range(starts[v], starts[v + 1]):
                     j = columns[t]
                     square = squares[j]
@@ -280,7 +294,8 @@ def nearest_by_sets(
                             if key < own[n_neighbors]:
                                 _enter(own, key)
                 v += 1
-            limits[:] = 0
+            for v in range(n_nodes):
+                limits[v] = 0
             for v in range(n_nodes - 1, 0, -1):
                 if complete[v] >= 0:
                     limits[v] = keys[complete[v], n_neighbors]
@@ -301,7 +316,8 @@ def nearest_by_sets(
                 members = set_columns[set_starts[c] : set_starts[c + 1]]
                 _settle(values, query, members, order[:n_ordered], guided_bits, lowest, reach, sums[0], distances, rows)
                 tied[i, c] = distances[n_neighbors] == distances[n_neighbors - 1]
-                nearest[i, c] = rows[:n_neighbors]
+                for t in range(n_neighbors):
+                    nearest[i, c, t] = rows[t]
             else:
                 tied[i, c] = more and whole[c] and pair[0] == pair[1]
                 for t in range(n_neighbors):
@@ -334,9 +350,15 @@ def nearest_on_a_line(column, order, queries, place, nearest, tied):
     starts[n_levels] = n_rows
     distances, rows = np.empty(n_neighbors + 1), np.empty(n_neighbors + 1, dtype=np.int64)
     for i in range(queries.shape[0]):
-        distances[:] = np.inf
-        rows[:] = _LAST
-        above = np.searchsorted(levels[:n_levels], queries[i])
+        for t in range(n_neighbors + 1):
+            distances[t], rows[t] = np.inf, _LAST
+        above, end = 0, n_levels
+        while above < end:
+            middle = (above + end) // 2
+            if levels[middle] < queries[i]:
+                above = middle + 1
+            else:
+                end = middle
         below = above - 1
         while below >= 0 or above < n_levels:
             down = (queries[i] - levels[below]) * (queries[i] - levels[below]) if below >= 0 else np.inf
@@ -353,7 +375,8 @@ def nearest_on_a_line(column, order, queries, place, nearest, tied):
             else:
                 above += 1
         tied[i, place] = rows[n_neighbors] != _LAST and distances[n_neighbors] == distances[n_neighbors - 1]
-        nearest[i, place] = rows[:n_neighbors]
+        for t in range(n_neighbors):
+            nearest[i, place, t] = rows[t]
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int64), ro(int64), rw(int64, 3), rw(float64, 3)))
@@ -366,8 +389,8 @@ def weigh(values, queries, set_starts, set_columns, nearest, weights):
     distances, rows = np.empty(n_neighbors), np.empty(n_neighbors, dtype=np.int64)
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
-            distances[:] = np.inf
-            rows[:] = _LAST
+            for t in range(n_neighbors):
+                distances[t], rows[t] = np.inf, _LAST
             for t in range(n_neighbors):
                 row, total = nearest[i, c, t], 0.0
                 for m in range(set_starts[c], set_starts[c + 1]):

@@ -163,7 +163,12 @@ def table_entropies(table, distribute, out):
 def packed_entropies(tables, starts, distribute, out):
     """Fill a row of `out` with H(A), H(B) and I(A; B) of every table, the rows [starts[t], starts[t + 1]) of `tables`."""
     for t in range(out.shape[0]):
-        table_entropies(tables[starts[t] : starts[t + 1]].copy(), distribute, out[t])
+        first, n_rows = starts[t], starts[t + 1] - starts[t]
+        table = np.empty((n_rows, tables.shape[1]))
+        for i in range(n_rows):
+            for j in range(tables.shape[1]):
+                table[i, j] = tables[first + i, j]
+        table_entropies(table, distribute, out[t])
 
 
 @jit(float64(rw(float64, 2), boolean, rw(float64)))

@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.exceptions import DataError
 from tamiz.sources.features import mixed_table_tags, number_type
 from tamiz.sources.schema import Schema
 from tamiz.storage.invariants import Count, Invariants, Maybe, Names, Numbers
@@ -133,6 +135,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         The columns as they were taken: what `open_source(like=)` reads new rows by.
     variants : tuple of Variant
         The maps that a study can draw by this method, the one by its name alone first.
+    dissimilarities : tuple of str
+        What the method's `dissimilarity` may be; empty where it has no such parameter.
     """
 
     embedding_: NDArray[Any]
@@ -143,6 +147,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         "embedding_": Numbers("n", "k", single=True),
     }
     variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
+    dissimilarities: ClassVar[tuple[str, ...]] = ()
 
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
@@ -189,9 +194,22 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         return schema
 
     def _as_given(self, places: NDArray[Any], X: Any) -> NDArray[Any]:
-        """Return the places of rows in the type of their numbers."""
-        return places.astype(number_type(X), copy=False)
+        """Return the places of rows in the type of their numbers; a row whose place is no number is refused."""
+        with np.errstate(over="ignore"):
+            given = places.astype(number_type(X), copy=False)
+        check_placed(given)
+        return given
 
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
+
+
+def check_placed(places: NDArray[Any]) -> None:
+    """Refuse rows whose place is no number, naming the first."""
+    lost = ~np.isfinite(places).all(axis=1)
+    if lost.any():
+        raise DataError(
+            f"Row {int(np.argmax(lost))} lies so far from the rows of fit that its place is beyond the largest number; leave the "
+            "row out, or fit on rows like it."
+        )

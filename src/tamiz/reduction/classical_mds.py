@@ -67,8 +67,9 @@ class ClassicalMDS(Reducer):
         at the Euclidean distances of rows of p < n coordinates.
     goodness_of_fit_ : ndarray of shape (2,)
         What R's `cmdscale` returns as GOF: the sum of the positive `eigenvalues_` over the sum of all eigenvalues of B without
-        their signs, and over the sum of the positive ones, both in [0, 1]. Where `negative_share_error_` is above 0 the two sums
-        are estimated with it.
+        their signs, and over the sum of the positive ones, both in [0, 1].
+    goodness_of_fit_error_ : ndarray of shape (2,)
+        Their standard errors; 0 where `negative_share_error_` is.
     constant_ : float
         The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
         distances are Euclidean without, and with no correction.
@@ -132,6 +133,7 @@ class ClassicalMDS(Reducer):
 
     # At the Euclidean distances of a table's rows this is PCA.
     variants: ClassVar = (Variant(usual=False),)
+    dissimilarities: ClassVar = NAMES
     invariants: ClassVar[Invariants] = {
         "_rows": Is(Dissimilarities),
         "_rows.points.n_samples": Count(low=1, size="n"),
@@ -149,6 +151,7 @@ class ClassicalMDS(Reducer):
         "negative_share_": Number(0.0, 1.0),
         "negative_share_error_": Number(0.0),
         "goodness_of_fit_": Numbers(2, low=0.0, high=1.0),
+        "goodness_of_fit_error_": Numbers(2, low=0.0),
     }
 
     def __init__(
@@ -203,7 +206,7 @@ class ClassicalMDS(Reducer):
             Rows, their distances or their similarities. A fit that fails leaves the model as it was.
         y : ignored
         """
-        metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
+        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         if self.correction is not None:
             check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
@@ -228,6 +231,7 @@ class ClassicalMDS(Reducer):
         self.total_, self.least_, self.constant_ = found.total, found.least, found.constant
         self.negative_share_, self.negative_share_error_ = found.share.value, found.share.error
         self.goodness_of_fit_: Floats = found.goodness_of_fit
+        self.goodness_of_fit_error_: Floats = found.goodness_of_fit_error
 
     def _is_beyond_rounding(self) -> bool:
         """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""

@@ -126,6 +126,7 @@ class LandmarkMDS(Reducer):
 
     # At the Euclidean distances of a table's rows this is PCA of some of them.
     variants: ClassVar = (Variant(usual=False),)
+    dissimilarities: ClassVar = NAMES
     invariants: ClassVar[Invariants] = {
         "_beside": Is(Dissimilarities),
         "_reading": (Is(Reading), Law(lambda it: it._beside.are_read_by(it._reading), "does not read the rows of fit")),
@@ -195,7 +196,7 @@ class LandmarkMDS(Reducer):
             Rows, their distances or their similarities. A fit that fails leaves the model as it was.
         y : ignored
         """
-        metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
+        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         rule = RULES[check_choice("landmarks", self.landmarks, tuple(RULES))]
         k = check_integer("n_components", self.n_components, low=1)
         rng = generator(self.random_state)

@@ -145,6 +145,7 @@ class MDS(Reducer):
     0.0
     """
 
+    dissimilarities: ClassVar = NAMES
     invariants: ClassVar[Invariants] = {
         "_rows": Is(Dissimilarities),
         "_rows.points.n_samples": Count(low=1, size="n"),
@@ -239,7 +240,7 @@ class MDS(Reducer):
             How much each pair counts, symmetric and at least 0; a pair of weight 0 is as if it were missing. None counts all once.
         """
         kind = check_choice("kind", self.kind, KINDS)
-        metric = check_choice("dissimilarity", self.dissimilarity, NAMES)
+        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         ties = check_choice("ties", self.ties, TIES)
         if isinstance(self.init, str):
             check_choice("init, where it is no array,", self.init, CHOICES)

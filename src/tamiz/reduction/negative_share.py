@@ -25,11 +25,14 @@ class NegativeShare:
         Its standard error, 0 where all eigenvalues are known.
     whole : float
         The sum of all eigenvalues without signs.
+    negative_error : float
+        The standard error of the sum of the negative ones.
     """
 
     value: float
     error: float
     whole: float
+    negative_error: float = 0.0
 
     @classmethod
     def of(cls, values: Floats) -> NegativeShare:
@@ -53,7 +56,7 @@ class NegativeShare:
         if not negative or whole <= 0:
             return cls(0.0, 0.0, total)
         error = np.hypot(last.std(ddof=1) / np.sqrt(len(last)), negative - before.mean())
-        return cls(negative / whole, float(abs(total) / whole * (error / whole)), whole)
+        return cls(negative / whole, float(abs(total) / whole * (error / whole)), whole, float(error))
 
 
 def _negative(quadrature: Quadrature) -> Floats:

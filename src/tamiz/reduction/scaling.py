@@ -59,8 +59,17 @@ class Scaling:
     def goodness_of_fit(self) -> Floats:
         """The sum of the positive `values` over that of all eigenvalues without signs, and over that of the positive ones."""
         kept = float(np.maximum(self.values, 0.0).sum())
-        wholes = np.array([self.share.whole, (1.0 - self.share.value) * self.share.whole])
-        return np.minimum(np.divide(kept, wholes, out=np.zeros(2), where=wholes > 0), 1.0)
+        return np.minimum(np.divide(kept, self._wholes, out=np.zeros(2), where=self._wholes > 0), 1.0)
+
+    @property
+    def goodness_of_fit_error(self) -> Floats:
+        """The standard errors of the two: the first whole has the negative eigenvalues' error twice, the second once."""
+        errors = np.array([2.0, 1.0]) * self.share.negative_error
+        return self.goodness_of_fit * np.divide(errors, self._wholes, out=np.zeros(2), where=self._wholes > 0)
+
+    @property
+    def _wholes(self) -> Floats:
+        return np.array([self.share.whole, (1.0 - self.share.value) * self.share.whole])
 
 
 def by_columns(values: Floats, k: int) -> Scaling:

@@ -119,6 +119,7 @@ class StochasticMDS(Reducer):
 
     # Of few rows a study shows the map by all pairs.
     variants: ClassVar = (Variant(usual=False),)
+    dissimilarities: ClassVar = tuple(MEASURES)
     invariants: ClassVar[Invariants] = {
         "_rows": Is(Dissimilarities),
         "_rows.points.n_samples": Count(low=1, size="n"),
@@ -181,7 +182,7 @@ class StochasticMDS(Reducer):
             Rows. A fit that fails leaves the model as it was; one that is interrupted keeps the map that it has come to.
         y : ignored
         """
-        metric = check_choice("dissimilarity", self.dissimilarity, tuple(MEASURES))
+        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         if isinstance(self.init, str):
             check_choice("init, where it is no array,", self.init, CHOICES)
         m = check_integer("n_components", self.n_components, low=1)
@@ -204,6 +205,11 @@ class StochasticMDS(Reducer):
                     f"All {table.n:,} rows are equal: nothing tells them apart. Add columns in which they differ."
                 )
             pairs = SampledPairs(table, rng)
+            if not pairs.delta.any():
+                raise DataError(
+                    "All dissimilarities that were looked at are 0: rows repeat, or differ by so little that its square is below "
+                    "the smallest number. Leave rows that repeat out, or change the unit of X."
+                )
             rounds = Rounds(panels, pairs, start(self.init, table, pairs, m, rng), rng)
             sample = np.sort(rng.permutation(table.n)[:_BESIDE])
             first = rows.points.first_equal()

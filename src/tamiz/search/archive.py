@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
+from tamiz.exceptions import DataError
 from tamiz.search.seen import Keys, Seen
 from tamiz.storage.invariants import Array, Count, Invariants, Is, Law, Maybe, Number, Numbers, Whole
 from tamiz.storage.stored import Stored
@@ -320,6 +321,27 @@ class Archive(Stored):
             self._step_merit = max(float(found.max()), -np.inf if self._step_merit is None else self._step_merit)
         elif self._step_merit == -np.inf:
             self._step_merit = None
+
+    def best_of_sizes(self) -> dict[int, int]:
+        """Return the number of the best set of every size that may be chosen, of equal ones that of earlier columns.
+
+        Raises
+        ------
+        DataError
+            When sets were passed over: of them only the best of all sizes is written down.
+        """
+        if self.n_passed:
+            raise DataError(
+                "The best set of every size is not known of an exact search, which writes down the best of all sizes: take "
+                "Forward, Backward, Bidirectional or Beam."
+            )
+        sizes, merits = self.sizes, self.merits
+        best = {}
+        for size in np.unique(sizes[(sizes >= self._least) & (sizes <= self._most) & (merits > -np.inf)]).tolist():
+            of_size = np.flatnonzero(sizes == size)
+            tied = of_size[merits[of_size] == merits[of_size].max()].tolist()
+            best[size] = max(tied, key=lambda number: np.packbits(self.mask(number)).tobytes())
+        return best
 
     def settle(self, tolerance: float) -> None:
         """Take the smallest set that loses no more than the tolerance to the best for the best: at the end of a search."""

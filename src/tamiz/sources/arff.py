@@ -62,7 +62,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
 
 def _column(attribute: Attribute, rows: Rows, j: int) -> RawColumn:
     if attribute.type == "nominal":
-        return RawColumn(attribute.name, _nominal(attribute, rows, j), "categorical")
+        return RawColumn(attribute.name, _nominal(attribute, rows, j), "categorical", ordered=True)
     if attribute.type == "string":
         return RawColumn(attribute.name, rows.column(j, None))
     if attribute.type == "date":

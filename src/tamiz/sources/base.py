@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
+from tamiz.exceptions import DataError
 from tamiz.memory import Limit
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Codes
@@ -30,6 +31,8 @@ class Source(ABC):
     schema : Schema
     given : tuple of str
         The names of all columns of the user's table, those with a role among them.
+    class_labels : ndarray of shape (n_classes,), or None
+        What the user wrote for every class of the target, in the order of `schema.target.levels`; None where it has no classes.
     groups : ndarray of shape (n_rows,), int32, or None
         The group of every row that counts, as a position in `group_names`.
     group_names : tuple of str
@@ -41,6 +44,7 @@ class Source(ABC):
 
     schema: Schema
     given: tuple[str, ...]
+    class_labels: NDArray[Any] | None = None
     groups: Codes | None = None
     group_names: tuple[str, ...] = ()
     time: NDArray[np.float64] | NDArray[np.int64] | None = None
@@ -62,6 +66,34 @@ class Source(ABC):
     @abstractmethod
     def row_numbers(self) -> NDArray[np.intp]:
         """The number that every row that counts has in the user's table."""
+
+    def target_values(self) -> NDArray[Any]:
+        """Return the target of every row that counts.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Classes as they were given: of an array or a frame in the type that `fit(X, y)` sees, of a file in the type that the
+            file says. Numbers are float64. Rows without a target are left out; `row_numbers` are those of the others.
+
+        Raises
+        ------
+        DataError
+            When the table has no target.
+
+        Examples
+        --------
+        >>> from tamiz import open_source
+        >>> source = open_source([[0.5], [1.0], [3.0], [2.5]], target=["2", "10", None, "2"])
+        >>> source.target_values().tolist(), source.row_numbers.tolist()
+        (['2', '10', '2'], [0, 1, 3])
+        >>> source.schema.target.levels
+        ('2', '10')
+        """
+        if self.schema.target is None:
+            raise DataError("The table has no target; name a column or pass values with open_source(..., target=...).")
+        values = np.concatenate([np.asarray(block.y) for block in self.blocks([])])
+        return values if self.class_labels is None else self.class_labels[values]
 
     def reduce(self, *statistics: *Statistics) -> tuple[*Statistics]:
         """Return filled copies of empty statistics, in one pass over the blocks."""

@@ -14,6 +14,7 @@ from tamiz.sources.date_parts import split_like, without_parts
 from tamiz.sources.fitted import conformed
 from tamiz.sources.memory import raw_columns
 from tamiz.sources.schema import Schema
+from tamiz.sources.sparse import SparseTable
 from tamiz.sources.table import TableSource
 from tamiz.warn import tell
 
@@ -32,9 +33,8 @@ def conform(X: Any, schema: Schema) -> Source:
     numbers = None
     if isinstance(X, Source):
         X, numbers = X.frame([j for j, column in enumerate(X.schema.columns) if not column.part_of]), X.row_numbers
-    if sparse.issparse(X):
-        raise TypeError("X is sparse, and the rows of fit were dense: pass a dense array, X.toarray().")
-    names, load = raw_columns(X)
+    held = SparseTable(X) if sparse.issparse(X) else None
+    names, load = raw_columns(X) if held is None else (held.names, held.raw)
     if len(names) != schema.n_columns:
         raise DataError(f"X has {len(names)} features, but {schema.n_columns} were there in fit.")
     n = len(load(names[0]))
@@ -48,6 +48,8 @@ def conform(X: Any, schema: Schema) -> Source:
     for j in schema.used.tolist():
         columns[j], values[j], sentences = conformed(schema.columns[j], load(names[j]), word)
         told += sentences
+    if held is not None:
+        values |= held.as_numbers().values(j for j in values if columns[j].is_number)
     tell(told)
     return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
 

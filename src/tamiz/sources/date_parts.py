@@ -227,6 +227,7 @@ class _SplitDates(Source):
             if column.part_of is not None
         }
         self.given = (*table.given, *(schema.columns[j].name for j in self._parts))
+        self.class_labels = table.class_labels
         self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
         self.limit = table.limit
         self._known: dict[tuple[int, int], Any] = {}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.kernels.centring import centre_rows
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
@@ -104,18 +105,25 @@ class Encoding:
         """Return whether these are the columns of a schema that take part, with as many levels."""
         return self.numeric == schema.numeric and self.levels == indicators(schema)
 
-    def rows(self, block: Block, dtype: type[np.floating[Any]] = np.float64, *, fill: bool = True) -> NDArray[Any]:
-        """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled."""
+    def rows(
+        self,
+        block: Block,
+        dtype: type[np.floating[Any]] = np.float64,
+        *,
+        fill: bool = True,
+        width: int | None = None,
+    ) -> NDArray[Any]:
+        """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled.
+
+        With a width they have zeros behind them.
+        """
+        values = np.ascontiguousarray(expand(block, self.numeric, self.levels, dtype))
         near = self.centre.astype(dtype)
-        points = expand(block, self.numeric, self.levels, dtype) - near
-        if dtype != self.centre.dtype:
-            # What float32 leaves of the centre is taken off what is left of the numbers.
-            points -= (self.centre - near).astype(dtype)
-        if (self.scale != 1.0).any():
-            points /= self.scale.astype(dtype)
-        # A sum of squares with a gap in it is NaN, and is found faster than the gap.
-        if fill and not np.isfinite(np.vdot(points, points)) and (gaps := np.isnan(points)).any():
-            points[gaps] = np.broadcast_to(self.fill.astype(dtype), points.shape)[gaps]
+        # What float32 leaves of the centre is taken off what is left of the numbers.
+        rest = (self.centre - near).astype(dtype)
+        missing = self.fill.astype(dtype) if fill else np.full_like(near, np.nan)
+        points = np.empty((len(values), width or len(near)), dtype)
+        centre_rows(values, near, rest, self.scale.astype(dtype), missing, points)
         return points
 
 

@@ -16,8 +16,9 @@ from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 
 
 def mixed_table_tags(tags: Tags) -> Tags:
-    """Return an estimator's tags with what every table may hold here: gaps, text and categories."""
+    """Return an estimator's tags with what every table may hold here: gaps, text and categories, and numbers in a sparse matrix."""
     tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
     tags.input_tags.string = True
     tags.input_tags.categorical = True
     if tags.transformer_tags is not None:

@@ -48,11 +48,15 @@ _ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column with its kind, its values (floats with NaN, codes with -1, or None when left out), and what to warn of."""
+    """A column with its kind, its values (floats with NaN, codes with -1, or None when left out), and what to warn of.
+
+    Of a target of classes, `labels` are what the user wrote for each.
+    """
 
     column: Column
     values: NDArray[Any] | None
     warnings: tuple[str, ...] = ()
+    labels: NDArray[Any] | None = None
 
 
 def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str], *, has_name: bool = True) -> Encoded:
@@ -252,7 +256,8 @@ def _plain_number(text: str) -> str:
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name: bool = True) -> Encoded:
     codes, present = _observed(raw)
-    levels = sort_levels(present)
+    # Of a boolean the first level is the one that counts 0.
+    levels = present if raw.ordered and kind != "boolean" else sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
     n = len(codes)
     if not levels:

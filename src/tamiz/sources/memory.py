@@ -63,7 +63,9 @@ def column_of(values: Any, name: str) -> RawColumn:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(f"The {name} must be one column, got an array of shape {array.shape}.")
-    return _from_array(name, array)
+    raw = from_array(name, array)
+    # What hides a value of integers has no place for it.
+    return replace(raw, given=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
 
 
 def eager_frame(data: Any) -> nw.DataFrame[Any]:
@@ -76,7 +78,7 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
     """Return the names of a frame's or an array's columns, and what gives one of them."""
     if is_frame(data):
         frame = eager_frame(data)
-        _check_shape(len(frame), len(frame.columns))
+        check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
         place = {name: j for j, name in enumerate(names)}
         if not frame.implementation.is_pandas():
@@ -85,7 +87,7 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         native = [series for _, series in frame.to_native().items()]
         return names, lambda name: _from_pandas(name, native[place[name]])
     array = check_matrix(data)
-    return [f"x{j}" for j in range(array.shape[1])], lambda name: _from_array(name, array[:, int(name[1:])])
+    return [f"x{j}" for j in range(array.shape[1])], lambda name: from_array(name, array[:, int(name[1:])])
 
 
 def check_matrix(data: Any) -> NDArray[Any]:
@@ -101,7 +103,7 @@ def check_matrix(data: Any) -> NDArray[Any]:
             f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: a table has "
             "rows and columns, array.reshape(-1, 1) is one column, array.reshape(1, -1) one row."
         )
-    _check_shape(*array.shape)
+    check_shape(*array.shape)
     if np.iscomplexobj(array):
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     return array
@@ -172,7 +174,7 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     # The target and other roles take the general road, over a table of one column that stands for the others.
     stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
     frame = build(["x0"], lambda _: stand_in, roles, frame_of)
-    numbers = np.asarray(array, dtype=_float_type(array.dtype))
+    numbers = np.asarray(array, dtype=float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
     departure = _departures(numbers)
@@ -189,11 +191,12 @@ def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of:
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
     source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole, names)
+    source.class_labels = frame.class_labels
     source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
     return source
 
 
-def _float_type(given: np.dtype[Any]) -> type[np.floating[Any]]:
+def float_type(given: np.dtype[Any]) -> type[np.floating[Any]]:
     """Return what numbers are held as: float32 as it is, everything else as float64."""
     return np.float32 if given == np.float32 else np.float64
 
@@ -213,7 +216,8 @@ def _departures(numbers: Numbers) -> Numbers:
     return np.where(np.abs(first) <= LARGEST_NUMBER, found, np.nan)
 
 
-def _check_shape(n_rows: int, n_columns: int) -> None:
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Refuse a table without rows or columns."""
     if n_rows == 0:
         raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
     if n_columns == 0:
@@ -221,16 +225,21 @@ def _check_shape(n_rows: int, n_columns: int) -> None:
 
 
 def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
+    return replace(_series_values(name, series), given=series.to_native())
+
+
+def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
     dtype = series.dtype
     if isinstance(dtype, nw.Int128 | nw.UInt128):
         raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
     if dtype.is_float():
         values = series.to_numpy()
-        return RawColumn(name, np.asarray(values, dtype=_float_type(values.dtype)))
+        return RawColumn(name, np.asarray(values, dtype=float_type(values.dtype)))
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        return RawColumn(name, _chunk(series.to_arrow()), "categorical")
+        values = _chunk(series.to_arrow())
+        return RawColumn(name, values, "categorical", ordered=isinstance(dtype, nw.Enum) or values.type.ordered)
     if isinstance(dtype, nw.Object | nw.Unknown):
-        return _from_array(name, series.to_numpy())
+        return from_array(name, series.to_numpy())
     return from_arrow(name, _chunk(series.to_arrow()))
 
 
@@ -241,9 +250,10 @@ def _from_pandas(name: str, series: Any) -> RawColumn:
     """
     codes = getattr(series.array, "codes", None)
     if codes is not None:
-        return RawColumn(name, codes, "categorical", tuple(map(level_text, series.array.categories.tolist())))
+        words = tuple(map(level_text, series.array.categories.tolist()))
+        return RawColumn(name, codes, "categorical", words, series.array.ordered, series)
     if series.dtype == np.float64 and isinstance(series.dtype, np.dtype):
-        return RawColumn(name, series.to_numpy())
+        return RawColumn(name, series.to_numpy(), given=series)
     return _from_series(name, nw.from_native(series, series_only=True))
 
 
@@ -251,11 +261,16 @@ def _chunk(values: Any) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def _from_array(name: str, array: NDArray[Any]) -> RawColumn:
+def from_array(name: str, array: NDArray[Any]) -> RawColumn:
+    """Turn an array of one dimension into a raw column."""
+    return replace(_array_values(name, array), given=array)
+
+
+def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
     if array.dtype.kind in "iu" and _is_beyond_float(array):
         return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
     if array.dtype.kind in "fiu":
-        return RawColumn(name, np.ascontiguousarray(array, dtype=_float_type(array.dtype)))
+        return RawColumn(name, np.ascontiguousarray(array, dtype=float_type(array.dtype)))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     if array.dtype.kind in "mM":
@@ -290,7 +305,7 @@ def from_arrow(name: str, values: pa.Array) -> RawColumn:
     """Turn an Arrow array into a raw column; a dictionary is declared categorical."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return RawColumn(name, values, "categorical")
+        return RawColumn(name, values, "categorical", ordered=kind.ordered)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise TypeError(
             f"Column {name}: values of type {kind} cannot be used; every argument must be a string or a number, a "

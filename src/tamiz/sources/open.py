@@ -18,6 +18,7 @@ from tamiz.sources.date_parts import split_like, without_parts
 from tamiz.sources.fitted import Fitted
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
 from tamiz.sources.schema import Kind, Schema
+from tamiz.sources.sparse import open_sparse
 from tamiz.sources.table import Roles
 
 
@@ -33,12 +34,13 @@ def open_source(
     like: Schema | None = None,
     header: bool | None = None,
 ) -> Source:
-    """Open a table: a file, an array or a data frame.
+    """Open a table: a file, an array, a sparse matrix or a data frame.
 
     Parameters
     ----------
-    data : path, array of shape (n_samples, n_columns) or data frame
-        CSV, TSV, Parquet, Arrow or ARFF by the name's ending; pandas, polars or Arrow frames; a numpy array.
+    data : path, array or sparse matrix of shape (n_samples, n_columns), or data frame
+        CSV, TSV, Parquet, Arrow or ARFF by the name's ending; pandas, polars or Arrow frames; a numpy array; a sparse matrix of
+        scipy, whose columns are read one by one and never all written out.
     target : str or array of shape (n_samples,), default=None
         The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers of up
         to 20 distinct values; other numbers are numbers. Rows without a target are left out, and their number is told.
@@ -146,7 +148,7 @@ def _open(data: Any, roles: Roles) -> Source:
             f"header= is for files of separated values; a {type(data).__name__} has names or none: leave it out."
         )
     if sparse.issparse(data):
-        raise TypeError("Sparse data are not read yet: pass a dense array, X.toarray().")
+        return open_sparse(data, roles)
     return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
 
 

@@ -83,7 +83,7 @@ def _read(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
         for piece in _counted(data, name, n_rows):
             numbers[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
             start += len(piece)
-        return RawColumn(name, numbers)
+        return RawColumn(name, numbers, given=numbers)
     if kind in (pa.string(), pa.large_string()):
         return RawColumn(
             name, distinct(name, map(pa.chunked_array, ([piece] for piece in _counted(data, name, n_rows))))

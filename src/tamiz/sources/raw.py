@@ -30,19 +30,25 @@ class RawColumn:
         What codes stand for, where `values` are codes (whole numbers, -1 for missing) and not numbers.
     kind : Kind or None
         The kind that the source declares (a data frame's category, ARFF's nominal), None where it is to be guessed.
+    ordered : bool
+        Whether the source declares an order of the levels, in which `words` or the dictionary have them.
+    given : ndarray or series, or None
+        The values in the type that they came in, for labels of classes; None where `values` tell it, or no type was said.
     """
 
     name: str
     values: NDArray[Any] | pa.Array
     kind: Kind | None = None
     words: tuple[str | None, ...] | None = None
+    ordered: bool = False
+    given: Any = None
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Return the column with some of its rows; `rows` are numbers, or booleans as long as the column."""
         if isinstance(self.values, np.ndarray):
-            return replace(self, values=self.values[rows])
+            return replace(self, values=self.values[rows], given=None)
         index = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return replace(self, values=self.values.take(pa.array(index)))
+        return replace(self, values=self.values.take(pa.array(index)), given=None)
 
     def __len__(self) -> int:
         return len(self.values)

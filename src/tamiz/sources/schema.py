@@ -33,7 +33,9 @@ class Column:
     kind : {"numeric", "categorical", "boolean", "date", "text", "id"}
         Dates count as numbers: seconds since 1970-01-01.
     levels : tuple of str
-        The values of a categorical or boolean column, sorted: as numbers where all are numbers, as text otherwise.
+        The values of a categorical or boolean column that occur, in the order that the table declares (nominal attributes of ARFF,
+        ordered categories of pandas and Arrow, an Enum of polars), otherwise sorted: as numbers where all are numbers, as text
+        otherwise.
     n_missing : int
     constant : bool
         Whether every row holds the same value and none is missing, or no value is present at all.

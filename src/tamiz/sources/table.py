@@ -18,6 +18,7 @@ from tamiz.registry import suggestion
 from tamiz.sources.base import Source
 from tamiz.sources.fitted import Fitted
 from tamiz.sources.kinds import Encoded, encode, encode_target, to_numbers
+from tamiz.sources.labels import class_labels
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.row_roles import Times, group_codes, moments
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
@@ -216,6 +217,7 @@ def build(
     called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
     source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of, given=names)
+    source.class_labels = target.labels if target else None
     source.groups, source.group_names, source.time = of_rows
     return source
 
@@ -330,8 +332,13 @@ def _target(
             f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Nothing can be learned of it."
         )
     column = replace(encoded.column, n_missing=0)
+    labels = None if column.is_number else class_labels(raw, np.asarray(encoded.values), column.levels)
     values = np.ascontiguousarray(values, dtype=np.float64 if column.is_number else np.int32)
-    return replace(encoded, column=column, values=values), np.flatnonzero(present) if n_dropped else None, n_dropped
+    return (
+        replace(encoded, column=column, values=values, labels=labels),
+        np.flatnonzero(present) if n_dropped else None,
+        n_dropped,
+    )
 
 
 def _weight(

@@ -48,6 +48,11 @@ def columns_of(source: Source, columns: Collection[int], why_not: str = "it is n
     return _SomeColumns(source, columns, why_not)
 
 
+def without_target(source: Source) -> Source:
+    """Return the table as one that has no target."""
+    return source if source.schema.target is None else _NoTarget(source)
+
+
 def with_target(source: Source, y: NDArray[Any]) -> Source:
     """Return the table with other values of the target, codes of the same classes or numbers."""
     return _OtherTarget(source, y)
@@ -112,7 +117,7 @@ class _View(Source):
 
     def __init__(self, table: Source) -> None:
         self.table = table
-        self.schema, self.given = table.schema, table.given
+        self.schema, self.given, self.class_labels = table.schema, table.given, table.class_labels
         self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -177,6 +182,17 @@ class _SomeColumns(_View):
                 for j, column in enumerate(table.schema.columns)
             ),
         )
+
+
+class _NoTarget(_View):
+    def __init__(self, table: Source) -> None:
+        super().__init__(table)
+        self.schema = replace(table.schema, target=None)
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows without the target."""
+        for block in super().blocks(columns):
+            yield replace(block, y=None)
 
 
 class _OtherTarget(_View):

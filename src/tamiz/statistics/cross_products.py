@@ -17,6 +17,8 @@ _SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**20, 256, 8192
 _CENTRING = 256
 # The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
 _FARTHEST = 4.0
+# The square of a mean about 0, next to the variance, up to which the centre may as well be 0: rows need not be copied then.
+_NEAR = 2.0
 _NOTHING = 1e-300
 # Sums of squares in float32 between these have all their digits.
 _LEAST, _LARGEST = 1e-20, 1e30
@@ -119,7 +121,10 @@ class Scatter(Statistic):
         return bool((mean**2 <= _FARTHEST * np.maximum(square - mean**2, 0.0)).all())
 
     def _find_centre(self, rows: NDArray[Any]) -> None:
-        """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only."""
+        """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only.
+
+        It is 0 where all columns lie about 0.
+        """
         for some in (rows[:_CENTRING], rows):
             new = np.flatnonzero(np.isnan(self._centre))
             if not len(new) or not len(some):
@@ -129,6 +134,8 @@ class Scatter(Statistic):
             first = values[np.argmax(present, axis=0), np.arange(len(new))]
             gaps = np.where(present, values - first, 0.0)
             centre = first + gaps.mean(axis=0) * (len(some) / np.maximum(present.sum(axis=0), 1))
+            if len(new) == len(self._centre) and (centre**2 <= _NEAR * gaps.var(axis=0)).all():
+                centre[:] = 0.0
             self._centre[new] = centre.astype(rows.dtype)
 
     def _add(self, part: Block, room: NDArray[Any], products: NDArray[Any]) -> bool:
@@ -140,7 +147,10 @@ class Scatter(Statistic):
             if single and not _in_range(weight, weight):
                 return False
         self._find_centre(rows)
-        z = np.subtract(rows, np.nan_to_num(self._centre).astype(room.dtype), out=room[: len(rows)])
+        centre = np.nan_to_num(self._centre).astype(room.dtype)
+        # What is written below is written into a copy, and a product of scattered rows makes one, slowly.
+        as_they_lie = not centre.any() and not self.gappy and weight is None and rows.flags.c_contiguous
+        z = rows if as_they_lie else np.subtract(rows, centre, out=room[: len(rows)])
         present = np.ones((len(z), 1 + len(self.gappy)), room.dtype)
         if self.gappy:
             gaps = np.isnan(z)

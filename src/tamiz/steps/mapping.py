@@ -74,6 +74,14 @@ class Named:
         """What a reader is told it is."""
         return self.variant.label or self.entry.label
 
+    def check_dissimilarity(self, name: str) -> None:
+        """Refuse distances that the method cannot measure rows by; one that takes none has a graph or axes in their place."""
+        known = self.entry.load().dissimilarities
+        if known and name not in known:
+            raise ValueError(
+                f"{self.label} measures rows by {', '.join(known)} and not by {name}: choose one of these, or the map mds."
+            )
+
     def wanted(self, schema: Schema, dissimilarity: str, *, asked: bool) -> Wanted:
         """Return the map for a table."""
         reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
@@ -104,11 +112,11 @@ def find_map(name: str) -> Named:
     return found[0]
 
 
-def check_maps(given: Sequence[Reducer | str]) -> None:
-    """Refuse what is neither the name of a map nor a reducer."""
+def check_maps(given: Sequence[Reducer | str], dissimilarity: str) -> None:
+    """Refuse what is neither the name of a map nor a reducer, and a map by name that is not made of these distances."""
     for part in given:
         if isinstance(part, str):
-            find_map(part)
+            find_map(part).check_dissimilarity(dissimilarity)
         elif not isinstance(part, Reducer):
             raise TypeError(f"maps takes names such as 'mds:ordinal' and reducers such as PCA(), got {part!r}.")
 

@@ -44,11 +44,10 @@ def asked_merits(selector: SubsetSelector, source: Source, candidates: Candidate
                 "there are many of them."
             ]
         )
-    if not len(missing[:room]):
-        return merits
-    try:
-        merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
-    except DataError as error:
-        tell([f"Of {len(missing):,} of {len(candidates):,} {what} there is no merit: {error}"])
+    if len(missing[:room]):
+        try:
+            merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
+        except DataError as error:
+            tell([f"Of {len(missing):,} of {len(candidates):,} {what} there is no merit: {error}"])
     # A set that a model cannot be fitted on has none.
     return np.where(np.isneginf(merits), np.nan, merits)

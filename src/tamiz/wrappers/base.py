@@ -22,6 +22,7 @@ from tamiz.statistics.base import Floats
 from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.encoded import Encoded
 from tamiz.wrappers.estimators import fit_weighted
+from tamiz.wrappers.fold_rows import Fitted, FoldRows
 from tamiz.wrappers.folds import Fold
 from tamiz.wrappers.points import Plain, Points
 from tamiz.wrappers.scoring import Scoring
@@ -43,7 +44,7 @@ class Task:
     folds : tuple of Fold
         Every one has at least a row to learn from and one to test.
     labels : ndarray of shape (n_rows,)
-        The target as the estimator is to see it: labels of the user's, or float64.
+        The target as the estimator is to see it: labels of the user's, or float64. Without a target it is of shape (n_rows, 0).
     weight : ndarray of shape (n_rows,) or None
     scoring : Scoring
     encode : bool
@@ -81,6 +82,11 @@ class Task:
         """Whether the estimator predicts classes."""
         return bool(is_classifier(self.estimator))
 
+    @property
+    def has_target(self) -> bool:
+        """Whether there is something to predict."""
+        return self.labels.ndim == 1
+
     @cached_property
     def classes(self) -> NDArray[Any]:
         """Every label that occurs, ascending."""
@@ -116,24 +122,13 @@ class Task:
         """Warnings of the estimator's refits and of the scorer."""
         return Warned()
 
+    def target_in(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+        """Return the target of some rows, None where there is none."""
+        return self.labels[rows] if self.has_target else None
+
     def weight_in(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None where there are none."""
         return None if self.weight is None else self.weight[rows]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """An estimator as fitted on some columns and the rows that a fold learns from.
-
-    Attributes
-    ----------
-    estimator : estimator
-    rows : array or frame
-        The rows tested, as it takes them.
-    """
-
-    estimator: Any
-    rows: Any
 
 
 class Way(ABC):
@@ -151,11 +146,14 @@ class Way(ABC):
         What is done in place of refits, in a few words.
     knows_likelihoods : bool
         Whether `joint` tells any.
+    hands_rows_on : bool
+        Whether refits need no more than `rows`, so that another process can do them.
     """
 
     kind: ClassVar[type]
     how: ClassVar[str]
     knows_likelihoods: ClassVar[bool] = False
+    hands_rows_on: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -172,6 +170,10 @@ class Way(ABC):
     def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:  # noqa: ARG002 - for ways that take rows once
         """Return what gives the refits of a fold on sets among some columns."""
         return partial(self.fitted, fold=fold)
+
+    def rows(self, columns: Columns, fold: int) -> FoldRows | None:  # noqa: ARG002 - for ways that hand rows on
+        """Return the rows of a fold for refits on sets among some columns, None where these need more."""
+        return None
 
     def confusion(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
         """Return the weight of the tested rows by their class and the class predicted, None where only refits tell.

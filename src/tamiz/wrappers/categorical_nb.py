@@ -12,9 +12,10 @@ from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.kernels.coded_bayes import coded_counts
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Task
+from tamiz.wrappers.base import Columns, Task
 from tamiz.wrappers.counting import counted
 from tamiz.wrappers.discrete_nb import DiscreteWay, sets
+from tamiz.wrappers.fold_rows import Fitted
 
 _LARGEST_CODE = 2**31 - 2
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_clusterer, is_outlier_detector
 from sklearn.compose import ColumnTransformer
@@ -15,12 +16,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
+# Types of estimators that learn from rows without a target.
+_ALONE = ("clusterer", "outlier_detector", "density_estimator")
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -31,12 +35,29 @@ def seeded(estimator: Any, seed: int) -> Any:
         for name, value in parameters.items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
-    return estimator.set_params(**dict.fromkeys(sorted(unset), seed % _LARGEST_SEED))
+    # Not what set_params returns: that of scikit-learn's FrozenEstimator returns None.
+    estimator.set_params(**dict.fromkeys(sorted(unset), seed % _LARGEST_SEED))
+    return estimator
 
 
-def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> Any:
+def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> Any:
     """Return the estimator, fitted; weights are handed to it where rows have any, for not every estimator takes None."""
-    return estimator.fit(rows, y, **({} if weight is None else {"sample_weight": weight}))
+    target = () if y is None else (y,)
+    return estimator.fit(rows, *target, **({} if weight is None else {"sample_weight": weight}))
+
+
+def learns_alone(estimator: Any, scoring: Any = None) -> bool:
+    """Return whether an estimator of scikit-learn's kind learns from rows without a target, and can be scored so.
+
+    It finds clusters, outliers or a density, or it predicts nothing and has a score of its own, or is given one.
+    """
+    if not isinstance(estimator, BaseEstimator):
+        return False
+    tags = get_tags(estimator)
+    if tags.estimator_type is not None:
+        return tags.estimator_type in _ALONE
+    scored = callable(scoring) or hasattr(estimator, "score")
+    return scored and not hasattr(estimator, "predict") and not tags.target_tags.required
 
 
 def check_takes_weights(estimator: Any, schema: Schema) -> None:
@@ -112,6 +133,17 @@ def needs_encoding(estimator: Any, schema: Schema) -> bool:
 def accepts_missing(estimator: Any) -> bool:
     """Return whether an estimator is one of scikit-learn's that accepts missing values, and not what is made of some."""
     return is_plain(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def accepts_sparse(estimator: Any) -> bool:
+    """Return whether an estimator says that it accepts sparse rows."""
+    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.sparse)
+
+
+def rows_for(estimator: Any, source: Source, columns: Sequence[int] | None = None) -> Any:
+    """Return rows as they were given, or as an array where they are a sparse matrix that the estimator does not accept."""
+    rows = source.frame(columns)
+    return rows.toarray() if sparse.issparse(rows) and not accepts_sparse(estimator) else rows
 
 
 def _accepts_levels(estimator: Any) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
-from typing import Any
+from itertools import groupby, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +18,40 @@ from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Evaluator, Unit
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.base import Columns, Task, Way
 from tamiz.wrappers.counting import counts_of_no_column, squares_of_no_column
 from tamiz.wrappers.facts import facts_of
 from tamiz.wrappers.failures import ConstantInFoldError, named
+from tamiz.wrappers.fold_rows import Fitted, FoldRows
 from tamiz.wrappers.importance import check_exchangeable, losses
 from tamiz.wrappers.likelihoods import Score, of_joint
 from tamiz.wrappers.measures import of_counts, of_squares
+from tamiz.wrappers.processes import Processes
 from tamiz.wrappers.refits import Refits
 from tamiz.wrappers.task import overlaps
 
-# Columns, a fold, what refits on it, and what scikit-learn was told.
-_Item = tuple[Columns, int, Callable[[Columns], Fitted], dict[str, Any]]
+
+class _Item(NamedTuple):
+    """One refit.
+
+    Attributes
+    ----------
+    columns : ndarray
+    fold : int
+    rows : FoldRows or None
+        What another process needs for it.
+    refit : callable
+        What does it here.
+    config : dict
+        What scikit-learn was told.
+    """
+
+    columns: Columns
+    fold: int
+    rows: FoldRows | None
+    refit: Callable[[Columns], Fitted]
+    config: dict[str, Any]
+
 
 # Of a fit to fewer rows most is Python's work, of which one thread runs at a time, and two hinder each other: logistic regression
 # on 500 rows takes 2.6 ms a fit alone and 3.6 on two threads.
@@ -38,6 +62,8 @@ _JOINT_EFFORT = 250.0
 
 class WrapperEvaluator(Evaluator):
     """The mean score over the folds; of no column that of the class shares, or of the mean, on the same folds.
+
+    Without a target there is no score of no column.
 
     Parameters
     ----------
@@ -133,6 +159,27 @@ class WrapperEvaluator(Evaluator):
             scores[~empty] = self._known_scores(candidates[np.flatnonzero(~empty)])
         return scores
 
+    def scores_in(self, fold: int, masks: Masks) -> Floats:
+        """Return the score of every set in one fold, by a refit; what has none there scores minus infinity."""
+        sets = [np.flatnonzero(mask) for mask in masks]
+        config, refit = get_config(), self.way.refits(np.flatnonzero(masks.any(axis=0)), fold)
+
+        def of_set(columns: Columns) -> float | ConstantInFoldError:
+            try:
+                return (
+                    self._score(_Item(columns, fold, None, refit, config))
+                    if len(columns)
+                    else float(self._of_no_column[fold])
+                )
+            except ConstantInFoldError as error:
+                return error
+
+        with self.task.warned.listening(), parallel.alone() if self._has_few_rows else nullcontext():
+            found = list(parallel.map_blocks(of_set, sets))
+        for error in (one for one in found if isinstance(one, ConstantInFoldError)):
+            self._unscored, self._n_unscored = self._unscored or str(error), self._n_unscored + 1
+        return np.array([-np.inf if isinstance(one, ConstantInFoldError) else one for one in found])
+
     def _known_scores(self, candidates: Candidates) -> Floats:
         """Return the scores, minus infinity for a set with a column that is constant in a fold and that the model fails on."""
         try:
@@ -166,7 +213,9 @@ class WrapperEvaluator(Evaluator):
         def of_set(columns: Columns) -> list[float]:
             found = [score(self.way, columns, fold) for fold in folds]
             return [
-                self._score((columns, fold, partial(self.way.fitted, fold=fold), config)) if value is None else value
+                self._score(_Item(columns, fold, None, partial(self.way.fitted, fold=fold), config))
+                if value is None
+                else value
                 for fold, value in enumerate(found)
             ]
 
@@ -175,9 +224,22 @@ class WrapperEvaluator(Evaluator):
 
     def _refitted(self, candidates: Candidates) -> Floats:
         sets = [np.flatnonzero(mask) for mask in candidates.masks()]
-        small = max(len(fold.train) for fold in self.task.folds) < _FEW_ROWS
-        with parallel.alone() if small else nullcontext():
-            found = list(parallel.map_blocks(self._score, self._work(sets)))
+        n_left = len(self.task.folds) * len(sets)
+        work = self._work(sets)
+        found: list[float] = []
+        while n_left and not (self.way.hands_rows_on and self._processes.are_ready(n_left)):
+            # Of few rows some at a time: workers may be ready before the end.
+            n = min(self._processes.n_at_a_time(n_left), n_left) if self._has_few_rows else n_left
+            begun = time.perf_counter()
+            with parallel.alone() if self._has_few_rows else nullcontext():
+                found += parallel.map_blocks(self._score, islice(work, n))
+                self._processes.observe((time.perf_counter() - begun) * parallel.width(), n)
+            n_left -= n
+        if n_left:
+            for scores in parallel.map_blocks(
+                self._score_by_worker, _by_fold(work, self._processes.n_at_a_time(n_left))
+            ):
+                found += scores
         # Candidates behind one another: a mean is added up in one order, however many there are.
         return np.ascontiguousarray(np.array(found).reshape(len(self.task.folds), -1).T)
 
@@ -187,21 +249,39 @@ class WrapperEvaluator(Evaluator):
         config = get_config()
         asked = np.unique(np.concatenate(sets))
         for fold in range(len(self.task.folds)):
-            refit = self.way.refits(asked, fold)
+            rows = self.way.rows(asked, fold)
+            refit = self.way.refits(asked, fold) if rows is None else partial(rows.refit, self.task.estimator)
             for columns in sets:
-                yield columns, fold, refit, config
+                yield _Item(columns, fold, rows, refit, config)
+
+    def _score_by_worker(self, items: Sequence[_Item]) -> list[float]:
+        """Return the scores of sets in a fold by a worker process, and by this one where that has none."""
+        assert items[0].rows is not None
+        found = self._processes.scores(items[0].rows, [item.columns for item in items])
+        for _, warned in filter(None, found):
+            self.task.warned.count(warned)
+        return [self._score(item) if one is None else one[0] for item, one in zip(items, found, strict=True)]
 
     def _score(self, item: _Item) -> float:
-        columns, fold, refit, config = item
-        with config_context(**config), self.task.warned.refit():
-            with named(self.task, columns, fold, self.task.label):
-                fitted = refit(columns)
-            with named(self.task, columns, fold, self.task.scoring.name):
-                return self._value(fitted, fold)
+        with config_context(**item.config), self.task.warned.refit():
+            with named(self.task, item.columns, item.fold, self.task.label):
+                fitted = item.refit(item.columns)
+            with named(self.task, item.columns, item.fold, self.task.scoring.name):
+                return self._value(fitted, item.fold)
 
     def _value(self, fitted: Fitted, fold: int) -> float:
         rows = self.task.folds[fold].test
-        return self.task.scoring.value(fitted.estimator, fitted.rows, self.task.labels[rows], self.task.weight_in(rows))
+        return self.task.scoring.value(
+            fitted.estimator, fitted.rows, self.task.target_in(rows), self.task.weight_in(rows)
+        )
+
+    @cached_property
+    def _has_few_rows(self) -> bool:
+        return max(len(fold.train) for fold in self.task.folds) < _FEW_ROWS
+
+    @cached_property
+    def _processes(self) -> Processes:
+        return Processes(self.task, few_rows=self._has_few_rows)
 
     @cached_property
     def _refits(self) -> Refits:
@@ -209,6 +289,9 @@ class WrapperEvaluator(Evaluator):
 
     @property
     def _of_no_column(self) -> NDArray[np.float64]:
+        if not self.task.has_target:
+            # Rows of no column are all the same: there is nothing to learn, and no score of it.
+            return np.full(len(self.task.folds), -np.inf)
         score = of_counts(self.task) if self.task.has_classes else None
         if score is not None:
             return score(counts_of_no_column(self.task))
@@ -224,3 +307,10 @@ class WrapperEvaluator(Evaluator):
                 model.fit(nothing[0], self.task.labels[fold.train], sample_weight=weight)
                 scores.append(self._value(Fitted(model, nothing[1]), f))
         return np.array(scores)
+
+
+def _by_fold(work: Iterator[_Item], most: int) -> Iterator[list[_Item]]:
+    """Yield refits of one fold together, so many at most."""
+    for _, items in groupby(work, lambda item: item.fold):
+        while some := list(islice(items, most)):
+            yield some

@@ -16,7 +16,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.views import target_of
 from tamiz.validation import check_integer
 from tamiz.wrappers.rare_classes import ENOUGH, describe_rare_classes, find_rare_classes
-from tamiz.wrappers.repeated_rows import tie_rows
+from tamiz.wrappers.repeated_rows import Tied, tie_rows
 
 Rows = NDArray[np.intp]
 
@@ -92,6 +92,7 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     Parameters
     ----------
     source : Source
+        Without a target, equal rows are not kept together: nothing is predicted that a copy would tell.
     n_splits : int
         Folds asked for; a table may allow fewer, and `notes` then says why.
     seed : int
@@ -123,8 +124,8 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
 
 
 def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
-    y = target_of(source)
-    tied = tie_rows(source, y)
+    y = _target_of(source)
+    tied = tie_rows(source, y) if source.schema.target is not None else Tied(np.arange(len(y)))
     rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
     leaders = _spread(tied.leaders, y, n_splits, has_classes=has_classes)
     # Of rows that stay together one is drawn, and the others follow it.
@@ -155,6 +156,11 @@ def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> F
     return Folds(parts, how, _fewer(n, n_splits, why), rare, tied.remarks)
 
 
+def _target_of(source: Source) -> NDArray[Any]:
+    """Return the target, numbers that are all the same where there is none."""
+    return np.zeros(source.schema.n_rows) if source.schema.target is None else target_of(source)
+
+
 def _spread(leaders: Rows, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> Rows:
     """Return which rows stay together, none of a class, or of a table, that would have too few different rows for the folds."""
     heads, itself = leaders == np.arange(len(y)), np.arange(len(y))
@@ -166,7 +172,7 @@ def _spread(leaders: Rows, y: NDArray[Any], n_splits: int, *, has_classes: bool)
 
 def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     assert source.groups is not None
-    y = target_of(source)
+    y = _target_of(source)
     rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
     y, groups = y[rows], source.groups[rows]
     present = np.unique(groups)

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
@@ -24,28 +25,42 @@ from tamiz.wrappers.folds import Rows
 class Given:
     """A table that is handed on: an array as an array, a frame as a frame of its library.
 
-    A file's columns and those of an Arrow table, which estimators do not take, become a pandas frame: numbers as float64, a date as
-    its seconds, a boolean as bool or with gaps as 0, 1 and NaN, levels as pandas categories. Where pandas is not installed they
-    become a matrix of numbers.
+    A sparse matrix stays one where the estimator accepts it, and is an array otherwise. A file's columns and those of an Arrow
+    table, which estimators do not take, become a pandas frame: numbers as float64, a date as its seconds, a boolean as bool or
+    with gaps as 0, 1 and NaN, levels as pandas categories. Where pandas is not installed they become a matrix of numbers.
 
     Parameters
     ----------
     source : Source
+    accepts_sparse : bool
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, accepts_sparse: bool) -> None:
         self._source = source
+        self._accepts_sparse = accepts_sparse
 
     @cached_property
     def is_read(self) -> bool:
         """Whether the columns are read from a file or an Arrow table, and not handed on as they lie."""
-        first = self._source.schema.used[:1].tolist()
-        return isinstance(self._source.frame(first, np.zeros(1, dtype=np.intp)), pa.Table)
+        return isinstance(self._first_row, pa.Table)
+
+    @property
+    def _first_row(self) -> Any:
+        return self._source.frame(self._source.schema.used[:1].tolist(), np.zeros(1, dtype=np.intp))
+
+    @cached_property
+    def n_bytes(self) -> float:
+        """What all rows take when they are handed on."""
+        schema = self._source.schema
+        if self._accepts_sparse and sparse.issparse(self._first_row):
+            held = self._source.frame()
+            return float(held.data.nbytes + held.indices.nbytes)
+        return 8.0 * schema.n_rows * len(schema.used)
 
     def rows(self, rows: Rows, columns: NDArray[np.intp]) -> Part:
         """Return rows of some columns, in the order of the columns."""
         if not self.is_read:
-            return Part(self._source.frame(columns.tolist(), rows), columns)
+            return Part(self._source.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
         part = _opened(self._held)
         at = np.searchsorted(self._source.schema.used, columns)
         return Part(part[np.ix_(rows, at)] if isinstance(part, np.ndarray) else part[rows, at.tolist()], columns)
@@ -78,11 +93,22 @@ class Part:
     rows : array or frame
     columns : ndarray
         What its columns are in the table.
+    accepts_sparse : bool, default=False
+        Whether sparse rows are taken as such.
     """
 
-    def __init__(self, rows: Any, columns: NDArray[np.intp]) -> None:
+    def __init__(self, rows: Any, columns: NDArray[np.intp], *, accepts_sparse: bool = False) -> None:
         self._rows = _opened(rows)
         self._columns = columns
+        self._accepts_sparse = accepts_sparse
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process reads: a frame of its library."""
+        return {**self.__dict__, "_rows": nw.to_native(self._rows, pass_through=True)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._rows = _opened(self._rows)
 
     def of(self, columns: NDArray[np.intp]) -> Any:
         """Return some of the columns, as a copy: what an estimator writes into them nobody else sees."""
@@ -90,6 +116,9 @@ class Part:
         if isinstance(self._rows, np.ndarray):
             # Rows behind one another, as they are in a table cut by scikit-learn: sums then have the same last bits.
             return np.take(self._rows, at, axis=1)
+        if sparse.issparse(self._rows):
+            taken = self._rows[:, at]
+            return taken.tocsr() if self._accepts_sparse else taken.toarray()
         return self._rows[:, at.tolist()].to_native()
 
 
@@ -117,7 +146,9 @@ def _writes_number(level: str) -> bool:
 
 
 def _opened(rows: Any) -> Any:
-    """Return an array as it is, what a masked one hides as NaN, and a frame under narwhals."""
+    """Return an array as it is, what a masked one hides as NaN, sparse rows by columns, and a frame under narwhals."""
+    if sparse.issparse(rows):
+        return rows.tocsc()
     if isinstance(rows, np.ma.MaskedArray):
         return np.ma.filled(rows.astype(np.float64), np.nan)
     return rows if isinstance(rows, np.ndarray) else nw.from_native(rows, eager_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz import parallel
 from tamiz.evaluator import Unit
@@ -64,7 +65,7 @@ class _Scores:
         tested = task.folds[fold].test
         self._task = task
         self._estimator = estimator
-        self._labels, self._weight = task.labels[tested], task.weight_in(tested)
+        self._labels, self._weight = task.target_in(tested), task.weight_in(tested)
         self._measure = _measure(task, fold)
 
     def of(self, rows: Any, exchanges: Sequence[Exchange]) -> Floats:
@@ -92,6 +93,8 @@ def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] |
 
     It returns one score for each time that the rows come, None for a class that no row is of, or a prediction that is no number.
     """
+    if not task.has_target:
+        return None
     tested = task.folds[fold].test
     codes, weights, classes = task.codes[tested], task.weights[tested], task.classes
     by_counts, by_squares = of_counts(task), of_squares(task)
@@ -122,7 +125,9 @@ def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] |
 
 
 def exchanged(rows: Any, exchanges: Sequence[Exchange]) -> Any:
-    """Return rows, an array or a frame of any library, again and again, each time after another exchange; dtypes stay."""
+    """Return rows, an array, a sparse matrix or a frame of any library, again and again, each time after another exchange."""
+    if sparse.issparse(rows):
+        return sparse.vstack([_moved(rows.tocoo(), *exchange) for exchange in exchanges], format="csr")
     n = len(rows)
     again = np.tile(np.arange(n), len(exchanges))
     taken = {place: again.copy() for at, _ in exchanges for place in at.tolist()}
@@ -139,6 +144,15 @@ def exchanged(rows: Any, exchanges: Sequence[Exchange]) -> Any:
     return frame[again, :].with_columns(*(frame[:, place][numbers] for place, numbers in taken.items())).to_native()
 
 
+def _moved(rows: Any, at: NDArray[np.intp], order: Order) -> sparse.coo_array:
+    """Return sparse rows with the values of some columns in another order."""
+    row, column = rows.row, rows.col
+    # Of the type of the other numbers of rows: some estimators refuse sparse rows with numbers of 64 bits.
+    place = np.empty(len(order), dtype=row.dtype)
+    place[order] = np.arange(len(order))
+    return sparse.coo_array((rows.data, (np.where(np.isin(column, at), place[row], row), column)), shape=rows.shape)
+
+
 def check_exchangeable(task: Task) -> None:
     """Refuse folds of one row: there is nothing to exchange its values with."""
     if all(len(fold.test) < 2 for fold in task.folds):
@@ -150,6 +164,8 @@ def check_exchangeable(task: Task) -> None:
 
 def _varies(rows: Any, place: int) -> bool:
     """Return whether a column holds more than one value."""
+    if sparse.issparse(rows):
+        rows, place = rows[:, [place]].toarray(), 0
     if not isinstance(rows, np.ndarray):
         return bool(nw.from_native(rows, eager_only=True)[:, place].n_unique() > 1)
     values = rows[:, place]

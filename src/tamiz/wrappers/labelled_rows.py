@@ -16,7 +16,6 @@ from tamiz.sources.open import as_source, open_batch
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import check_weights
 from tamiz.sources.views import target_of, with_target, with_weight
-from tamiz.wrappers.labels import class_labels
 from tamiz.wrappers.mixed_counts import kinds_so_far
 
 
@@ -24,11 +23,11 @@ def open_labelled(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[A
     """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
     if isinstance(X, Source):
         source = as_source(X, y, sample_weight)
-        if not source.schema.has_classes:
+        if source.class_labels is None:
             raise DataError(
                 "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
             )
-        return source, class_labels(source.schema)
+        return source, source.class_labels
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
     given = _labels(y)
@@ -76,5 +75,7 @@ def _labels(y: Any) -> NDArray[Any]:
         raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
     if given.dtype.kind == "f":
         assert_all_finite(given, input_name="y")
-    check_classification_targets(given)
+    # It makes integers of numbers that may be too large for them.
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(given)
     return given

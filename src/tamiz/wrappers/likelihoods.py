@@ -42,7 +42,7 @@ def _log_loss(way: Way, columns: Columns, fold: int) -> float | None:
     if not np.array_equal(np.unique(codes), learned):
         return None
     joint = way.joint(columns, fold)
-    if joint is None:
+    if joint is None or _is_beyond(joint):
         return None
     chances = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     noise = _EPS * (1 + np.abs(joint).max(axis=1))
@@ -64,12 +64,17 @@ def _roc_auc(way: Way, columns: Columns, fold: int) -> float | None:
     if len(task.classes) != 2 or positive.all() or not positive.any():
         return None
     joint = way.joint(columns, fold)
-    if joint is None or joint.shape[1] != 2:
+    if joint is None or joint.shape[1] != 2 or _is_beyond(joint):
         return None
     total = logsumexp(joint, axis=1)
     chance = np.exp(joint[:, 1] - total)
     noise = _ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
     return _area(chance, noise, positive, weight, lambda rows: way.tested_rows(columns, fold)[rows])
+
+
+def _is_beyond(joint: Floats) -> bool:
+    """Whether a row is so far from every class that no likelihood is a number: what is made of that is the estimator's."""
+    return not bool(np.isfinite(joint.max(axis=1)).all())
 
 
 def _area(

@@ -19,14 +19,16 @@ from tamiz.kernels.coded_bayes import coded_counts, joint_sums
 from tamiz.sources.base import Source
 from tamiz.sources.conform import conform
 from tamiz.sources.features import compare, mixed_table_tags, remember
+from tamiz.sources.kinds import level_text
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import columns_of, rows_of
 from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_real
 from tamiz.warn import held, tell
-from tamiz.wrappers.base import Columns, Fitted, Task, Way, effort_of
+from tamiz.wrappers.base import Columns, Task, Way, effort_of
 from tamiz.wrappers.counting import counted
 from tamiz.wrappers.discrete_nb import sets
+from tamiz.wrappers.fold_rows import Fitted
 from tamiz.wrappers.labelled_rows import open_labelled, read_batch
 from tamiz.wrappers.mixed_counts import MixedCounts
 
@@ -83,8 +85,9 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     -----
     Cost O(n p) in one pass over the rows, which need not fit in memory. A class that has fewer than two values of a number would be
     certain of itself: it takes the column's mean and variance over all rows. A number that is constant over all rows says nothing.
-    A level met that was not learned is a missing value, and that is told. With Laplace's count of 1 these are the numbers of
-    Weka's naive Bayes on categories.
+    A level met that was not learned is a missing value, and that is told. A row so far from every class that all likelihoods are
+    below the smallest float has equal probabilities. With Laplace's count of 1 these are the numbers of Weka's naive Bayes on
+    categories.
 
     References
     ----------
@@ -112,7 +115,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
             A source has its own target and weights.
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
@@ -133,7 +136,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
             The columns of the first batch. A column keeps the kind of the first batch with a value of it; new levels are added.
         y : array of shape (n_samples,), default=None
             A source has its own target.
@@ -169,16 +172,18 @@ class MixedNB(ClassifierMixin, BaseEstimator):
             if len(labels) < 2:
                 raise ValueError(f"classes has {len(labels)} class; at least 2 are needed.")
             return labels
-        if given is not None and not np.array_equal(np.unique(column_or_1d(given)), self.classes_):
-            raise ValueError(
-                f"classes={given!r} is not the same as in the calls before, {self.classes_.tolist()}; leave it out."
-            )
+        if given is not None:
+            known, now = (dict.fromkeys(labels.tolist()) for labels in (self.classes_, column_or_1d(given)))
+            new, gone = [one for one in now if one not in known], [one for one in known if one not in now]
+            if new or gone:
+                has = f"has a label that they lack, {new[0]!r}" if new else f"lacks a label that they have, {gone[0]!r}"
+                raise ValueError(f"classes is not the same as in the calls before: it {has}; leave it out.")
         return np.asarray(self.classes_)
 
     def _learned(self, counts: MixedCounts, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
         """Set what the counts of the classes say; `labels` are those of the whole table, which may have more."""
         target = counts.schema.target or Column("y", "categorical")
-        levels = tuple(map(str, labels.tolist()))
+        levels = tuple(str(level_text(label)) for label in labels.tolist())
         self.schema_ = replace(counts.schema, target=replace(target, levels=levels))
         self._counts = replace(counts, schema=self.schema_)
         self.classes_, self.class_count_ = classes, counts.weight
@@ -194,7 +199,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
         return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joints(X)])
@@ -206,7 +211,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
         return np.concatenate([joint.T for joint in self._joints(X)])
@@ -216,17 +221,17 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
-        return np.concatenate([(joint - logsumexp(joint, axis=0)).T for joint in self._joints(X)])
+        return np.concatenate([_shares(joint).T for joint in self._joints(X)])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, of shape (n_samples, n_classes).
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, sparse matrix, data frame or Source
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -256,6 +261,12 @@ class MixedNB(ClassifierMixin, BaseEstimator):
             numbers, codes, at, *normals, np.concatenate([*said, [0.0]]), where, widths, self.class_log_prior_, joint
         )
         return joint
+
+
+def _shares(joint: Floats) -> Floats:
+    """Return the logarithms of the classes' shares; of a row so far from every class that no likelihood is a number, equal ones."""
+    joint[:, np.isneginf(joint.max(axis=0))] = 0.0
+    return joint - logsumexp(joint, axis=0)
 
 
 def _alike(new: Schema, fitted: Schema) -> bool:

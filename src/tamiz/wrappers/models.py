@@ -38,7 +38,10 @@ class Model:
 
 
 def model_of(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) -> Model:
-    """Return the model that a name or an estimator stands for on a table; "auto" encodes where the estimator needs it."""
+    """Return the model that a name or an estimator stands for on a table; "auto" encodes where the estimator needs it.
+
+    Of a table without a target it is one that learns from the rows alone (`tamiz.wrappers.estimators.learns_alone`).
+    """
     if not isinstance(encode, bool) and encode != "auto":
         raise ValueError(f"encode must be True, False or 'auto', got {encode!r}.")
     if isinstance(estimator, str):
@@ -51,12 +54,12 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) 
         # Inside a sentence; Gauss stays a name.
         label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
         return Model(made, encode is True or needs, label)
-    if not predicts(estimator):
+    if schema.target is not None and not predicts(estimator):
         raise TypeError(
             "What predicts must be an object with fit and predict, such as GaussianNB(), or the name of a model, got "
             f"{estimator!r}."
         )
-    made = adapted(estimator, has_classes=schema.has_classes)
+    made = estimator if schema.target is None else adapted(estimator, has_classes=schema.has_classes)
     encoded = needs_encoding(made, schema) if encode == "auto" else encode
     return Model(made, encoded, type(estimator).__name__, impute=not accepts_missing(made))
 

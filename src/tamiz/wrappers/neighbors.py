@@ -23,7 +23,8 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import subset_neighbors as kernels
 from tamiz.kernels import votes
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
+from tamiz.wrappers.base import Columns, Task, Way
+from tamiz.wrappers.fold_rows import Fitted
 from tamiz.wrappers.neighbor_sets import Numbers, SetTree, trees
 
 # Rows tested that one piece of work takes: what it makes ready of the rows learned from pays.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from tamiz.exceptions import DataError
 from tamiz.validation import check_memory
-from tamiz.wrappers.base import Columns, Fitted, Task, Way
-from tamiz.wrappers.estimators import fit_weighted, is_plain
+from tamiz.wrappers.base import Columns, Task, Way
+from tamiz.wrappers.estimators import accepts_sparse, is_plain
+from tamiz.wrappers.fold_rows import Coordinates, Fitted, FoldRows
 from tamiz.wrappers.given import Given, Part
 
 # Folds whose rows are there at once, where two threads come to the end of one and begin the next.
@@ -28,6 +27,7 @@ class Refits(Way):
 
     kind = object
     how = "refits"
+    hands_rows_on = True
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -52,13 +52,13 @@ class Refits(Way):
 
     @cached_property
     def _given(self) -> Given:
-        return Given(self.task.source)
+        return Given(self.task.source, accepts_sparse=accepts_sparse(self.task.estimator))
 
     def most_bytes(self) -> float:
         """Return the bytes of the rows of a few folds."""
-        schema = self.task.source.schema
-        width = self.task.points.n_coordinates if self.task.encode else len(schema.used)
-        return _AT_ONCE * 8.0 * schema.n_rows * width
+        if not self.task.encode:
+            return _AT_ONCE * self._given.n_bytes
+        return _AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.points.n_coordinates
 
     def fitted(self, columns: Columns, fold: int) -> Fitted:
         """Fit a copy of the estimator."""
@@ -66,32 +66,30 @@ class Refits(Way):
 
     def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:
         """Take the rows of the fold, and return what fits copies of the estimator on sets among their columns."""
+        return partial(self.rows(columns, fold).refit, self.task.estimator)
+
+    def rows(self, columns: Columns, fold: int) -> FoldRows:
+        """Return the rows of a fold for refits on sets among some columns."""
         task = self.task
         part = task.folds[fold]
         # Points are made of rows in the order of the table.
         rows = part.train if task.encode else part.in_order
-        train, test = self._taken(rows, columns, fold), self._taken(part.test, columns, fold)
-        labels, weight = task.labels[rows], task.weight_in(rows)
+        return FoldRows(
+            self._taken(rows, columns, fold),
+            self._taken(part.test, columns, fold),
+            task.target_in(rows),
+            task.target_in(part.test),
+            task.weight_in(rows),
+            task.weight_in(part.test),
+        )
 
-        def refit(chosen: Columns) -> Fitted:
-            return Fitted(fit_weighted(clone(task.estimator), train(chosen), labels, weight), test(chosen))
-
-        return refit
-
-    def _taken(self, rows: NDArray[np.intp], columns: Columns, fold: int) -> Callable[[Columns], Any]:
-        """Return what gives rows of the fold with some of the columns."""
+    def _taken(self, rows: NDArray[np.intp], columns: Columns, fold: int) -> Part | Coordinates:
+        """Return rows of the fold, of which sets of columns are taken."""
         task = self.task
         if not task.encode:
-            return self._given.rows(rows, columns).of
+            return self._given.rows(rows, columns)
         points, part = task.points, task.folds[fold]
         at = points.coordinates_of(columns)
         values = points.train(part, at) if rows is part.train else points.test(part, at)
-        taken = Part(values, np.arange(len(at)))
         widths = np.array([len(points.coordinates[j]) for j in columns.tolist()])
-        starts = np.cumsum(widths) - widths
-
-        def of(chosen: Columns) -> Any:
-            places = np.searchsorted(columns, chosen)
-            return taken.of(np.concatenate([starts[k] + np.arange(widths[k]) for k in places.tolist()]))
-
-        return of
+        return Coordinates(Part(values, np.arange(len(at))), columns, widths)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from inspect import signature
 from numbers import Real
 from typing import Any
 
@@ -44,11 +45,14 @@ class Scoring:
         scorer(estimator, rows, y), larger is better.
     registered : bool
         Whether it is scikit-learn's of that name.
+    takes_target : bool
+        Whether it is called with a y: without a target that is None.
     """
 
     name: str
     scorer: Callable[..., Any]
     registered: bool = False
+    takes_target: bool = True
 
     @property
     def reads_predictions(self) -> bool:
@@ -61,16 +65,19 @@ class Scoring:
         if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
             raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
 
-    def value(self, estimator: Any, rows: Any, y: NDArray[Any], weight: Floats | None) -> float:
+    def value(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
         """Return the score of a fitted estimator on rows that it has not seen."""
         given = {} if weight is None else {"sample_weight": weight}
         # scikit-learn's scorers ask what an estimator is; a function of the user's reads the user's object.
-        value = self.scorer(estimator if self.reads_predictions else unwrapped(estimator), rows, y, **given)
+        target = (y,) if self.takes_target else ()
+        value = self.scorer(estimator if self.reads_predictions else unwrapped(estimator), rows, *target, **given)
         if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
             raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
         if not np.isfinite(number := float(value)):
-            only = f", which are all of class {y[0]!s}" if y.dtype.kind != "f" and (y == y[0]).all() else ""
-            raise DataError(f"{self.name} is {number} on the {len(y):,} rows tested{only}; a score must be a number.")
+            same = y is not None and y.dtype.kind != "f" and (y == y[0]).all()
+            only = f", which are all of class {y[0]!s}" if y is not None and same else ""
+            n_rows = rows.shape[0] if y is None else len(y)
+            raise DataError(f"{self.name} is {number} on the {n_rows:,} rows tested{only}; a score must be a number.")
         return number
 
 
@@ -88,6 +95,31 @@ def read_scoring(scoring: Any, *, classes: bool) -> Scoring:
             f"{scoring!r}{meant}."
         )
     return Scoring(scoring, get_scorer(scoring), registered=True)
+
+
+def read_scoring_alone(scoring: Any, estimator: Any) -> Scoring:
+    """Return the number that was asked for where there is no target: a function of the estimator and the rows, or its own score."""
+    name = type(estimator).__name__
+    if scoring is None:
+        if not hasattr(estimator, "score"):
+            raise TypeError(f"{name} has no score of its own: pass scoring=, a callable scorer(estimator, X).")
+        return Scoring("score", type(estimator).score, takes_target=False)
+    if isinstance(scoring, SCORER) or not callable(scoring):
+        asked = repr(scoring) if isinstance(scoring, str) else reprlib.repr(scoring)
+        raise ValueError(
+            f"scoring={asked} compares predictions with a target, and {name} learns without one: pass a callable "
+            "scorer(estimator, X), or None for the estimator's own score."
+        )
+    return replace(read_scoring(scoring, classes=False), takes_target=not _takes_two(scoring))
+
+
+def _takes_two(scorer: Callable[..., Any]) -> bool:
+    """Return whether a function can be called with an estimator and rows."""
+    try:
+        signature(scorer).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
@@ -110,7 +142,7 @@ def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None
                 f"{scoring.name} scores classes, and the target {target.name!r} is a number; use r2 or another score of numbers."
             )
         return
-    if scores_numbers and labels.dtype.kind not in "if":
+    if scores_numbers and labels.dtype.kind not in "iuf":
         raise DataError(
             f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
             "classes."

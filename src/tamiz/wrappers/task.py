@@ -23,21 +23,25 @@ from tamiz.wrappers.adapter import unwrapped
 from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
-from tamiz.wrappers.labels import labels_of
 from tamiz.wrappers.models import Model
-from tamiz.wrappers.scoring import check_target, read_scoring
+from tamiz.wrappers.scoring import check_target, read_scoring, read_scoring_alone
 
 
 def make_task(model: Model, source: Source, *, cv: Any, scoring: Any, seed: int) -> Task:
     """Return what is needed to cross-validate a model on a table."""
     estimator, encode = model.estimator, model.encode
-    check_predicts(estimator)
+    if source.schema.target is not None:
+        check_predicts(estimator)
     n_rows, is_whole = n_given(source), shows_all_rows(source)
     weight = weight_of(source)
     if weight is not None and (weight == 0).any():
         source = rows_of(source, np.flatnonzero(weight))
         weight = weight_of(source)
-    read = read_scoring(scoring, classes=is_classifier(estimator))
+    read = (
+        read_scoring_alone(scoring, estimator)
+        if source.schema.target is None
+        else read_scoring(scoring, classes=is_classifier(estimator))
+    )
     labels = _labels(estimator, source)
     check_takes_weights(estimator, source.schema)
     read.check(source.schema)
@@ -84,15 +88,16 @@ def _among(fold: Fold, rows: NDArray[np.intp]) -> Fold:
 def _labels(estimator: Any, source: Source) -> NDArray[Any]:
     """Return the target as the estimator is to see it."""
     schema, name = source.schema, type(unwrapped(estimator)).__name__
-    assert schema.target is not None
-    labels = labels_of(source)
+    if schema.target is None:
+        return np.empty((schema.n_rows, 0))
+    labels = source.target_values()
     if is_classifier(estimator) and not schema.has_classes:
         raise DataError(
             f"{name} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
             "say kinds."
         )
     if not is_classifier(estimator) and schema.has_classes:
-        if labels.dtype.kind not in "if":
+        if labels.dtype.kind not in "iuf":
             raise DataError(
                 f"{name} predicts numbers, and the target {schema.target.name!r} is classes; pass a classifier."
             )
@@ -115,10 +120,11 @@ def _folds(
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
         return _Made(Folds(tuple(_listed(cv, source, n_rows)), "the folds of a list"))
     try:
-        splitter = check_cv(_drawn(cv, seed), labels, classifier=is_classifier(estimator))
+        y = labels if source.schema.target is not None else None
+        splitter = check_cv(_drawn(cv, seed), y, classifier=is_classifier(estimator))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            splits = list(splitter.split(np.empty((len(labels), 1)), labels, source.groups))
+            splits = list(splitter.split(np.empty((len(labels), 1)), y, source.groups))
     except (ValueError, TypeError) as error:
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error

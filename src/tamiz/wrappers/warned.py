@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,15 @@ from typing import Any
 
 # A warning's first sentence tells what it is; more may follow about what to do.
 _MOST_CHARACTERS = 200
+
+# How numpy says that an operation left the numbers, and what was done.
+_OF_NUMPY = re.compile(r"(divide by zero|overflow|underflow|invalid value) encountered in ")
+_DONE = {
+    "divide by zero": "divided by 0 or took the logarithm of 0",
+    "overflow": "computed numbers beyond the largest one",
+    "underflow": "computed numbers below the smallest one",
+    "invalid value": "computed what is no number, such as 0 / 0",
+}
 
 # What the thread's own refit has warned of.
 _mine = threading.local()
@@ -75,19 +85,23 @@ class Warned:
             yield
 
     @contextmanager
-    def refit(self) -> Iterator[None]:
-        """Count the warnings of a refit, each kind once."""
+    def refit(self) -> Iterator[dict[type[Warning], str]]:
+        """Count the warnings of a refit, each kind once, and hand out what comes: the first text of every kind."""
         found: dict[type[Warning], str] = {}
         _mine.warnings = found
         try:
-            yield
+            yield found
         finally:
             _mine.warnings = None
-            with self._lock:
-                self._n_fits += 1
-                for category, text in found.items():
-                    self._counts[category] = self._counts.get(category, 0) + 1
-                    self._texts[category] = min(text, self._texts.get(category, text))
+            self.count(found)
+
+    def count(self, found: dict[type[Warning], str]) -> None:
+        """Count what a refit warned of, here or in another process."""
+        with self._lock:
+            self._n_fits += 1
+            for category, text in found.items():
+                self._counts[category] = self._counts.get(category, 0) + 1
+                self._texts[category] = min(text, self._texts.get(category, text))
 
     def said(self) -> list[str]:
         """Return every kind with its text, whatever the user's own filters let through."""
@@ -97,10 +111,7 @@ class Warned:
         """Return a sentence for every kind that the user's own filters let through."""
         kinds = sorted(filter(self._passes, self._counts), key=lambda kind: kind.__name__)
         fits = f"{self._n_fits:,} fit{'s' * (self._n_fits != 1)}"
-        return [
-            f"{name} warned in {self._counts[kind]:,} of {fits}: {kind.__name__}: {_short(self._texts[kind])}"
-            for kind in kinds
-        ]
+        return [_sentence(name, self._texts[kind], kind, f"{self._counts[kind]:,} of {fits}") for kind in kinds]
 
     def _passes(self, kind: type[Warning]) -> bool:
         with warnings.catch_warnings(record=True) as shown:
@@ -109,6 +120,17 @@ class Warned:
             except Warning:
                 return True
         return bool(shown)
+
+
+def _sentence(name: str, text: str, kind: type[Warning], where: str) -> str:
+    """Return what fits warned of; what numpy calls operations that leave the numbers, in words that say where they come from."""
+    met = _OF_NUMPY.match(text)
+    if met is None or not issubclass(kind, RuntimeWarning):
+        return f"{name} warned in {where}: {kind.__name__}: {_short(text)}"
+    return (
+        f"{name} {_DONE[met[1]]} in {where}, as for columns that are constant in the rows learned from or of very large or small "
+        "values; scores of sets with such columns may mean little."
+    )
 
 
 def _short(text: str) -> str:

@@ -9,8 +9,10 @@ from tamiz.registry import Registry
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-# X may be sparse.
+# Sparse rows are measured as they are.
 SPARSE = ("euclidean", "cosine")
+# A sparse X is accepted: Gower's distance reads it column by column.
+_ACCEPT_SPARSE = (*SPARSE, "gower")
 # X holds a number for every two rows.
 PAIRWISE = ("precomputed", "similarity")
 
@@ -29,7 +31,7 @@ registry = Registry(
 
 def metric_tags(tags: Tags, metric: str) -> Tags:
     """Return an estimator's tags with what X may be where its rows are measured by a metric."""
-    tags.input_tags.sparse = metric in SPARSE
+    tags.input_tags.sparse = metric in _ACCEPT_SPARSE
     tags.input_tags.pairwise = metric in PAIRWISE
     if tags.input_tags.pairwise:
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = False

@@ -15,14 +15,15 @@ from tamiz.graphs.metrics.sparse_points import sparse_points
 from tamiz.graphs.points import Points, Rows
 from tamiz.graphs.reading import AsColumns, AsGiven, Reading, TableReading, row_numbers
 from tamiz.sources.open import as_source
+from tamiz.sources.sparse import sparse_rows
 from tamiz.statistics.base import Floats
 from tamiz.warn import tell
 
 
 def euclidean(X: Any, *, fill: bool) -> tuple[Points, Reading]:
     """Return rows at their Euclidean distances, numbers as they are."""
-    if sparse.issparse(X):
-        return sparse_points(X, "euclidean")
+    if (held := sparse_rows(X)) is not None:
+        return sparse_points(held, "euclidean")
     rows, reading = _table(X, standardize=False, fill=fill)
     return Rows(rows), reading
 
@@ -45,8 +46,8 @@ def cityblock(X: Any, *, fill: bool) -> tuple[Points, Reading]:
 
 def cosine(X: Any, *, fill: bool) -> tuple[Points, Reading]:
     """Return rows at their cosine distances, one less the cosine of their angle."""
-    if sparse.issparse(X):
-        return sparse_points(X, "cosine")
+    if (held := sparse_rows(X)) is not None:
+        return sparse_points(held, "cosine")
     rows, reading = _table(X, standardize=False, fill=fill)
     return CosineRows(rows, row_numbers(X)), reading
 

@@ -22,6 +22,7 @@ from tamiz.graphs.points import Points
 from tamiz.graphs.reading import array_of
 from tamiz.kernels.sparse_rows import sparse_block, sparse_squares, sparse_unit
 from tamiz.sources.kinds import LARGEST_NUMBER
+from tamiz.sources.sparse import sparse_rows
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_memory
 
@@ -165,11 +166,9 @@ def refuse_numbers(rows: sparse.csr_array, metric: str) -> None:
 
 def canonical(matrix: Any) -> sparse.csr_array:
     """Return rows in CSR form, columns in order and once, as float64; the caller's matrix stays as it is."""
-    given = (
-        matrix
-        if sparse.issparse(matrix)
-        else array_of(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
-    )
+    given = sparse_rows(matrix)
+    if given is None:
+        given = array_of(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
     if given.ndim != 2:
         raise ValueError(f"Expected 2D array, got {given.ndim}D array instead: a table has rows and columns.")
     if given.dtype.kind not in "fiub":

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.reduction.base import check_placed
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization.curves import Curve
 from tamiz.reduction.single_point import place_best
@@ -70,7 +71,9 @@ class Fitted:
         self.rows.refuse_unknown(others)
         for start, stop in parallel.spans(len(others), max(1, _PIECE // n)):
             some = others[start:stop]
-            embedding[some], stress[some] = self._placed(queries.take(some), some)
+            with np.errstate(over="ignore", invalid="ignore"):
+                embedding[some], stress[some] = self._placed(queries.take(some), some)
+        check_placed(embedding)
         better = np.searchsorted(np.sort(self.stress_per_point), stress, side="left")
         return PlacedRows(embedding, stress, 1.0 - better / n)
 

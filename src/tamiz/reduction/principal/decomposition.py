@@ -66,7 +66,12 @@ def check_n_components(value: Any, most: int) -> int | float:
     """Return the number of components that is asked for, or the share of the variance that they hold."""
     if value is None:
         return most
-    if isinstance(value, Real) and not isinstance(value, bool | int | np.integer):
+    if isinstance(value, bool) or not isinstance(value, Real):
+        estimate = " To estimate how many, fit all (None) and call parallel_analysis()." if value == "mle" else ""
+        raise TypeError(
+            f"n_components must be a whole number, a share of the variance above 0 and up to 1.0, or None, got {value!r}.{estimate}"
+        )
+    if not isinstance(value, int | np.integer):
         if not 0.0 < float(value) <= 1.0:
             raise ValueError(
                 f"n_components must be a whole number from 1 to {most}, or a share of the variance above 0 and up to 1.0, got "

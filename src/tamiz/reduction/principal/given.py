@@ -49,9 +49,9 @@ class GivenReading(Reading):
             raise ValueError(
                 "The covariance came without a mean, so that no row can be placed: pass mean= to fit_covariance."
             )
-        if sparse.issparse(X):
-            raise TypeError("X is sparse: beside a covariance rows are a dense array, X.toarray().")
         given = X.frame() if isinstance(X, Source) else X
+        if sparse.issparse(given):
+            raise TypeError("X is sparse: beside a covariance rows are a dense array, X.toarray().")
         rows = _numbers(eager_frame(given).to_numpy() if is_frame(given) else given, "X")
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]

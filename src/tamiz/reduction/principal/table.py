@@ -34,6 +34,8 @@ from tamiz.warn import tell
 
 # Values of one piece of work.
 _PIECE = 2**18
+# Numbers of float32 that a processor multiplies at a time: 100 coordinates take a quarter longer than 104.
+_LANES = 8
 # Standard deviations between this and its inverse are multiplied in float32.
 _RANGE = 1e8
 
@@ -108,30 +110,30 @@ class TableReading(Reading):
 
     def places(self, rows: Source, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""
-        directions = np.ascontiguousarray(directions)
         dtype = next(rows.blocks()).dtype
         out = np.empty((rows.schema.n_rows, len(directions)), dtype)
         if self.fill:
             split = Split(self.encoding)
-            table, of_numbers = split.table(directions).astype(dtype), split.of_numbers(directions).astype(dtype)
+            table, of_numbers = split.table(directions).astype(dtype), widened(split.of_numbers(directions), dtype)
 
             def along_levels(piece: Block) -> None:
                 there = out[piece.rows.start : piece.rows.stop]
-                project(np.ascontiguousarray(split.numbers.rows(piece, dtype)), of_numbers, there)
+                project(split.numbers.rows(piece, dtype, width=of_numbers.shape[1]), of_numbers, there)
                 add_levels(piece.codes, split.starts, table, there)
 
             each(along_levels, pieces(rows, split.width))
             return out
+        wide, q = widened(directions, dtype), len(self.mean)
 
         def along(piece: Block) -> None:
-            points = np.ascontiguousarray(self.encoding.rows(piece, dtype, fill=False))
+            points = self.encoding.rows(piece, dtype, fill=False, width=wide.shape[1])
             there = out[piece.rows.start : piece.rows.stop]
             gappy = np.flatnonzero(np.isnan(points).any(axis=1))
-            project(np.nan_to_num(points) if len(gappy) else points, directions.astype(dtype, copy=False), there)
+            project(np.nan_to_num(points) if len(gappy) else points, wide, there)
             if len(gappy):
-                there[gappy] = least_squares(points[gappy].astype(np.float64), directions)
+                there[gappy] = least_squares(points[gappy, :q].astype(np.float64), directions)
 
-        each(along, pieces(rows, len(self.mean)))
+        each(along, pieces(rows, q))
         return out
 
 
@@ -349,6 +351,14 @@ def level_scale(moments: CoordinateMoments, first: int, columns: tuple[Indicator
             squares = squares * max(int((share > 0).sum()) - 1, 1)
         scale.append(np.sqrt(squares))
     return np.concatenate(scale)
+
+
+def widened(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """Return directions with zeros behind them: `project` is slower where numbers are left over by its vectors."""
+    k, q = directions.shape
+    wide = np.zeros((k, -(-q // _LANES) * _LANES), dtype)
+    wide[:, :q] = directions
+    return wide
 
 
 def pieces(source: Source, n_coordinates: int) -> Iterator[Block]:

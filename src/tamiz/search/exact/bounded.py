@@ -14,7 +14,7 @@ from tamiz.search.base import Problem
 from tamiz.search.choices import columns_of
 from tamiz.search.exact.sums import Bounded, nothing
 
-# Nodes whose children are bounded and evaluated together.
+# So many nodes and the siblings of the last are bounded and evaluated together.
 _NODES = 32
 
 
@@ -49,9 +49,8 @@ def dropped(problem: Problem, gap: float) -> Generator[Proposal, Floats, None]:
         merits = yield Bounded(Candidates.of(allowed) if len(allowed) else nothing(problem), proven)
         best = float(np.fmax.reduce(merits, initial=best))
         coming = []
-        for _ in range(_NODES):
-            if not waiting or -waiting[0][0] < best + gap:
-                break
+        # Nodes may have no children; the search ends when no node is left, not when some are childless.
+        while len(coming) < _NODES and waiting and not -waiting[0][0] < best + gap:
             coming += _children(heapq.heappop(waiting)[2], widths, problem, n_fixed)
     if best > -np.inf:
         yield Bounded(nothing(problem), best + gap)

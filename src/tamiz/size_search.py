@@ -1,0 +1,275 @@
+"""How many columns: the size of a selection, chosen by the score of an estimator on rows that took no part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Tags, get_tags
+
+from tamiz import parallel, progress
+from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.exceptions import DataError
+from tamiz.random import Seed, generator
+from tamiz.selection import RankSelector, Selector, SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.features import remember
+from tamiz.sources.views import rows_of, without_target
+from tamiz.storage.invariants import Count, Invariants, Is, OneOf
+from tamiz.validation import check_choice, check_integer
+from tamiz.warn import held, tell
+from tamiz.wrappers.evaluator import WrapperEvaluator
+from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.task import make_task
+
+_RULES = ("best", "one_standard_error")
+
+
+class SizeSearchCV(Selector):
+    """Keep as many columns as an estimator predicts best from, by cross-validation with the selection inside every fold.
+
+    In every fold the selector ranks, or searches, once by the rows learned from: that gives a set for each size. The estimator is
+    fitted on each set and scored on the rows held out. The size with the best mean score is then selected by all rows.
+
+    Parameters
+    ----------
+    selector : RankSelector or SubsetSelector
+        Of a ranking the best columns are the set of a size, of a search the best set of that size that it came to. Its own
+        `n_features` is not read. It is copied, and stays as it is.
+    estimator : estimator or str
+        What predicts, or the name of a model, as `CrossValidated` takes it; a table with text is encoded inside every fold for an
+        estimator of scikit-learn's that accepts none.
+    sizes : list of int, default=None
+        Numbers of columns to compare. None is every one from 1 to that of the columns that can be chosen, of a search those that it
+        comes to in every fold.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds, as `CrossValidated` makes them: a number shuffles the rows, each fold with its share of every class; of whole groups
+        where there are groups. For scikit-learn's folds of rows in the order of the table, pass a splitter.
+    scoring : str or callable, default=None
+        As of `CrossValidated`: None is accuracy for a classifier and R2 for a regressor.
+    rule : {"best", "one_standard_error"}, default="best"
+        The size with the best mean score, of equal ones the smallest; or the smallest size whose mean score is within one standard
+        error of the best: the standard deviation of the best size's scores over the folds (with n - 1), divided by the square root
+        of their number.
+    random_state : int, Generator or RandomState, default=0
+        Draws the folds that a number asks for, and the seeds of an estimator without one.
+    n_jobs : int, default=None
+        Threads; None takes the cores that this process may use. The result does not depend on it.
+
+    Attributes
+    ----------
+    n_features_ : int
+        The size chosen.
+    cv_results_ : dict of str to ndarray
+        By size, ascending: "n_features", "mean_test_score", "std_test_score" (with n), and "split0_test_score" and so on for each
+        fold. A size whose set a model cannot be fitted on has minus infinity.
+    score_name_ : str
+        What the score is called, such as "accuracy of GaussianNB".
+    selector_ : RankSelector or SubsetSelector
+        Fitted with that size on all rows.
+    schema_ : Schema
+        The columns as they were taken.
+
+    Raises
+    ------
+    DataError
+        When the table or a fold cannot be used, or a fold gives no set of a size that was asked for.
+    ValueError
+        When a parameter cannot be used.
+
+    Notes
+    -----
+    The mean score of the chosen size is optimistic: it was picked for being high. `selection_report(SizeSearchCV(...), X, y)`
+    repeats all of this inside outer folds, and gives the honest score.
+
+    Cost one ranking or search and as many fits of the estimator as there are sizes for each fold, and one ranking or search of all
+    rows. `GridSearchCV` over the size of a selector in a pipeline has the same scores, and ranks anew for every size.
+
+    References
+    ----------
+    Guyon, Weston, Barnhill and Vapnik (2002), Gene selection for cancer classification using support vector machines, Machine
+    Learning 46.
+    Ambroise and McLachlan (2002), Selection bias in gene extraction, PNAS 99: why the selection belongs inside the folds.
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, section 3.4.3: one standard error.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from tamiz import RankSelector, SizeSearchCV
+    >>> from tamiz.criteria import InformationGain
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> sizes = [1, 2, 5, 10, 20, 30]
+    >>> search = SizeSearchCV(RankSelector(InformationGain()), GaussianNB(), sizes=sizes).fit(X, y)
+    >>> search.cv_results_["mean_test_score"].round(3)
+    array([0.916, 0.912, 0.945, 0.924, 0.937, 0.94 ])
+    >>> search.n_features_, search.transform(X).shape
+    (5, (569, 5))
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "rule": OneOf(*_RULES),
+        "n_features_": Count(low=1),
+        "selector_": Is(RankSelector, SubsetSelector),
+        "cv_results_": Is(dict),
+        "score_name_": Is(str),
+    }
+    # Decided by the parts.
+    _needs_target: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        selector: RankSelector | SubsetSelector,
+        estimator: Any,
+        *,
+        sizes: Iterable[int] | None = None,
+        cv: Any = 5,
+        scoring: str | Callable[..., Any] | None = None,
+        rule: str = "best",
+        random_state: Seed = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.selector = selector
+        self.estimator = estimator
+        self.sizes = sizes
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = get_tags(self._asked()).target_tags.required or self._wrapper().reads_target
+        tags.input_tags.allow_nan = tags.input_tags.allow_nan and self._wrapper().takes_gaps
+        return tags
+
+    @property
+    def _reads_target(self) -> bool:
+        return self._asked()._reads_target or self._wrapper().reads_target
+
+    def _criterion(self) -> Any:
+        return self._asked()._criterion()
+
+    def _asked(self) -> RankSelector | SubsetSelector:
+        if not isinstance(self.selector, RankSelector | SubsetSelector):
+            raise TypeError(f"SizeSearchCV takes a RankSelector or a SubsetSelector, got {self.selector!r}.")
+        return self.selector
+
+    def _wrapper(self) -> CrossValidated:
+        """Return the merit that knows what the estimator reads."""
+        return CrossValidated(self.estimator, self.cv, self.scoring)
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the size, and select by all rows.
+
+        Parameters
+        ----------
+        X : array, data frame or Source
+        y : array of shape (n_samples,), default=None
+            Not read where neither the selector nor the estimator needs a target.
+        sample_weight : array of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice: in the selection, in what the estimator learns and in the score.
+        groups : array of shape (n_samples,), default=None
+            Rows of one group are learned from or held out, never both; selectors read them as they do by themselves.
+        """
+        check_choice("rule", self.rule, _RULES)
+        sizes = self._checked_sizes()
+        with parallel.session(self.n_jobs):
+            source = self._opened(X, y, sample_weight, groups)
+            if self._wrapper().reads_target and source.schema.target is None:
+                raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
+            evaluator = self._evaluator(source)
+            folds = range(len(evaluator.task.folds))
+            scores = [
+                self._of_fold(source, evaluator, fold, sizes) for fold in progress.track("Folds", folds, len(folds))
+            ]
+            self.cv_results_ = _results(scores, sizes)
+            self.n_features_ = self._chosen(self.cv_results_)
+            self.score_name_ = evaluator.name
+            tell(evaluator.notes())
+            selector = clone(self.selector).set_params(n_features=self.n_features_)
+            self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups)
+        remember(self, X)
+        self.schema_ = self.selector_.schema_
+        self._support = self.selector_.get_support()
+        return self
+
+    def _checked_sizes(self) -> list[int] | None:
+        if self.sizes is None:
+            return None
+        sizes = sorted({check_integer("a size", size, low=1) for size in self.sizes})
+        if not sizes:
+            raise ValueError("sizes has none; name one at least, or leave it out for all.")
+        return sizes
+
+    def _evaluator(self, source: Source) -> WrapperEvaluator:
+        """Return what scores sets on the folds, by refits: few sets are asked for, and most once."""
+        wrapper = self._wrapper()
+        table = source if wrapper.reads_target else without_target(source)
+        seed = int(generator(self.random_state).integers(2**31))
+        task = make_task(wrapper.model(table.schema), table, cv=self.cv, scoring=self.scoring, seed=seed)
+        return WrapperEvaluator(task, Refits(task), Refits.how)
+
+    def _of_fold(
+        self, source: Source, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None
+    ) -> dict[int, float]:
+        """Return the score of the set of every size that the selector gives by the rows that a fold learns from."""
+        task = evaluator.task
+        # Rows that no fold has, and those without weight, are not in the task.
+        rows = np.searchsorted(source.row_numbers, task.source.row_numbers[task.folds[fold].train])
+        where = f"Fold {fold + 1} of {len(task.folds)}"
+        try:
+            # What is said of a part of the rows is said of all of them in the end.
+            with held(), progress.listening(_unheard):
+                sets = self._asked()._by_size(rows_of(source, rows), sizes)
+        except ValueError as error:
+            raise DataError(f"{where}: {error}") from error
+        for size in sizes or ():
+            if size not in sets:
+                raise DataError(
+                    f"{where}: the search came to no set of {size:,} column{'s' * (size > 1)}; take other sizes, or a search that "
+                    "visits every size, such as Forward."
+                )
+        found = evaluator.scores_in(fold, np.array(list(sets.values())))
+        return dict(zip(sets, found.tolist(), strict=True))
+
+    def _chosen(self, results: dict[str, NDArray[Any]]) -> int:
+        """Return the size that the rule takes."""
+        means = results["mean_test_score"]
+        best = int(np.argmax(means))
+        if np.isneginf(means[best]):
+            raise DataError("No size has a score in every fold: change the estimator, the selector or the folds.")
+        least = means[best]
+        if self.rule == "one_standard_error":
+            of_best = np.array([values[best] for name, values in results.items() if name.startswith("split")])
+            if len(of_best) < 2:
+                raise ValueError(
+                    "rule='one_standard_error' needs at least 2 folds, got 1; take more folds, or rule='best'."
+                )
+            least -= of_best.std(ddof=1) / np.sqrt(len(of_best))
+        return int(results["n_features"][np.flatnonzero(means >= least)[0]])
+
+
+def _results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dict[str, NDArray[Any]]:
+    """Return the scores of the sizes asked for, or of those that every fold has, as scikit-learn's searches do."""
+    shared = sorted(set.intersection(*map(set, scores))) if sizes is None else sizes
+    if not shared:
+        raise DataError("The folds have no size in common: take a search that visits every size, such as Forward.")
+    values = np.array([[of_fold[size] for of_fold in scores] for size in shared])
+    # The deviation of scores of minus infinity is not a number.
+    with np.errstate(invalid="ignore"):
+        deviations = values.std(axis=1)
+    return {
+        "n_features": np.array(shared),
+        "mean_test_score": values.mean(axis=1),
+        "std_test_score": deviations,
+        **{f"split{fold}_test_score": values[:, fold].copy() for fold in range(len(scores))},
+    }
+
+
+def _unheard(label: str, done: int, total: int | None) -> None:
+    """Progress of parts of the work, which nobody is told."""

@@ -1,0 +1,120 @@
+"""Refits in worker processes, where they are short and there are many."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import wrap_non_picklable_objects
+from sklearn import config_context, get_config
+
+from tamiz import parallel, workers
+from tamiz.wrappers.base import Columns, Task
+from tamiz.wrappers.fold_rows import FoldRows
+from tamiz.wrappers.warned import Warned
+
+# A score, and what its refit warned of; None where it failed.
+Scored = tuple[float, dict[type[Warning], str]] | None
+
+# Seconds of refits, done and known to come, that are worth a start of workers: each takes one to three of a core, and a search goes
+# on for about as long as it has taken so far.
+_WORTH_A_START = 3.0
+# Seconds that are worth a request, where workers are ready.
+_WORTH_A_REQUEST = 0.05
+# Seconds of a refit from which on most of it is not Python's work, and threads do as well.
+_LONG = 0.05
+# Seconds that one request may take: an interrupt waits for its end.
+_A_REQUEST = 0.25
+
+
+@dataclass
+class Processes:
+    """Worker processes for the refits of a task.
+
+    They are started when refits have taken a while and go on, get ready while the refits do, and are then given the rest.
+
+    Parameters
+    ----------
+    task : Task
+    few_rows : bool
+        Whether threads hinder each other however long a refit takes.
+    """
+
+    task: Task
+    few_rows: bool
+
+    def __post_init__(self) -> None:
+        self._seconds, self._n_refits = 0.0, 0
+        self._model: bytes | None = None
+        self._failed = False
+
+    def observe(self, seconds: float, n_refits: int) -> None:
+        """Count refits that this process has done, and the time of one thread that they took."""
+        self._seconds += seconds
+        self._n_refits += n_refits
+
+    def n_at_a_time(self, n_left: int) -> int:
+        """Return how many of the refits that are left to do at a time: some for every worker, and few where one takes long."""
+        if not self._n_refits:
+            return 1
+        share = max(n_left / (4 * parallel.width()), _WORTH_A_REQUEST / self._a_refit / 4)
+        return max(1, int(min(share, _A_REQUEST / self._a_refit)))
+
+    @property
+    def _a_refit(self) -> float:
+        return max(self._seconds, 1e-9) / max(self._n_refits, 1)
+
+    def are_ready(self, n_left: int) -> bool:
+        """Return whether workers are there for so many refits; start them where that is worth it."""
+        n, left = parallel.width(), n_left * self._a_refit
+        if self._failed or n < 2 or not self._n_refits or not (self.few_rows or self._a_refit < _LONG):
+            return False
+        if left > _WORTH_A_REQUEST and workers.are_ready(n):
+            return self._is_sendable()
+        if self._seconds + left > _WORTH_A_START and workers.may_start(n) and self._is_sendable():
+            workers.start(n, pickle.dumps((greet, (self._model,))))
+        return False
+
+    def _is_sendable(self) -> bool:
+        """Whether another process can read the model; classes and functions of the user's program travel as a whole."""
+        if self._model is None and not self._failed:
+            try:
+                given = (self.task.estimator, self.task.scoring)
+                self._model = pickle.dumps(wrap_non_picklable_objects(given, keep_wrapper=False))
+            except Exception:  # noqa: BLE001 - whatever it is, the model stays here
+                self._failed = True
+        return not self._failed
+
+    def scores(self, rows: FoldRows, sets: Sequence[Columns]) -> list[Scored]:
+        """Return the scores of refits in a worker, None for those that are to be done here."""
+        try:
+            found: list[Scored] = workers.call(score_sets, rows, self._model, sets, get_config())
+        except workers.WorkerError:
+            self._failed = True
+            return [None] * len(sets)
+        return found
+
+
+def greet(model: bytes) -> None:
+    """Load what refits need."""
+    pickle.loads(model)
+
+
+def score_sets(rows: FoldRows, model: bytes, sets: Sequence[Columns], config: dict[str, Any]) -> list[Scored]:
+    """Return what refits score and warn of in a worker; None where one fails, and fails again where it is reported."""
+    estimator, scoring = pickle.loads(model)
+    warned = Warned()
+
+    def score(columns: Columns) -> Scored:
+        try:
+            with warned.refit() as found:
+                fitted = rows.refit(estimator, columns)
+                value = scoring.value(fitted.estimator, fitted.rows, rows.tested, rows.tested_weight)
+        except Exception:  # noqa: BLE001 - raised again, with its place, by the process that asked
+            return None
+        return value, found
+
+    with config_context(**config), warned.listening():
+        return [score(columns) for columns in sets]

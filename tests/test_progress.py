@@ -1,0 +1,95 @@
+"""What is shown of long work, and to whom."""
+
+import io
+import re
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tamiz import SubsetSelector, progress, show_progress
+from tamiz.criteria import CrossValidated
+from tamiz.search import Forward
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def work():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(60, 4))
+    SubsetSelector(CrossValidated("mixed_nb", cv=2), Forward()).fit(table, table[:, 0] > 0)
+
+
+def test_a_function_hears_how_far_each_piece_of_work_has_come():
+    told = []
+    with show_progress(lambda *what: told.append(what)):
+        work()
+    searching = [(done, total) for label, done, total in told if label.startswith("Searching")]
+    assert searching == sorted(searching)
+    assert searching[-1][0] > 0
+    n_told = len(told)
+    work()
+    assert len(told) == n_told
+
+
+def test_what_a_function_raises_ends_the_work():
+    def stop(label, done, total):
+        if label.startswith("Searching"):
+            raise StopAsyncIteration("enough")
+
+    with pytest.raises(StopAsyncIteration, match=r"^enough$"), show_progress(stop):
+        work()
+    work()
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
+    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
+    monkeypatch.setattr("tamiz.progress.time.monotonic", lambda: next(clock))
+    with show_progress():
+        for label, done, total in (
+            ("read", 0, None),
+            ("Step: graph, about 6 s", 0, None),
+            ("rows", 1, 3),
+            ("rows", 2, 3),
+        ):
+            progress.tell(label, done, total)
+    assert capsys.readouterr().err.splitlines() == ["Step: graph, about 6 s", "rows: 2 of 3"]
+
+
+def test_nobody_hears_unless_asked(capsys):
+    work()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_time_left(
+    monkeypatch,
+):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "_left", lambda seconds: "about 0:00:07 left")
+    with show_progress():
+        progress.tell("Reading rows", 40, 50)
+        progress.tell("Searching, best merit 0.31 of 4 columns", 1200, None)
+        time.sleep(0.25)
+        progress.tell("Searching, best merit 0.32 of 5 columns", 1300, 5000)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    assert re.search(r"Searching, best merit 0\.31 of 4 columns \S* *1,200 ", shown)
+    assert re.search(r"best merit 0\.32 of 5 columns .* 1,300 of 5,000 .* about 0:00:07 left", shown)
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "told"),
+    [(1234, None, "1,234"), (10, 2000, "10 of 2,000"), (10**9, 2**100, "1,000,000,000 of 1.3e+30")],
+)
+def test_how_far_work_has_come_is_told_in_numbers(done, total, told):
+    assert progress._progressed(done, total) == told
+
+
+def test_the_time_left_is_told_where_it_is_known():
+    assert (progress._left(None), progress._left(0.0), progress._left(3725.4)) == ("", "", "about 1:02:05 left")

@@ -1,0 +1,167 @@
+"""Selectors find in sparse rows what they find in the same rows written out."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
+
+from tamiz import RankSelector, SubsetSelector, criteria, open_source, selection_report
+from tamiz.criteria import CFS, CrossValidated, LaplacianScore, PermutationImportance, laplacian_score
+from tamiz.graphs import KNearest
+from tamiz.reduction import LaplacianEigenmaps
+from tamiz.search import Forward
+
+RELEVANCES = [entry.name for entry in criteria.registry.of_kind("relevance")]
+
+
+def words(n=120, n_words=40):
+    """Counts of words in two kinds of text: the first five words come mostly in the second kind."""
+    rng = np.random.default_rng(5)
+    kind = np.arange(n) % 2
+    counts = rng.poisson(0.15, (n, n_words))
+    counts[:, :5] += rng.poisson(0.7, (n, 5)) * kind[:, None]
+    return counts.astype(np.float64), np.where(kind, "sport", "trade")
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+def test_scores(name):
+    table, y = words()
+    dense, held = (RankSelector(name, n_features=5).fit(X, y) for X in (table, sparse.csr_array(table)))
+    # The Laplacian score adds up the numbers that are not 0, and they alone.
+    np.testing.assert_allclose(held.scores_, dense.scores_, rtol=1e-12 if name == "laplacian_score" else 0)
+    kept = held.transform(sparse.csr_array(table))
+    assert sparse.issparse(kept)
+    np.testing.assert_array_equal(kept.toarray(), dense.transform(table))
+
+
+@pytest.mark.parametrize(
+    "merit",
+    [
+        CFS(),
+        CFS(convention="weka"),
+        *(
+            CrossValidated(model, cv=3)
+            for model in (
+                "mixed_nb",
+                "knn",
+                LogisticRegression(),
+                BernoulliNB(),
+                GaussianNB(),
+                make_pipeline(MaxAbsScaler(), LinearSVC()),
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_subsets(merit):
+    table, y = words()
+    table = table[:, :8]
+    dense, held = (SubsetSelector(merit, Forward()).fit(X, y) for X in (table, sparse.csc_array(table)))
+    np.testing.assert_array_equal(held.get_support(), dense.get_support())
+    assert held.merit_ == dense.merit_
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """A classifier that remembers whether its rows were sparse, for all its copies."""
+
+    seen: ClassVar[list[bool]] = []
+
+    def __init__(self, *, sparse=False):
+        self.sparse = sparse
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.sparse
+        return tags
+
+    def fit(self, X, y):
+        self.seen.append(sparse.issparse(X))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        self.seen.append(sparse.issparse(X))
+        return self.classes_[np.zeros(X.shape[0], dtype=int)]
+
+    def predict_proba(self, X):
+        self.seen.append(sparse.issparse(X))
+        return np.tile([0.6, 0.4], (X.shape[0], 1))
+
+
+@pytest.mark.parametrize("accepts", [False, True])
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda model, X, y: SubsetSelector(CrossValidated(model, cv=2), Forward(), n_features=1).fit(X, y),
+        lambda model, X, y: RankSelector(PermutationImportance(model, cv=2, n_repeats=2)).fit(X, y),
+        lambda model, X, y: selection_report(
+            RankSelector("fisher", n_features=2),
+            X,
+            y,
+            predictor=model,
+            scoring="accuracy",
+            n_splits=2,
+            n_permutations=2,
+        ),
+    ],
+    ids=["wrapper", "permutation", "report"],
+)
+def test_an_estimator_gets_sparse_rows_where_it_says_that_it_accepts_them(select, accepts):
+    table, y = words(40, 6)
+    Told.seen.clear()
+    select(Told(sparse=accepts), sparse.csr_array(table), y)
+    assert Told.seen
+    assert set(Told.seen) == {accepts}
+
+
+def test_a_wrapper_scores_what_scikit_learn_scores():
+    table, y = words()
+    held = sparse.csr_array(table)
+    selector = SubsetSelector(CrossValidated(BernoulliNB(), cv=StratifiedKFold(4)), Forward(), n_features=3).fit(
+        held, y
+    )
+    assert (
+        selector.merit_
+        == cross_val_score(BernoulliNB(), held[:, selector.get_support()], y, cv=StratifiedKFold(4)).mean()
+    )
+
+
+def test_permutation_importance():
+    table, y = words()
+    for model in (BernoulliNB(), GaussianNB()):
+        relevance = PermutationImportance(model, n_repeats=3, random_state=0)
+        dense, held = (RankSelector(relevance).fit(X, y) for X in (table, sparse.csr_array(table)))
+        np.testing.assert_array_equal(held.scores_, dense.scores_)
+        assert held.scores_[:5].min() > np.median(held.scores_)
+
+
+def test_text_in_a_pipeline():
+    texts = [
+        "the team won the cup",
+        "shares fell as rates rose",
+        "a goal in the last minute",
+        "the bank cut its rates",
+    ] * 5
+    y = ["sport", "trade"] * 10
+    model = make_pipeline(TfidfVectorizer(), RankSelector("information-gain", n_features=4), LinearSVC()).fit(texts, y)
+    assert model.score(texts, y) == 1
+    chosen = model[0].get_feature_names_out()[model[1].get_support()]
+    assert "rates" in chosen
+
+
+def test_the_graph_of_a_wide_sparse_table_is_that_of_its_rows():
+    rng = np.random.default_rng(2)
+    held = sparse.random_array((300, 2_000), density=0.01, rng=rng, format="csr")
+    scores = RankSelector(LaplacianScore(graph=KNearest(5))).fit(held).scores_
+    np.testing.assert_allclose(scores, 1 - laplacian_score(held, KNearest(5).build(held.toarray())), rtol=1e-9)
+    mapped = LaplacianEigenmaps(2, disconnected="connect", graph=KNearest(5)).fit(open_source(held))
+    np.testing.assert_array_equal(mapped.transform(open_source(held[:4])), mapped.transform(held[:4]))
