@@ -118,7 +118,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path, state, number)
             assert all(map(is_there, pids))
             program.send_signal(number)
         program.wait(30)
-        wait_for(lambda: not any(map(is_there, pids)), seconds=20)
+        wait_for(lambda: not any(map(is_there, pids)), seconds=60)
         assert program.stderr.read() == ""
 
 
@@ -157,8 +157,8 @@ def test_ctrl_c_in_a_terminal_ends_a_search_and_its_workers_say_nothing(tmp_path
         assert len(pids) == 2
         # A terminal sends it to every process of the group.
         os.killpg(search.pid, signal.SIGINT)
-        _, said = search.communicate(timeout=30)
+        _, said = search.communicate(timeout=120)
     assert said.splitlines()[-1] == "KeyboardInterrupt"
     assert said.count("Traceback") == 1
-    wait_for(lambda: not any(map(is_there, pids)), seconds=20)
+    wait_for(lambda: not any(map(is_there, pids)), seconds=60)
     assert [each.name for each in tmp_path.iterdir()] == ["search.py"]

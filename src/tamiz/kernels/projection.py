@@ -17,27 +17,35 @@ from tamiz.kernels import jit, ro, rw
 def project(rows, directions, out):
     """Fill out[i, k] with the product of row i and direction k: the same bits whatever rows come with it.
 
-    A matrix product chooses its way by the number of rows. Four rows and two directions at a time, so that each is read less
-    often; what is left over at an end is done twice.
+    A matrix product of BLAS adds up in an order that depends on where a row stands. Four rows and three directions at a time, so
+    that each is read less often; what is left over at an end is done again.
     """
     n, m = rows.shape[0], directions.shape[0]
     zero = rows.dtype.type(0.0)
     for i in range(0, n, 4):
         i_1, i_2, i_3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
-        for k in range(0, m, 2):
-            l = min(k + 1, m - 1)  # noqa: E741
-            a_0 = a_1 = a_2 = a_3 = b_0 = b_1 = b_2 = b_3 = zero
+        for k in range(0, m, 3):
+            k_1, k_2 = min(k + 1, m - 1), min(k + 2, m - 1)
+            a_0 = a_1 = a_2 = a_3 = b_0 = b_1 = b_2 = b_3 = c_0 = c_1 = c_2 = c_3 = zero
             for j in range(rows.shape[1]):
-                u, v = directions[k, j], directions[l, j]
-                a_0 += rows[i, j] * u
-                b_0 += rows[i, j] * v
-                a_1 += rows[i_1, j] * u
-                b_1 += rows[i_1, j] * v
-                a_2 += rows[i_2, j] * u
-                b_2 += rows[i_2, j] * v
-                a_3 += rows[i_3, j] * u
-                b_3 += rows[i_3, j] * v
-            out[i, k], out[i, l] = a_0, b_0
-            out[i_1, k], out[i_1, l] = a_1, b_1
-            out[i_2, k], out[i_2, l] = a_2, b_2
-            out[i_3, k], out[i_3, l] = a_3, b_3
+                u, v, w = directions[k, j], directions[k_1, j], directions[k_2, j]
+                x = rows[i, j]
+                a_0 += x * u
+                b_0 += x * v
+                c_0 += x * w
+                x = rows[i_1, j]
+                a_1 += x * u
+                b_1 += x * v
+                c_1 += x * w
+                x = rows[i_2, j]
+                a_2 += x * u
+                b_2 += x * v
+                c_2 += x * w
+                x = rows[i_3, j]
+                a_3 += x * u
+                b_3 += x * v
+                c_3 += x * w
+            out[i, k], out[i, k_1], out[i, k_2] = a_0, b_0, c_0
+            out[i_1, k], out[i_1, k_1], out[i_1, k_2] = a_1, b_1, c_1
+            out[i_2, k], out[i_2, k_1], out[i_2, k_2] = a_2, b_2, c_2
+            out[i_3, k], out[i_3, k_1], out[i_3, k_2] = a_3, b_3, c_3

@@ -207,6 +207,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
 
 def check_placed(places: NDArray[Any]) -> None:
     """Refuse rows whose place is no number, naming the first."""
+    # Numbers whose sum is one are numbers, and most are asked no more than that.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(places.sum()):
+            return
     lost = ~np.isfinite(places).all(axis=1)
     if lost.any():
         raise DataError(

@@ -18,9 +18,17 @@ from tamiz.statistics.base import Block, Codes
 
 Statistics = TypeVarTuple("Statistics")
 
-# Rows of one piece of work. Statistics are filled piece by piece and merged in order, so it fixes the last bits of
-# every sum: a table gives the same numbers from memory, from a file and at any number of threads.
-PIECE_ROWS = 2**15
+# Rows of one piece of work, of wide tables fewer. Statistics are filled piece by piece and merged in order, so it fixes the
+# last bits of every sum: a table gives the same numbers from memory, from a file and at any number of threads.
+PIECE_ROWS, _FEWEST_ROWS, _PIECE_VALUES = 2**15, 2**12, 2**20
+
+
+def _piece_rows(n_columns: int) -> int:
+    """Return a power of two, so that pieces can be cut further without a rest; no fewer than columns, of which pairs are merged."""
+    fewest, rows = max(_FEWEST_ROWS, n_columns), PIECE_ROWS
+    while rows // 2 >= fewest and rows * n_columns > _PIECE_VALUES:
+        rows //= 2
+    return rows
 
 
 class Source(ABC):
@@ -99,17 +107,19 @@ class Source(ABC):
         """Return filled copies of empty statistics, in one pass over the blocks."""
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
-        totals = [statistic.empty() for statistic in wanted]
+        totals: list[Any] = []
 
         def fill(piece: Block) -> list[Any]:
             return [statistic.empty().update(piece) for statistic in wanted]
 
-        done = 0
-        pieces = (piece for block in self.blocks(columns) for piece in block.pieces(PIECE_ROWS))
+        done, size = 0, _piece_rows(len(columns))
+        pieces = (piece for block in self.blocks(columns) for piece in block.pieces(size))
         for filled in parallel.map_blocks(fill, pieces):
-            for total, part in zip(totals, filled, strict=True):
-                total.merge(part)
-            done += PIECE_ROWS
+            totals = totals or filled
+            if totals is not filled:
+                for total, part in zip(totals, filled, strict=True):
+                    total.merge(part)
+            done += size
             progress.tell("Reading rows", min(done, self.schema.n_rows), self.schema.n_rows)
         for total in totals:
             total.finish()

@@ -12,9 +12,9 @@ from tamiz import parallel
 from tamiz.statistics.base import Block, Floats, Statistic
 
 # Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.
-_SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**20, 256, 8192
+_SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**22, 256, 8192
 # Rows that tell where a centre is to be.
-_CENTRING = 256
+_CENTRING = 32
 # The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
 _FARTHEST = 4.0
 # The square of a mean about 0, next to the variance, up to which the centre may as well be 0: rows need not be copied then.
@@ -76,8 +76,11 @@ class Scatter(Statistic):
         owners = [*numeric, *(one.column for one in levels for _ in range(one.n_levels))]
         # 0 stands for "present in every row", and the others for a column's own gaps.
         self._presence = np.array([1 + gappy.index(j) if j in gappy else 0 for j in owners], dtype=np.intp)
-        n, n_kinds = len(owners), 1 + len(gappy)
-        self._first = [int(np.argmax(self._presence == kind)) for kind in range(1, n_kinds)]
+        self._first = [int(np.argmax(self._presence == kind)) for kind in range(1, 1 + len(gappy))]
+        self._forget()
+
+    def _forget(self) -> None:
+        n, n_kinds = len(self._presence), 1 + len(self.gappy)
         self._centre = np.full(n, np.nan)
         # Sums over the rows of w z z', w z g' and w g g': z is a row about the centre with 0 for a gap, g tells what is present.
         self.matrix = np.zeros((n, n))
@@ -95,14 +98,14 @@ class Scatter(Statistic):
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        if block.dtype == np.float32:
-            seen = self.empty()
-            if not seen._fill(block, np.float32):
-                seen = self.empty()
-                seen._fill(block, np.float64)
-            return self.merge(seen)
-        self._fill(block, np.float64)
-        return self
+        if block.dtype != np.float32:
+            self._fill(block, np.float64)
+            return self
+        seen = self.empty() if self.n_samples else self
+        if not seen._fill(block, np.float32):
+            seen._forget()
+            seen._fill(block, np.float64)
+        return self if seen is self else self.merge(seen)
 
     def _fill(self, block: Block, dtype: type[np.floating[Any]]) -> bool:
         """Add the rows of a block, and return whether their products kept the digits that the dtype gives."""
@@ -186,8 +189,11 @@ class Scatter(Statistic):
         if not moved.any():
             return self.matrix, sums
         # Sum of w p_i p_j (z_i - m_i)(z_j - m_j), p telling what is present.
-        across = (self._sums - 0.5 * self._weights[self._presence] * moved[:, None])[:, self._presence] * moved
-        return self.matrix - across - across.T, sums
+        across = self._sums - 0.5 * self._weights[self._presence] * moved[:, None]
+        across = (across[:, self._presence] if self.gappy else across) * moved
+        matrix = self.matrix - across
+        matrix -= across.T
+        return matrix, sums
 
     def finish(self) -> None:
         """Move the centre to the mean."""

@@ -23,6 +23,8 @@ SOLVERS = ("auto", "covariance", "svd", "randomized")
 _READINGS, _DENSE = 15, 10.0
 # A decomposition of fewer operations is done before a search has begun.
 _LARGE = 2e10
+# The share of the directions up to which LAPACK finds those alone sooner than all by divide and conquer.
+_FEW = 1 / 7
 # Columns that block Krylov carries beside those wanted.
 _BESIDE = 12
 # Directions have no sign of their own, and those of a decomposition are exact to nearly all digits.
@@ -116,9 +118,9 @@ def _by_covariance(rows: CentredRows, wanted: int | float) -> Components:
 
 def _of_covariance(covariance: Floats, wanted: int | float, *, definite: bool) -> Components:
     q, total = len(covariance), float(np.trace(covariance))
-    if isinstance(wanted, float):
-        values, vectors = linalg.eigh(covariance)
-        k = _enough(values[::-1], wanted, total)
+    if isinstance(wanted, float) or wanted > _FEW * q:
+        values, vectors = linalg.eigh(covariance, driver="evd")
+        k = _enough(values[::-1], wanted, total) if isinstance(wanted, float) else wanted
         least = float(values[0])
         values, vectors = values[q - k :], vectors[:, q - k :]
     else:
