@@ -45,6 +45,7 @@ from tamiz.sources.views import shows_all_rows
 from tamiz.storage.invariants import Count, Flags, Invariants, Is, Maybe, Names, Number, Numbers, Whole
 from tamiz.validation import check_count, check_real
 from tamiz.warn import tell
+from tamiz.wrappers.outputs import outputs_of
 
 
 class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -370,6 +371,12 @@ class SubsetSelector(Selector):
         self.n_jobs = n_jobs
         self.allow_duplicates = allow_duplicates
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        merit = self._criterion()
+        tags.target_tags.multi_output = merit is not None and merit.takes_outputs
+        return tags
+
     def _criterion(self) -> Merit | None:
         return merit_of(self.merit)
 
@@ -379,8 +386,9 @@ class SubsetSelector(Selector):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Source
-        y : array of shape (n_samples,), default=None
-            Not read by a merit that needs no target, such as the score of a clusterer.
+        y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Not read by a merit that needs no target, such as the score of a clusterer. Several columns are for `CrossValidated` of
+            a model that predicts all of them at once.
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         groups : array of shape (n_samples,), default=None
@@ -512,14 +520,15 @@ class SubsetSelector(Selector):
         if self.stop is not None and not isinstance(self.stop, Stopping):
             raise TypeError(f"SubsetSelector takes a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = generator(random_state)
-        source = self._opened(X, y, sample_weight, groups)
+        outputs = outputs_of(y) if merit is not None and merit.takes_outputs else None
+        source = self._opened(X, y if outputs is None else None, sample_weight, groups)
         schema = source.schema
         merit, search = usual_parts(merit, search, schema)
         problem, repeats = self._problem(source, search)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
         merit_rng = generator(0) if random_state is None else rng
         gather = count_groups_once(source).reduce
-        evaluator = Checked(merit.ready(source).prepare(gather, schema, merit_rng), schema.names)
+        evaluator = Checked(merit.ready(source, outputs).prepare(gather, schema, merit_rng), schema.names)
         return Prepared(search, source, replace(problem, form=evaluator), evaluator, rng, repeats), merit
 
     def _problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:

@@ -22,6 +22,7 @@ from tamiz.statistics.reweighted import Reweighted
 
 if TYPE_CHECKING:
     from tamiz.wrappers.models import Model
+    from tamiz.wrappers.outputs import Outputs
 
 Gather: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
@@ -258,8 +259,13 @@ class Merit(Criterion):
         """Return the model whose predictions on a table the merit scores, and the score; None where it scores none."""
         return None
 
-    def ready(self, source: Source) -> Merit:  # noqa: ARG002 - most need statistics only
-        """Return the merit as it can score this table: one that fits models reads the rows."""
+    @property
+    def takes_outputs(self) -> bool:
+        """Whether a target of several columns is predicted as well."""
+        return False
+
+    def ready(self, source: Source, outputs: Outputs | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
+        """Return the merit as it can score this table: one that fits models reads the rows, and may predict several outputs."""
         return self
 
     @abstractmethod

@@ -16,6 +16,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import without_target
 from tamiz.wrappers.estimators import learns_alone
 from tamiz.wrappers.models import Model, model_of
+from tamiz.wrappers.outputs import Outputs
 
 
 class CrossValidated(Merit):
@@ -39,7 +40,8 @@ class CrossValidated(Merit):
         in the order of the table, pass a splitter such as `StratifiedKFold(10)` or `KFold(10)`. Without a target a number is
         `KFold` with the rows shuffled.
     scoring : str or callable, default=None
-        The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor.
+        The name of a scorer of scikit-learn's, or one; larger is better. None is accuracy for a classifier and R2 for a regressor;
+        of several classes at once the share of rows of which all are right, of several numbers the mean of their R2.
         Without a target it is a callable scorer(estimator, X), or scorer(estimator, X, y) with y None, and None is the estimator's
         own `score(X)`.
     encode : bool or "auto", default="auto"
@@ -61,6 +63,9 @@ class CrossValidated(Merit):
     and a set then costs an addition or a small system of equations. The score of every set is that of `cross_val_score` on its
     columns. Of a set of no columns it is that of `DummyClassifier(strategy="prior")` or `DummyRegressor()` on the same folds;
     without a target it has none, and is not chosen.
+
+    Of a target y of shape (n_samples, n_outputs) the estimator predicts all columns at once, if it is one that can. Folds by
+    number are then those of `KFold` with the rows shuffled, and rows that lack a value of y are refused.
 
     Refits are shared out among worker processes once those that are short, or of less than 2,000 rows, have taken three seconds
     with those that the search asks for next; a model or score that cannot be pickled is refitted in this process.
@@ -135,9 +140,14 @@ class CrossValidated(Merit):
         """Return the model and the score, None where no target is predicted."""
         return (self.model(schema), self.scoring) if self.reads_target else None
 
-    def ready(self, source: Source) -> Merit:
-        """Return the merit as it can score this table."""
-        return _OfRows(self, source if self.reads_target else without_target(source))
+    @property
+    def takes_outputs(self) -> bool:
+        """Whether the estimator predicts."""
+        return self.reads_target
+
+    def ready(self, source: Source, outputs: Outputs | None = None) -> Merit:
+        """Return the merit as it can score this table, of outputs where it has any in place of a target."""
+        return _OfRows(self, source if self.reads_target else without_target(source), outputs)
 
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Refuse: a model is fitted to rows, and no statistic holds them."""
@@ -147,22 +157,27 @@ class CrossValidated(Merit):
 class _OfRows(Merit):
     """The merit over the rows of one table."""
 
-    def __init__(self, merit: CrossValidated, source: Source) -> None:
+    def __init__(self, merit: CrossValidated, source: Source, outputs: Outputs | None) -> None:
         self.merit = merit
         self.source = source
+        self.outputs = outputs
 
     def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Return the evaluator over the rows."""
-        self.merit.check(schema)
+        if self.outputs is None:
+            self.merit.check(schema)
+        else:
+            self.outputs.check_rows(self.source)
         from tamiz.wrappers.choice import way_of
         from tamiz.wrappers.evaluator import WrapperEvaluator
         from tamiz.wrappers.task import make_task
 
-        merit = self.merit
-        model = merit.model(self.source.schema)
+        merit, outputs, described = self.merit, self.outputs, self.source.schema
+        model = merit.model(described if outputs is None else outputs.within(described))
         task = make_task(
             model,
             self.source,
+            outputs,
             cv=merit.cv,
             scoring=merit.scoring,
             seed=int(rng.integers(2**31)),

@@ -49,7 +49,7 @@ def column_of(values: Any, name: str) -> RawColumn:
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.DataFrame):
         if len(series.columns) != 1:
-            raise DataError(f"The {name} must be one column, got {len(series.columns)}.")
+            raise DataError(f"The {name} must be one column, got {len(series.columns)}; pass one of them.")
         series = series[series.columns[0]]
     if isinstance(series, nw.Series):
         called = str(series.name) if series.name not in (None, "") else name
@@ -62,7 +62,7 @@ def column_of(values: Any, name: str) -> RawColumn:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"The {name} must be one column, got an array of shape {array.shape}.")
+        raise DataError(f"The {name} must be one column, got an array of shape {array.shape}; pass one of them.")
     raw = from_array(name, array)
     # What hides a value of integers has no place for it.
     return replace(raw, given=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw

@@ -53,9 +53,9 @@ def without_target(source: Source) -> Source:
     return source if source.schema.target is None else _NoTarget(source)
 
 
-def with_target(source: Source, y: NDArray[Any]) -> Source:
-    """Return the table with other values of the target, codes of the same classes or numbers."""
-    return _OtherTarget(source, y)
+def with_target(source: Source, y: NDArray[Any], target: Column | None = None) -> Source:
+    """Return the table with other values of the target, codes of the same classes or numbers, or with another target."""
+    return _OtherTarget(source, y, target or source.schema.target)
 
 
 def with_weight(source: Source, weight: NDArray[np.float64], name: str) -> Source:
@@ -196,9 +196,10 @@ class _NoTarget(_View):
 
 
 class _OtherTarget(_View):
-    def __init__(self, table: Source, y: NDArray[Any]) -> None:
+    def __init__(self, table: Source, y: NDArray[Any], target: Column | None) -> None:
         super().__init__(table)
         self._y = y
+        self.schema = replace(table.schema, target=target)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows with their other target."""

@@ -44,7 +44,8 @@ class Task:
     folds : tuple of Fold
         Every one has at least a row to learn from and one to test.
     labels : ndarray of shape (n_rows,)
-        The target as the estimator is to see it: labels of the user's, or float64. Without a target it is of shape (n_rows, 0).
+        The target as the estimator is to see it: labels of the user's, or float64. Of several targets it is of shape
+        (n_rows, n_outputs), and without a target (n_rows, 0).
     weight : ndarray of shape (n_rows,) or None
     scoring : Scoring
     encode : bool
@@ -85,7 +86,12 @@ class Task:
     @property
     def has_target(self) -> bool:
         """Whether there is something to predict."""
-        return self.labels.ndim == 1
+        return self.labels.ndim == 1 or self.labels.shape[1] > 0
+
+    @property
+    def has_outputs(self) -> bool:
+        """Whether several targets are predicted at once."""
+        return self.labels.ndim == 2 and self.has_target
 
     @cached_property
     def classes(self) -> NDArray[Any]:

@@ -25,6 +25,8 @@ def way_of(task: Task) -> tuple[Way, str]:
     entry = next((entry for entry in registry.of_kind("way") if entry.name == task.name), None)
     if entry is None:
         return Refits(task), f"{task.name} is refitted for every set and fold: it has no fast way."
+    if task.has_outputs:
+        return Refits(task), f"{task.name} is refitted for every set and fold: several targets are predicted at once."
     kind: type[Way] = entry.load()
     if kind.kind is not type(task.estimator):
         return Refits(task), f"{task.name} is refitted for every set and fold: it is no {entry.name} of scikit-learn's."

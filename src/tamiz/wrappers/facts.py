@@ -25,7 +25,10 @@ def facts_of(task: Task) -> dict[str, Any]:
             # In the user's numbers, and with their number, so that no two lists of folds run into the same bytes.
             digest.update(np.int64(len(rows)).tobytes())
             digest.update(task.source.row_numbers[rows].astype(np.int64).tobytes())
+    # A target of one column is a part of the table.
+    outputs = {"outputs": told(task.labels)} if task.has_outputs else {}
     return {
+        **outputs,
         "estimator": told(task.estimator),
         "scoring": told(task.scoring.scorer),
         "encode": task.encode,

@@ -28,7 +28,7 @@ Score = Callable[[Way, Columns, int], float | None]
 
 def of_joint(task: Task) -> Score | None:
     """Return the score of the task as a function of joint likelihoods, None where it is none."""
-    if not task.scoring.registered or not task.has_classes:
+    if not task.scoring.registered or not task.has_classes or task.has_outputs:
         return None
     return _SCORES.get(task.scoring.name)
 

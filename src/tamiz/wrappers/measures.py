@@ -20,7 +20,7 @@ def of_counts(task: Task) -> Callable[[Floats], Floats] | None:
 
     Counts are of shape (..., n_classes, n_classes), the true class before the predicted one.
     """
-    if not task.scoring.registered:
+    if not task.scoring.registered or task.has_outputs:
         return None
     name = task.scoring.name
     if name in _OF_COUNTS:
@@ -36,7 +36,7 @@ def of_counts(task: Task) -> Callable[[Floats], Floats] | None:
 
 def of_squares(task: Task) -> Callable[[Floats], Floats] | None:
     """Return the score as a function of sums of squares of shape (n_candidates, n_folds), None where it is none."""
-    found = _OF_SQUARES.get(task.scoring.name) if task.scoring.registered else None
+    found = _OF_SQUARES.get(task.scoring.name) if task.scoring.registered and not task.has_outputs else None
     return None if found is None else partial(found, task)
 
 

@@ -81,8 +81,15 @@ class Scoring:
         return number
 
 
-def read_scoring(scoring: Any, *, classes: bool) -> Scoring:
+def all_right(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
+    """Return the share of rows of which every output is right; of indicators it is scikit-learn's accuracy."""
+    return float(np.average((np.asarray(y) == predicted).all(axis=1), weights=sample_weight))
+
+
+def read_scoring(scoring: Any, *, classes: bool, several: bool = False) -> Scoring:
     """Return the number that was asked for: accuracy, or R2 where numbers are predicted, unless something else was."""
+    if scoring is None and classes and several:
+        return Scoring("accuracy", make_scorer(all_right))
     if scoring is None:
         scoring = "accuracy" if classes else "r2"
     if callable(scoring):

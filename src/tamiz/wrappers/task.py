@@ -24,13 +24,17 @@ from tamiz.wrappers.base import Task
 from tamiz.wrappers.estimators import check_predicts, check_takes_columns, check_takes_weights, seeded
 from tamiz.wrappers.folds import Fold, Folds, make_folds
 from tamiz.wrappers.models import Model
+from tamiz.wrappers.outputs import Outputs
 from tamiz.wrappers.scoring import check_target, read_scoring, read_scoring_alone
 
 
-def make_task(model: Model, source: Source, *, cv: Any, scoring: Any, seed: int) -> Task:
-    """Return what is needed to cross-validate a model on a table."""
+def make_task(
+    model: Model, source: Source, outputs: Outputs | None = None, *, cv: Any, scoring: Any, seed: int
+) -> Task:
+    """Return what is needed to cross-validate a model on a table, of outputs where it has any in place of a target."""
     estimator, encode = model.estimator, model.encode
-    if source.schema.target is not None:
+    has_target = outputs is not None or source.schema.target is not None
+    if has_target:
         check_predicts(estimator)
     n_rows, is_whole = n_given(source), shows_all_rows(source)
     weight = weight_of(source)
@@ -38,16 +42,18 @@ def make_task(model: Model, source: Source, *, cv: Any, scoring: Any, seed: int)
         source = rows_of(source, np.flatnonzero(weight))
         weight = weight_of(source)
     read = (
-        read_scoring_alone(scoring, estimator)
-        if source.schema.target is None
-        else read_scoring(scoring, classes=is_classifier(estimator))
+        read_scoring(scoring, classes=is_classifier(estimator), several=outputs is not None)
+        if has_target
+        else read_scoring_alone(scoring, estimator)
     )
-    labels = _labels(estimator, source)
+    labels = _labels(estimator, source) if outputs is None else outputs.labels(unwrapped(estimator), source.row_numbers)
     check_takes_weights(estimator, source.schema)
     read.check(source.schema)
     if not encode:
         check_takes_columns(estimator, source.schema)
-    made = _folds(cv, estimator, source, labels, n_rows, seed, is_whole=is_whole)
+    made = _folds(
+        cv, estimator, source if outputs is None else outputs.joined(source), labels, n_rows, seed, is_whole=is_whole
+    )
     folds = made.folds
     if folds.parts and len(rows := folds.rows) < len(labels):
         # Models, scores and their checks then know nothing of the classes that no fold has.
