@@ -521,7 +521,9 @@ class SubsetSelector(Selector):
             raise TypeError(f"SubsetSelector takes a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = generator(random_state)
         outputs = outputs_of(y) if merit is not None and merit.takes_outputs else None
-        source = self._opened(X, y if outputs is None else None, sample_weight, groups)
+        target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
+        infinite = merit is not None and merit.takes_infinite
+        source = as_source(X, target, sample_weight, groups=groups, infinite=infinite)
         schema = source.schema
         merit, search = usual_parts(merit, search, schema)
         problem, repeats = self._problem(source, search)
@@ -536,7 +538,8 @@ class SubsetSelector(Selector):
         names, used = source.schema.names, source.schema.used
         search = _on_parts(search, source.schema)
         problem = search.problem(names, used, self.n_features)
-        repeats = {} if self.allow_duplicates else repeated_columns(source, problem)
+        # Columns with infinite values seem to repeat others that lack values there.
+        repeats = {} if self.allow_duplicates or source.infinite else repeated_columns(source, problem)
         if not repeats:
             return problem, repeats
         try:

@@ -264,6 +264,11 @@ class Merit(Criterion):
         """Whether a target of several columns is predicted as well."""
         return False
 
+    @property
+    def takes_infinite(self) -> bool:
+        """Whether infinite values are handed on to who may read them."""
+        return False
+
     def ready(self, source: Source, outputs: Outputs | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
         """Return the merit as it can score this table: one that fits models reads the rows, and may predict several outputs."""
         return self

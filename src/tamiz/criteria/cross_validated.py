@@ -14,7 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import without_target
-from tamiz.wrappers.estimators import learns_alone
+from tamiz.wrappers.estimators import is_plain, learns_alone
 from tamiz.wrappers.models import Model, model_of
 from tamiz.wrappers.outputs import Outputs
 
@@ -66,6 +66,9 @@ class CrossValidated(Merit):
 
     Of a target y of shape (n_samples, n_outputs) the estimator predicts all columns at once, if it is one that can. Folds by
     number are then those of `KFold` with the rows shuffled, and rows that lack a value of y are refused.
+
+    Infinite values are handed on to an estimator of scikit-learn's that accepts missing values, to a pipeline and to any other object
+    that sees the rows as they are; every other one is refused a table that holds them.
 
     Refits are shared out among worker processes once those that are short, or of less than 2,000 rows, have taken three seconds
     with those that the search asks for next; a model or score that cannot be pickled is refitted in this process.
@@ -122,6 +125,13 @@ class CrossValidated(Merit):
             # Of an object that has no tags only its fit knows.
             return True
         return bool(get_tags(self.estimator).input_tags.allow_nan)
+
+    @property
+    def takes_infinite(self) -> bool:
+        """Whether the estimator sees the rows as they are, and may read infinite values."""
+        if isinstance(self.estimator, str) or self.encode is True:
+            return False
+        return not isinstance(self.estimator, BaseEstimator) or not is_plain(self.estimator) or self.takes_gaps
 
     def model(self, schema: Schema) -> Model:
         """Return the model whose predictions are scored on a table."""
@@ -182,8 +192,13 @@ class _OfRows(Merit):
             scoring=merit.scoring,
             seed=int(rng.integers(2**31)),
         )
+        way, how = way_of(task)
+        if self.source.infinite and (task.encode or not way.hands_rows_on):
+            raise DataError(
+                f"The table has infinite values, and {task.name} does not see the rows as they are: replace them."
+            )
         if merit.regresses_classes(schema):
             from tamiz.wrappers.indicators import IndicatorEvaluator
 
             return IndicatorEvaluator(task)
-        return WrapperEvaluator(task, *way_of(task))
+        return WrapperEvaluator(task, way, how)

@@ -46,6 +46,8 @@ class Source(ABC):
     group_names : tuple of str
     time : ndarray of shape (n_rows,), float64 or int64, or None
         Numbers that sort as the rows that count do in time.
+    infinite : bytes
+        What tells the infinite values from others that count as missing; empty where there are none.
     limit : Limit or None
         The memory that the user stated, in force as long as the source is there.
     """
@@ -56,6 +58,7 @@ class Source(ABC):
     groups: Codes | None = None
     group_names: tuple[str, ...] = ()
     time: NDArray[np.float64] | NDArray[np.int64] | None = None
+    infinite: bytes = b""
     limit: Limit | None = None
 
     @abstractmethod
@@ -133,6 +136,7 @@ class Source(ABC):
                 digest.update(block.column(column).data)
             for rows in (block.y, block.weight):
                 digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
+        digest.update(self.infinite)
         for said in (self.groups, self.time):
             digest.update(b"" if said is None else np.ascontiguousarray(said).data)
         return digest.hexdigest()

@@ -145,10 +145,11 @@ def open_frame(data: Any, roles: Roles) -> TableSource:
     frame = eager_frame(data)
     names, load = raw_columns(frame)
     place = {name: j for j, name in enumerate(names)}
+    handed_on = frame if roles.handed_on is None else eager_frame(roles.handed_on)
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         # By position: not every frame's names are text.
-        part = frame[:, [place[name] for name in wanted]]
+        part = handed_on[:, [place[name] for name in wanted]]
         return (part if is_whole(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
     return build(names, load, roles, frame_of)
@@ -161,6 +162,7 @@ def open_array(data: Any, roles: Roles) -> TableSource:
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         given = data if isinstance(data, np.ndarray) else array
+        given = given if roles.handed_on is None else roles.handed_on
         return given[:, [int(name[1:]) for name in wanted]][rows]
 
     exact = array.dtype.kind in "iu" and _is_beyond_float(array)

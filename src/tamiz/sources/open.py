@@ -16,6 +16,7 @@ from tamiz.sources import registry
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_like, without_parts
 from tamiz.sources.fitted import Fitted
+from tamiz.sources.infinite import without_infinite
 from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.sparse import open_sparse
@@ -149,11 +150,21 @@ def _open(data: Any, roles: Roles) -> Source:
         )
     if sparse.issparse(data):
         return open_sparse(data, roles)
+    if roles.infinite:
+        shown, told = without_infinite(data)
+        source = _open(shown, replace(roles, infinite=False, handed_on=data if told else None))
+        source.infinite = told
+        return source
     return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
 
 
-def as_source(X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Source:
-    """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is."""
+def as_source(
+    X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, time: Any = None, infinite: bool = False
+) -> Source:
+    """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is.
+
+    Infinite values are refused, but for who hands them on to an estimator that reads them.
+    """
     if isinstance(X, Source):
         if any(given is not None for given in (y, sample_weight, groups, time)):
             raise TypeError("A source has its own target and weights: pass them to open_source, not to fit.")
@@ -171,7 +182,15 @@ def as_source(X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any =
             raise TypeError(
                 f"{name} takes the {values}, got the name {given!r}: fit on open_source(X, {role}={given!r})."
             )
-    return open_source(X, y, weight=sample_weight, groups=groups, time=time)
+    if not infinite:
+        return open_source(X, y, weight=sample_weight, groups=groups, time=time)
+    roles = Roles(
+        *(_role(y, "target"), _role(sample_weight, "weight")),
+        groups=_role(groups, "group"),
+        time=_role(time, "time"),
+        infinite=True,
+    )
+    return _open_within(X, roles, None)
 
 
 def _role(given: Any, name: str) -> Any:

@@ -117,6 +117,10 @@ class Roles:
         Whether the first row of a text file names the columns, None where that is to be found out.
     columns : tuple of str
         Names of columns that the table has, of which nothing else is said.
+    infinite : bool
+        Whether infinite values of an array or a frame count as missing, and are handed on as they are to estimators.
+    handed_on : array or frame or None
+        What `Source.frame` hands rows of, where it is not the table that is read.
     """
 
     target: str | RawColumn | None = None
@@ -129,6 +133,8 @@ class Roles:
     fitted: Fitted | None = None
     header: bool | None = None
     columns: tuple[str, ...] = ()
+    infinite: bool = False
+    handed_on: Any = None
 
     @property
     def known(self) -> list[str]:

@@ -118,7 +118,12 @@ class _View(Source):
     def __init__(self, table: Source) -> None:
         self.table = table
         self.schema, self.given, self.class_labels = table.schema, table.given, table.class_labels
-        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
+        self.groups, self.group_names, self.time, self.infinite = (
+            table.groups,
+            table.group_names,
+            table.time,
+            table.infinite,
+        )
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows."""
