@@ -67,8 +67,8 @@ class CrossValidated(Merit):
     Of a target y of shape (n_samples, n_outputs) the estimator predicts all columns at once, if it is one that can. Folds by
     number are then those of `KFold` with the rows shuffled, and rows that lack a value of y are refused.
 
-    Infinite values are handed on to an estimator of scikit-learn's that accepts missing values, to a pipeline and to any other object
-    that sees the rows as they are; every other one is refused a table that holds them.
+    Infinite values are handed on to an estimator of scikit-learn's that accepts missing values, to a pipeline, and to any other
+    object that sees the rows as they are; for every other one a table that holds them is refused.
 
     Refits are shared out among worker processes once those that are short, or of less than 2,000 rows, have taken three seconds
     with those that the search asks for next; a model or score that cannot be pickled is refitted in this process.
