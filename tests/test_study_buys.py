@@ -158,7 +158,13 @@ def test_the_sizes_and_columns_asked_for_bind_every_selection():
     assert found["recommended"] != "all_columns"
 
 
-@pytest.mark.parametrize("case", ["one column", "weights", "a number", "time", "many classes", "gaps and levels"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("one column", "a number", "gaps and levels"),
+        *(pytest.param(case, marks=pytest.mark.slow) for case in ("weights", "time", "many classes")),
+    ],
+)
 def test_tables_of_every_kind_are_compared_and_drawn(case):
     X, y = table()
     more = {}

@@ -173,7 +173,8 @@ def _own_memory() -> float:
         from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
     except ImportError:  # Windows has no such limits.
         return float("inf")
-    used = _facts("/proc/self/status")
     limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
-    left = [limit - used.get(name, 0.0) for name, limit in limits.items() if limit != RLIM_INFINITY]
-    return max(min(left, default=float("inf")), 0.0)
+    limited = {name: limit for name, limit in limits.items() if limit != RLIM_INFINITY}
+    # Mostly there is no limit, and the file takes longer to read than much of what asks.
+    used = _facts("/proc/self/status") if limited else {}
+    return max(min((limit - used.get(name, 0.0) for name, limit in limited.items()), default=float("inf")), 0.0)

@@ -57,6 +57,7 @@ def test_an_interrupted_selection_prints_and_writes_the_best_so_far(folder: Path
     assert (folder / "best.csv").read_text().splitlines()[0].replace('"', "").split(",") == [*shown["columns"], "y"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_writes_the_report_of_what_was_found(folder: Path, wide: Path) -> None:
     done = _interrupted(folder, "study", wide, *SLOWLY, "-r", "information-gain", "-o", "r.html", "--json", "r.json")
     assert done.returncode == 130, done.stderr

@@ -133,11 +133,11 @@ def test_a_frozen_model_is_scored_as_it_was_fitted():
     # Fitted to another target than it is scored on: a model that was fitted again would have other importances.
     y = X[:, 1] > 3.2
     model = LogisticRegression().fit(X[train], X[train, 1] > 2.6)
-    relevance = PermutationImportance(FrozenEstimator(model), [(train, test)], "neg_brier_score", n_repeats=200)
+    relevance = PermutationImportance(FrozenEstimator(model), [(train, test)], "neg_brier_score", n_repeats=100)
     frozen, refitted = (
         RankSelector(r).fit(X, y) for r in (relevance, clone(relevance).set_params(estimator=clone(model)))
     )
-    expected = permutation_importance(model, X[test], y[test], scoring="neg_brier_score", n_repeats=200, random_state=0)
+    expected = permutation_importance(model, X[test], y[test], scoring="neg_brier_score", n_repeats=100, random_state=0)
     np.testing.assert_allclose(frozen.scores_, expected.importances_mean, atol=0.01)
     np.testing.assert_allclose(frozen.scores_std_, expected.importances_std, atol=0.01)
     assert np.abs(frozen.scores_ - refitted.scores_).max() > 0.05

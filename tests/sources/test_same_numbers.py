@@ -210,7 +210,7 @@ def both(request, large, tmp_path_factory):
 
 
 def relevances():
-    """Every relevance that reads no graph, by every rule for missing values that it has; models are fitted once or twice."""
+    """Every relevance that reads no graph, by every rule for missing values that it has; models take long."""
     # As few fits as tell the same.
     few_of = {
         "permutation_importance": {"cv": 2, "n_repeats": 1},
@@ -224,7 +224,10 @@ def relevances():
         for missing in ("distribute", "category") if "missing" in part.get_params() else ("",):
             few = few_of.get(entry.name, {})
             given = {"missing": missing} if missing else {}
-            yield pytest.param(clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip())
+            marks = pytest.mark.slow if few else ()
+            yield pytest.param(
+                clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip(), marks=marks
+            )
 
 
 @pytest.mark.filterwarnings("ignore:.*missing values count.*by a model", "ignore:LinearCoefficient reads 2,000 of")

@@ -100,11 +100,8 @@ def folder(tmp_path, monkeypatch):
 
 # The others take a minute.
 QUICKLY_REPEATED = (
-    "Weka's numbers",
     "kinds",
-    "a wrapper and a genetic search",
     "sizes and sets",
-    "maps",
     "a graph",
     "groups and weights",
 )
@@ -226,17 +223,31 @@ def test_a_source_is_named_as_one():
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"merit": CrossValidated("knn", encode=True)}, r"no way to say CrossValidated\('knn', encode=True\)"),
+        pytest.param(
+            {"merit": CrossValidated("knn", encode=True)},
+            r"no way to say CrossValidated\('knn', encode=True\)",
+            marks=pytest.mark.slow,
+        ),
         ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
-        ({"stop": Evaluations(5) & Stale(2)}, r"no way to say Evaluations\(5\) & Stale\(2\)"),
+        pytest.param(
+            {"stop": Evaluations(5) & Stale(2)}, r"no way to say Evaluations\(5\) & Stale\(2\)", marks=pytest.mark.slow
+        ),
         ({"stop": Evaluations(5) | Evaluations(7)}, "takes one of a rule"),
-        ({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)"),
-        ({"relevances": [LaplacianScore(graph=KNearest(3))]}, r"no way to say LaplacianScore\(graph=KNearest\(3\)\)"),
-        ({"relevances": [InformationGain(missing="category")]}, r"no way to say InformationGain\(missing='category'\)"),
+        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)", marks=pytest.mark.slow),
+        pytest.param(
+            {"relevances": [LaplacianScore(graph=KNearest(3))]},
+            r"no way to say LaplacianScore\(graph=KNearest\(3\)\)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"relevances": [InformationGain(missing="category")]},
+            r"no way to say InformationGain\(missing='category'\)",
+            marks=pytest.mark.slow,
+        ),
         ({"maps": [PCA(2)]}, "takes maps by name, and the study was given reducers"),
-        ({"graph": KNearest(9)}, r"no way to say KNearest\(9\)"),
-        ({"random_state": None}, "without a seed of its own"),
-        ({"random_state": np.random.default_rng(0)}, "without a seed of its own"),
+        pytest.param({"graph": KNearest(9)}, r"no way to say KNearest\(9\)", marks=pytest.mark.slow),
+        pytest.param({"random_state": None}, "without a seed of its own", marks=pytest.mark.slow),
+        pytest.param({"random_state": np.random.default_rng(0)}, "without a seed of its own", marks=pytest.mark.slow),
         ({"weight": np.ones(90)}, "No command line can say weight: it was passed as ndarray in memory"),
     ],
 )

@@ -56,7 +56,7 @@ def from_a_parent(rng, mask):
     )
 
 
-@pytest.mark.parametrize("n_draws", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_draws", [15, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_draw_has_the_accuracy_of_refits_in_every_fold(kind, n_draws):
     for seed in range(n_draws):

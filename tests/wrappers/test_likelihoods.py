@@ -28,7 +28,7 @@ def test_any_set_has_the_score_of_its_refits(table, scoring):
     rng = np.random.default_rng(table)
     X, y = list(tables())[table]
     n_refits = n = 0
-    for _ in range(30):
+    for _ in range(12):
         mask = rng.random(X.shape[1]) < rng.random()
         mask[rng.integers(X.shape[1])] = True
         cv, weight = drawn_folds(rng, GaussianNB(), y), drawn_weight(rng, len(y))

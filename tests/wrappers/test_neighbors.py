@@ -121,7 +121,7 @@ def test_any_set_under_any_folds_has_the_score_of_its_refits(kind):
     if kind is REGRESSOR:
         tables = [make_regression(120, 9, noise=9.0, random_state=0), make_regression(90, 18, random_state=1)]
     tables = [(X + 1e-7 * rng.normal(size=X.shape), y) for X, y in tables]
-    for _ in range(100):
+    for _ in range(35):
         X, y = tables[int(rng.integers(2))]
         mask = rng.random(X.shape[1]) < rng.random()
         mask[rng.integers(X.shape[1])] = True

@@ -16,12 +16,12 @@ def test_the_reference_is_the_mean_over_drawn_tables(shape, standardize):
     X = np.random.default_rng(3).normal(size=shape) * np.linspace(1, 2, shape[1])
     pca = PCA(4, standardize=standardize).fit(X)
     variances = np.ones(shape[1]) if standardize else X.var(axis=0, ddof=1)
-    plain = chance(shape[0], variances, 4, 2000, standardize)
-    ours = pca.parallel_analysis(n_draws=2000, random_state=1)
-    # Both are means of 2,000: they differ by their standard errors.
-    error = plain.std(axis=0) * np.sqrt(2 / 2000)
+    plain = chance(shape[0], variances, 4, 800, standardize)
+    ours = pca.parallel_analysis(n_draws=800, random_state=1)
+    # Both are means of 800: they differ by their standard errors.
+    error = plain.std(axis=0) * np.sqrt(2 / 800)
     assert (np.abs(ours.reference - plain.mean(axis=0)) < 4 * error).all()
-    upper = pca.parallel_analysis(n_draws=2000, quantile=0.95, random_state=1)
+    upper = pca.parallel_analysis(n_draws=800, quantile=0.95, random_state=1)
     np.testing.assert_allclose(upper.reference, np.quantile(plain, 0.95, axis=0), rtol=0.05)
 
 
