@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,8 +13,8 @@ from tamiz.statistics.base import Block, Floats, Statistic
 
 # Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.
 _SLAB_VALUES, _FEWEST_ROWS, _MOST_ROWS = 2**22, 256, 8192
-# Rows that tell where a centre is to be.
-_CENTRING = 32
+# Rows that tell where a centre is to be: of a piece, and of a table.
+_CENTRING, _STARTING = 32, 256
 # The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
 _FARTHEST = 4.0
 # The square of a mean about 0, next to the variance, up to which the centre may as well be 0: rows need not be copied then.
@@ -44,9 +44,10 @@ class Scatter(Statistic):
 
     The coordinates are the numeric columns given, and after them an indicator (0 or 1) of every level of the categorical ones.
     Every piece of the rows is summed about a centre of its own, and moved when it is merged (Chan, Golub and LeVeque 1983): raw
-    sums of squares would lose the variances to rounding. float32 rows are multiplied in float32, 2^20 values at a time, and
-    summed in float64: products are then right to about 1e-6. Where squares leave the range of float32, or values lie far from the
-    centre of their piece, as in sorted columns, they are multiplied in float64.
+    sums of squares would lose the variances to rounding. float32 rows are multiplied in float32, 2^22 values at a time, and
+    summed in float64: products are then right to about 1e-6. Their pieces have one centre (`started`), and one of their own where
+    values lie far from that, as in sorted columns; where they lie far from that too, or squares leave the range of float32, they
+    are multiplied in float64.
 
     Parameters
     ----------
@@ -73,15 +74,19 @@ class Scatter(Statistic):
         self.levels = levels
         self.gappy = gappy
         self.columns = numeric + tuple(one.column for one in levels)
-        owners = [*numeric, *(one.column for one in levels for _ in range(one.n_levels))]
+        self._owners = owners = [*numeric, *(one.column for one in levels for _ in range(one.n_levels))]
         # 0 stands for "present in every row", and the others for a column's own gaps.
         self._presence = np.array([1 + gappy.index(j) if j in gappy else 0 for j in owners], dtype=np.intp)
         self._first = [int(np.argmax(self._presence == kind)) for kind in range(1, 1 + len(gappy))]
-        self._forget()
+        self._start: Floats | None = None
+        # Columns that may vary: those of one value have squares of 0, and lose nothing by that.
+        self._varying = np.ones(len(owners), dtype=bool)
+        self._begin(None)
 
-    def _forget(self) -> None:
+    def _begin(self, centre: Floats | None) -> None:
+        """Forget all rows, and take a centre; None is one that the rows tell."""
         n, n_kinds = len(self._presence), 1 + len(self.gappy)
-        self._centre = np.full(n, np.nan)
+        self._centre = np.full(n, np.nan) if centre is None else centre.copy()
         # Sums over the rows of w z z', w z g' and w g g': z is a row about the centre with 0 for a gap, g tells what is present.
         self.matrix = np.zeros((n, n))
         self._sums = np.zeros((n, n_kinds))
@@ -94,7 +99,21 @@ class Scatter(Statistic):
 
     def empty(self) -> Self:
         """Return a new one that has seen nothing."""
-        return type(self)(self.numeric, self.levels, self.gappy)
+        new = type(self)(self.numeric, self.levels, self.gappy)
+        new._start, new._varying = self._start, self._varying
+        return new
+
+    def started(self, block: Block, constant: Collection[int]) -> Self:
+        """Return a new one for a table that begins with a block, and some of whose columns are constant.
+
+        Its pieces of float32 have the centre of the first rows.
+        """
+        new = self.empty()
+        new._varying = np.array([owner not in constant for owner in self._owners])
+        first = block.part(block.rows.start, min(block.rows.start + _STARTING, block.rows.stop))
+        new._find_centre(expand(first, self.numeric, self.levels, first.dtype), _STARTING)
+        new._start = new._centre
+        return new
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
@@ -102,9 +121,11 @@ class Scatter(Statistic):
             self._fill(block, np.float64)
             return self
         seen = self.empty() if self.n_samples else self
-        if not seen._fill(block, np.float32):
-            seen._forget()
-            seen._fill(block, np.float64)
+        ways: list[tuple[Floats | None, type[np.floating[Any]]]] = [(None, np.float32), (None, np.float64)]
+        for centre, dtype in ways if self._start is None else [(self._start, np.float32), *ways]:
+            seen._begin(centre)
+            if seen._fill(block, dtype):
+                break
         return self if seen is self else self.merge(seen)
 
     def _fill(self, block: Block, dtype: type[np.floating[Any]]) -> bool:
@@ -123,12 +144,12 @@ class Scatter(Statistic):
         square = self.matrix.diagonal() / held
         return bool((mean**2 <= _FARTHEST * np.maximum(square - mean**2, 0.0)).all())
 
-    def _find_centre(self, rows: NDArray[Any]) -> None:
+    def _find_centre(self, rows: NDArray[Any], n_first: int = _CENTRING) -> None:
         """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only.
 
         It is 0 where all columns lie about 0.
         """
-        for some in (rows[:_CENTRING], rows):
+        for some in (rows[:n_first], rows):
             new = np.flatnonzero(np.isnan(self._centre))
             if not len(new) or not len(some):
                 return
@@ -147,7 +168,7 @@ class Scatter(Statistic):
         single = room.dtype == np.float32
         if weight is not None:
             rows, weight = rows[weight > 0], weight[weight > 0]
-            if single and not _in_range(weight, weight):
+            if single and not ((weight > _LEAST) & (weight < _LARGEST)).all():
                 return False
         self._find_centre(rows)
         centre = np.nan_to_num(self._centre).astype(room.dtype)
@@ -165,12 +186,19 @@ class Scatter(Statistic):
             z *= np.sqrt(weight).astype(room.dtype)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(z.T, z, out=products)
-        if single and not _in_range(products.diagonal(), z):
+        if single and not self._kept_digits(products.diagonal(), z):
             return False
         self.matrix += products
         self._sums += sums
         self._weights += present.T.astype(np.float64) @ weighed
         return True
+
+    def _kept_digits(self, squares: NDArray[Any], z: NDArray[Any]) -> bool:
+        """Whether sums of squares of columns are neither too large for float32 nor lost below its least number."""
+        if not (squares < _LARGEST).all():
+            return False
+        small = np.flatnonzero((squares < _LEAST) & self._varying)
+        return not (len(small) and z[:, small].any())
 
     def merge(self, other: Self) -> Self:
         """Add all that another one has seen."""
@@ -223,14 +251,6 @@ class Scatter(Statistic):
         sums = self._sums[:, self._presence]
         products = self.matrix - sums * sums.T / np.where(held > 0, held, 1.0)
         return np.divide(products, held - 1, out=np.zeros_like(products), where=held >= 2), held
-
-
-def _in_range(squares: NDArray[Any], z: NDArray[Any]) -> bool:
-    """Whether sums of squares kept their digits: neither too large for float32 nor lost below its least number."""
-    if not (squares < _LARGEST).all():
-        return False
-    small = np.flatnonzero(squares < _LEAST)
-    return not (len(small) and z[:, small].any())
 
 
 def expand(

@@ -271,7 +271,10 @@ class TableRows(CentredRows):
     def covariance(self) -> Floats:
         """Return the covariance, in one pass over the rows."""
         schema = self.source.schema
-        (scatter,) = self.source.reduce(Scatter(schema.numeric, indicators(schema), self._gappy))
+        constant = {j for j in schema.numeric if schema.columns[j].constant}
+        scatter = Scatter(schema.numeric, indicators(schema), self._gappy)
+        scatter = scatter.started(next(self.source.blocks()), constant)
+        (scatter,) = self.source.reduce(scatter)
         self._scatter = scatter
         raw = self._pairs[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total - 1)
         if (self.encoding.scale == 1.0).all():
