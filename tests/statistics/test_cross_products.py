@@ -10,19 +10,22 @@ RNG = np.random.default_rng(0)
 ABOUT_0 = (RNG.normal(size=(20000, 12)) * np.geomspace(0.1, 100, 12)).astype(np.float32)
 
 
-def scatter_of(X, weight=None):
+def scatter_of(X, weight=None, *, started=True):
     source = open_source(X, weight=weight)
-    return source.reduce(Scatter(source.schema.numeric, ()))[0]
+    scatter = Scatter(source.schema.numeric, ())
+    constant = {j for j, column in enumerate(source.schema.columns) if column.constant}
+    return source.reduce(scatter.started(next(source.blocks()), constant) if started else scatter)[0]
 
 
 @pytest.mark.parametrize("shift", [0, 1.3, 2, 50])
 @pytest.mark.parametrize("laid", [np.asarray, np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2]])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_float32_products_are_right_to_a_millionth_however_rows_lie(shift, laid, weighted):
+@pytest.mark.parametrize("started", [False, True])
+def test_float32_products_are_right_to_a_millionth_however_rows_lie(shift, laid, weighted, started):
     X = laid(ABOUT_0 + np.float32(shift) * ABOUT_0.std(axis=0))
     X.flags.writeable = False
     weight = RNG.integers(1, 4, len(X)).astype(float)
-    found = scatter_of(X, weight if weighted else None)
+    found = scatter_of(X, weight if weighted else None, started=started)
     exact = np.cov(X.T.astype(np.float64), fweights=weight.astype(int) if weighted else None)
     deviations = np.sqrt(exact.diagonal())
     error = found.matrix / (found.total - 1) / np.outer(deviations, deviations) - exact / np.outer(
@@ -38,6 +41,30 @@ def test_a_constant_column_among_columns_about_0_has_no_variance():
     X = ABOUT_0.copy()
     X[:, 3] = 0.1
     assert scatter_of(X).matrix[3, 3] == 0.0
+
+
+def correlations(found):
+    deviations = np.sqrt(found.matrix.diagonal())
+    return found.matrix / np.outer(deviations, deviations)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-25, 1e18])
+def test_columns_that_leave_their_first_rows_far_behind_and_small_and_large_units_lose_no_digits(unit):
+    # Sorted: the rows of a piece lie far from those that a table begins with.
+    X = (ABOUT_0 + np.linspace(0, 1000, len(ABOUT_0))[:, None] * [0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1]).astype(
+        np.float32
+    )
+    X = X * np.float32(unit)
+    expected = np.corrcoef(X.T.astype(np.float64))
+    np.testing.assert_allclose(correlations(scatter_of(X)), expected, rtol=0, atol=1e-6)
+
+
+def test_a_column_that_is_constant_in_the_first_pieces_alone_has_its_variance():
+    X = ABOUT_0.copy()
+    X[:15000, 3] = 0
+    X[15000:, 3] = 1e-22
+    exact = np.var(X[:, 3].astype(np.float64))
+    assert scatter_of(X).matrix[3, 3] / len(X) == pytest.approx(exact, rel=1e-6)
 
 
 def test_rows_about_0_are_not_copied(monkeypatch):
