@@ -58,9 +58,10 @@ def test_a_few_kernels_are_left_to_their_first_call(tmp_path):
 
 @pytest.mark.parametrize("target", ["classes", "number", "none"])
 def test_the_kernels_of_a_usual_study_are_there(target):
-    names = usual_kernels(target)
+    names, of_large_tables = usual_kernels(target), usual_kernels(target, single=True)
     assert len(names) >= 8
-    assert set(names) <= set(all_kernels())
+    assert set(names) < set(of_large_tables) <= set(all_kernels())
+    assert not any(name.endswith("_float32") for name in names)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ STUDIED = """
 import json, sys, warnings
 from sklearn.datasets import load_diabetes
 from tamiz import compilation, study
-from tamiz.kernels import Kernel
+from tamiz.kernels import kernels_in
 
 warnings.simplefilter("ignore")
 table, target = sys.argv[1:]
@@ -32,7 +32,7 @@ else:
 called = [
     f"{name.rpartition('.')[2]}.{key}"
     for name, module in sorted(sys.modules.items()) if name.startswith("tamiz.kernels.")
-    for key, member in vars(module).items() if isinstance(member, Kernel) and member.is_read
+    for key, kernel in kernels_in(module).items() if kernel.is_read
 ]
 print(json.dumps(called))
 """

@@ -25,6 +25,7 @@ from tamiz.memory import Size
 from tamiz.parts import usual_parts
 from tamiz.random import Seed, generator
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.majorization.reading import FINE_ROWS
 from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
@@ -184,7 +185,7 @@ def study(
         schema = source.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with run.budget.paused():
-            compile_ahead(usual_kernels(target_kind), n_jobs)
+            compile_ahead(usual_kernels(target_kind, single=schema.n_rows > FINE_ROWS), n_jobs)
         chosen_by, searched_by = usual_parts(merit, search, schema, missing)
         searched = _is_searched(chosen_by, schema, assess=assess)
         rows = drawn_rows(schema.n_rows, most_drawn, rng)

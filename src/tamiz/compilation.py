@@ -21,24 +21,28 @@ from typing import Any
 import numba
 
 from tamiz import kernels, parallel, progress
-from tamiz.kernels import Kernel
+from tamiz.kernels import Kernel, kernels_in
 
 # What a process takes to start is worth it from so many kernels on.
 _FEWEST = 8
 _LABEL = "Compiling, once per installation"
 
 
-def usual_kernels(target: str) -> list[str]:
+def usual_kernels(target: str, *, single: bool = False) -> list[str]:
     """Return the kernels that a study calls with its defaults, as "file.function".
 
     Parameters
     ----------
     target : {"classes", "number", "none"}
         What is predicted.
+    single : bool, default=False
+        Whether it works with float32 as well.
     """
     lines = (files("tamiz.kernels") / "usual.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
-    return [name for name, *targets in rows if target in targets]
+    names = [name for name, *targets in rows if target in targets]
+    double, of_single = "_float64", "_float32"
+    return names + [name.removesuffix(double) + of_single for name in names if single and name.endswith(double)]
 
 
 def all_kernels() -> list[str]:
@@ -170,8 +174,7 @@ def _entry(kernel: Kernel) -> str:
 
 
 def _kernels_of(file: str) -> dict[str, Kernel]:
-    members = vars(import_module(f"{kernels.__name__}.{file}"))
-    return {name: member for name, member in members.items() if isinstance(member, Kernel)}
+    return kernels_in(import_module(f"{kernels.__name__}.{file}"))
 
 
 def _length(kernel: Kernel) -> int:

@@ -12,11 +12,13 @@ slice to another, a list, np.sort or np.searchsorted costs the first study half 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from threading import RLock
+from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 
 # Sums may be reordered so that they vectorise; NaN and infinities keep their meaning.
@@ -70,11 +72,66 @@ class Kernel:
         return self.compiled._numba_type_
 
 
-def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
-    """Return a kernel of a function, for one signature."""
+class KernelOfTypes:
+    """A function that is a kernel for every type of numbers: a program that has float64 alone does not wait for float32.
+
+    Attributes
+    ----------
+    kernels : dict of str to Kernel
+        By the function's name with the type's.
+    """
+
+    def __init__(self, function: Callable[..., Any], signatures: list[Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._made = function, options
+        kinds = [[getattr(argument, "dtype", None) for argument in signature.args] for signature in signatures]
+        # The first argument that tells the types apart.
+        self._at = next(at for at, found in enumerate(zip(*kinds, strict=True)) if len(set(found)) == len(signatures))
+        self._by_type = {
+            np.dtype(str(own[self._at])): Kernel(_named(function, f"_{own[self._at]}"), signature, options)
+            for own, signature in zip(kinds, signatures, strict=True)
+        }
+        self.kernels = {kernel.function.__name__: kernel for kernel in self._by_type.values()}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function that is compiled for the type of the arguments."""
+        return self._by_type[arguments[self._at].dtype](*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for that is called by a kernel."""
+        return self._within._numba_type_
+
+    @cached_property
+    def _within(self) -> Any:
+        """What is compiled with a kernel that calls it, for the type that it has there; numba does not hold on to it."""
+        function, options = self._made
+        return numba.njit(**options)(function)
+
+
+def _named(function: Callable[..., Any], ending: str) -> Callable[..., Any]:
+    """Return a function under another name: numba keeps one file on disk for each name."""
+    made = FunctionType(function.__code__, function.__globals__, function.__name__ + ending)
+    made.__qualname__, made.__module__ = function.__qualname__ + ending, function.__module__
+    return made
+
+
+def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Return a kernel of a function, for one signature, or for each of a list whose types of numbers differ."""
     # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
     options = {"nogil": True, "fastmath": set(SUMS) if sums else False, "error_model": "numpy"}
+    if isinstance(signature, list):
+        return lambda function: KernelOfTypes(function, signature, options)
     return lambda function: Kernel(function, signature, options)
+
+
+def kernels_in(module: Any) -> dict[str, Kernel]:
+    """Return the kernels of a file by name."""
+    found: dict[str, Kernel] = {}
+    for name, member in vars(module).items():
+        found |= {name: member} if isinstance(member, Kernel) else {}
+        found |= member.kernels if isinstance(member, KernelOfTypes) else {}
+    return found
 
 
 def ro(dtype: Any, ndim: int = 1) -> types.Array:
