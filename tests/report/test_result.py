@@ -94,6 +94,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
             r"quality.measures\[0\].values\[2\] is not a number",
         ),
         (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
+        (lambda d: d["versions"].update({"a\nb": None}), r"versions.'a\\nb' is not text"),
         (lambda d: d["table"]["columns"][2].pop("kind"), r"table.columns\[2\].kind is missing"),
         (lambda d: d["table"].update(n_rows="many"), "table.n_rows is not a number"),
         (lambda d: d["subset"]["course"].append(3), r"subset.course\[\d+\] is not a set of names and values"),

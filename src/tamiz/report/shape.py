@@ -362,4 +362,6 @@ def _absent(data: Any, shape: Any, where: str) -> str | None:
 
 
 def _joined(where: str, name: str) -> str:
+    """Return the place of a name; a sentence is one line, whatever a file's names hold."""
+    name = name if name.isprintable() else repr(name)
     return f"{where}.{name}" if where else name
