@@ -55,7 +55,7 @@ def near(X: np.ndarray) -> sparse.csr_array:
     from tamiz.graphs import KNearest
 
     with warnings.catch_warnings(category=TamizWarning, action="ignore"):
-        return KNearest(15).build(X).connected().adjacency
+        return KNearest(15).build(X).connect_components().adjacency
 
 
 def path(n: int) -> sparse.csr_array:

@@ -33,14 +33,14 @@ def graph_of(given: dict[str, Any]) -> sparse.csr_array:
 
 def tamiz_neighbors(given: dict[str, Any], search: str) -> Any:
     from tamiz import parallel
-    from tamiz.graphs import Descent, Exact
-    from tamiz.graphs.points import Rows
+    from tamiz.graphs import BruteForce, NNDescent
+    from tamiz.graphs.points import EuclideanPoints
 
-    chosen = {"exact": Exact, "descent": lambda: Descent(random_state=0)}[search]()
+    chosen = {"exact": BruteForce, "descent": lambda: NNDescent(random_state=0)}[search]()
 
     def work() -> dict[str, Any]:
-        with parallel.session():
-            found = chosen.fit(Rows(given["X"])).query(15)
+        with parallel.thread_session():
+            found = chosen.fit(EuclideanPoints(given["X"])).query(15)
         return {"indices": found.indices.reshape(-1, 15)}
 
     return work
@@ -124,13 +124,13 @@ def itmo_score(given: dict[str, Any]) -> Any:
 def tamiz_spectrum(given: dict[str, Any]) -> Any:
     from tamiz import parallel
     from tamiz.graphs import Graph
-    from tamiz.graphs.spectrum import smallest
+    from tamiz.graphs.spectrum import smallest_eigenpairs
 
     graph = Graph.from_sparse(graph_of(given))
 
     def work() -> dict[str, Any]:
-        with parallel.session():
-            found = smallest(graph.laplacian("random_walk"), 1 + int(given["m"]))
+        with parallel.thread_session():
+            found = smallest_eigenpairs(graph.laplacian("random_walk"), 1 + int(given["m"]))
         return {"vectors": found.vectors[:, 1:], "values": found.values[1:]}
 
     return work

@@ -60,7 +60,7 @@ def tamiz_corrected(rule: str) -> Any:
 
     def work(D: np.ndarray) -> dict[str, Any]:
         mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
-        return {"values": mapped.eigenvalues_, "embedding": mapped.embedding_, "constant": mapped.constant_}
+        return {"values": mapped.eigenvalues_, "embedding": mapped.embedding_, "constant": mapped.additive_constant_}
 
     return work
 

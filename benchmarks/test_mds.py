@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 
 from tamiz import parallel
 from tamiz.reduction import PCA
-from tamiz.reduction.majorization.guttman import Groups
-from tamiz.reduction.majorization.pairs import Pairs
-from tamiz.reduction.majorization.problem import Problem
-from tamiz.reduction.majorization.transformations import Ratio
+from tamiz.reduction.majorization.guttman import EqualRows
+from tamiz.reduction.majorization.pairs import CondensedPairs
+from tamiz.reduction.majorization.problem import StressFunction
+from tamiz.reduction.majorization.transformations import RatioTransformation
 
 from . import processes
 
@@ -57,15 +57,18 @@ def test_step(benchmark, work):
     n = 10_000
     rng = np.random.default_rng(0)
     values = rng.random(n * (n - 1) // 2, dtype=np.float32)
-    with parallel.session():
+    with parallel.thread_session():
         if work == "step":
-            held = Pairs(n, values, np.empty(0, dtype=np.float32), 1.0, np.dtype(np.float32))
-            problem, points = Problem(Ratio(held), Groups(np.arange(n))), rng.normal(size=(2, n))
-            benchmark.pedantic(lambda: problem.at(points), rounds=10, warmup_rounds=1)
+            held = CondensedPairs(n, values, np.empty(0, dtype=np.float32), 1.0, np.dtype(np.float32))
+            problem, points = (
+                StressFunction(RatioTransformation(held), EqualRows(np.arange(n))),
+                rng.normal(size=(2, n)),
+            )
+            benchmark.pedantic(lambda: problem.evaluate(points), rounds=10, warmup_rounds=1)
             return
         # All n x n of them, as other systems hold them.
         matrix = np.concatenate([values, values, values[:n]])
-        spans = parallel.spans(len(matrix), 2**20)
+        spans = parallel.block_ranges(len(matrix), 2**20)
 
         def read() -> list[Any]:
             return list(parallel.map_blocks(lambda span: matrix[slice(*span)].max(), spans))

@@ -13,7 +13,7 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CFS
 from tamiz.search import BranchAndBound, Exhaustive, Genetic, Seconds
 from tamiz.search.archive import Archive
-from tamiz.search.run import run
+from tamiz.search.run import run_search
 from tamiz.sources.open import as_source
 
 from .credit import credit, needs_credit
@@ -25,10 +25,10 @@ MINUTE = 60
 @cache
 def prepared(make, *given):
     """Return the evaluator over a table, every uncertainty counted, and what a search needs to know of the table."""
-    with parallel.session():
+    with parallel.thread_session():
         source = as_source(*make(*given), None)
-        evaluator = CFS().prepare(source.reduce, source.schema, np.random.default_rng(0))
-        evaluator.quadratic()
+        evaluator = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+        evaluator.quadratic_form()
     return evaluator, source.schema
 
 
@@ -39,12 +39,12 @@ def informative(n_rows, n_columns):
 def timed(benchmark, search, table, *, n_features=None, stop=None, n_jobs=1, rounds=3):
     """Time a search over a prepared table and return its archive."""
     evaluator, schema = table
-    problem = replace(search.problem(schema.names, schema.used, n_features), form=evaluator)
+    problem = replace(search.problem(schema.names, schema.used, n_features), merit_properties=evaluator)
 
     def searched():
-        archive = Archive(schema.n_columns, least=problem.least, most=problem.most, min_gain=search.min_gain)
-        with parallel.session(n_jobs):
-            return run(search.walk(problem, np.random.default_rng(0)), evaluator, archive, stop)
+        archive = Archive(schema.n_columns, min_size=problem.least, max_size=problem.most, min_gain=search.min_gain)
+        with parallel.thread_session(n_jobs):
+            return run_search(search.walk(problem, np.random.default_rng(0)), evaluator, archive, stop)
 
     benchmark.extra_info["system"] = "tamiz"
     return benchmark.pedantic(searched, rounds=rounds, warmup_rounds=min(rounds - 1, 1))
@@ -102,7 +102,7 @@ def test_branch_and_bound(benchmark, name):
 @of_credit(["40", "60"])
 def test_a_linear_program_finds_no_better_set(benchmark, name):
     evaluator, _ = prepared(credit, *CREDITS[name])
-    merit, ended = benchmark.pedantic(linear_program, args=evaluator.quadratic(), rounds=1)
+    merit, ended = benchmark.pedantic(linear_program, args=evaluator.quadratic_form(), rounds=1)
     benchmark.extra_info.update(system="HiGHS, mixed linear program", ended=ended)
     archive = timed_once(evaluator, prepared(credit, *CREDITS[name])[1])
     assert merit <= archive.best_merit + 1e-6
@@ -110,8 +110,8 @@ def test_a_linear_program_finds_no_better_set(benchmark, name):
 
 
 def timed_once(evaluator, schema):
-    problem = replace(BranchAndBound().problem(schema.names, schema.used, None), form=evaluator)
-    return run(BranchAndBound().walk(problem, np.random.default_rng(0)), evaluator, Archive(schema.n_columns))
+    problem = replace(BranchAndBound().make_problem(schema.names, schema.used, None), merit_properties=evaluator)
+    return run_search(BranchAndBound().walk(problem, np.random.default_rng(0)), evaluator, Archive(schema.n_columns))
 
 
 def linear_program(c, A):
@@ -179,13 +179,15 @@ def test_archive(benchmark):
     steps = []
     for _ in range(1000):
         chosen = np.sort(rng.choice(2000, 300, replace=False))
-        steps.append((Candidates.flips(rng.random(2000) < 0.1, [units[j] for j in chosen.tolist()]), rng.random(300)))
+        steps.append(
+            (Candidates.from_flips(rng.random(2000) < 0.1, [units[j] for j in chosen.tolist()]), rng.random(300))
+        )
 
     def written():
         archive = Archive(2000)
         for candidates, merits in steps:
             keys = archive.keys(candidates)
-            assert (archive.find(keys) < 0).all()
+            assert (archive.lookup(keys) < 0).all()
             archive.record(candidates, keys, merits)
         return archive
 

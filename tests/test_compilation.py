@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tamiz.compilation import all_kernels, usual_kernels
+from tamiz.compilation import all_kernels, default_kernels
 
 COMPILED = """
 import json, sys
@@ -25,8 +25,8 @@ with progress.listening(lambda *what: told.append(what)):
 print(json.dumps({"told": told, "second": len(told) - first}))
 """
 SMALL = [
-    "fingerprints.fold_codes", "fingerprints.fold_numbers", "edges.transpose", "edges.merge", "equal_rows.mix",
-    "equal_rows.repeats", "variation.class_sums", "votes.count_votes",
+    "fingerprints.hash_codes", "fingerprints.hash_numbers", "edges.transpose", "edges.merge", "equal_rows.mix",
+    "equal_rows.repeats", "variation.class_sums_and_extremes", "votes.vote_confusion",
 ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_a_few_kernels_are_left_to_their_first_call(tmp_path):
 
 @pytest.mark.parametrize("target", ["classes", "number", "none"])
 def test_the_kernels_of_a_usual_study_are_there(target):
-    names, of_large_tables = usual_kernels(target), usual_kernels(target, single=True)
+    names, of_large_tables = default_kernels(target), default_kernels(target, include_float32=True)
     assert len(names) >= 8
     assert set(names) < set(of_large_tables) <= set(all_kernels())
     assert not any(name.endswith("_float32") for name in names)
@@ -71,4 +71,4 @@ def test_a_usual_study_calls_what_is_compiled_before_it_and_nothing_else(target)
     spec = importlib.util.spec_from_file_location("usual_kernels", tool)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert sorted(module.called_by_a_study(target)) == sorted(usual_kernels(target))
+    assert sorted(module.called_by_a_study(target)) == sorted(default_kernels(target))

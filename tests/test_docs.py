@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 INCLUDED = ["CHANGELOG.md", "CONTRIBUTING.md"]
 MADE = ["_build", "methods", "examples", "commands.rst", "__pycache__"]
 # Chosen by name, without a page.
-NAMED_ONLY = ("way", "model", "section", "file")
+NAMED_ONLY = ("backend", "model", "section", "file")
 LOADED = {
     "script": ["src"],
     "img": ["src"],
@@ -49,7 +49,7 @@ class Page(HTMLParser):
         self.tags.add(tag)
         self.ids.add(given.get("id"))
         self.loads += [given[name] for name in LOADED.get(tag, ()) if given.get(name)]
-        if tag == "link" and not {"next", "prev", "search", "index", "canonical"} & set(
+        if tag == "link" and not {"next", "prev", "search", "index", "canonical_csr"} & set(
             (given.get("rel") or "").split()
         ):
             self.loads.append(given["href"])

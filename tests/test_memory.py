@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import memory, open_source, validation
-from tamiz.memory import Limit, free_memory, in_units, limited, read_size, resident
+from tamiz.memory import MemoryLimit, format_bytes, free_memory, limit_memory, parse_size, resident_memory
 
 
 @pytest.mark.parametrize(
@@ -14,22 +14,22 @@ from tamiz.memory import Limit, free_memory, in_units, limited, read_size, resid
 def test_a_size_is_read_in_every_unit(words, n_bytes):
     if n_bytes is None:
         with pytest.raises(ValueError, match=r"memory must be a size such as 800MB, 1GB or 1\.5GiB, got ' 5e0'"):
-            read_size("memory", words)
+            parse_size("memory", words)
     else:
-        assert read_size("memory", words) == n_bytes
+        assert parse_size("memory", words) == n_bytes
 
 
 @pytest.mark.parametrize("words", ["", "much", "1 XB", "-1GB", "0MB", 0, float("nan"), float("inf")])
 def test_what_is_no_size_is_refused(words):
     with pytest.raises(ValueError, match=r"^memory must be "):
-        read_size("memory", words)
+        parse_size("memory", words)
 
 
 def test_what_is_neither_text_nor_number_is_refused():
     with pytest.raises(
         TypeError, match=r"memory must be a size such as '800MB' or '1.5GiB', or a number of bytes, got \[1\]"
     ):
-        read_size("memory", [1])
+        parse_size("memory", [1])
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_what_is_neither_text_nor_number_is_refused():
     [(12, "12 B"), (19_200_000, "19.2 MB"), (999_999_999, "1 GB"), (999.4e9, "999 GB"), (999.5e9, "1 TB"), (2.5e12, "2.5 TB")],
 )  # fmt: skip
 def test_bytes_are_told_in_three_digits(n_bytes, words):
-    assert in_units(n_bytes) == words
+    assert format_bytes(n_bytes) == words
 
 
 def test_a_limit_holds_as_long_as_it_is_there():
     before = free_memory()
-    limit = Limit(int(resident()) + 10**8)
+    limit = MemoryLimit(int(resident_memory()) + 10**8)
     assert free_memory() < 1.5e8
     del limit
     gc.collect()
@@ -50,34 +50,34 @@ def test_a_limit_holds_as_long_as_it_is_there():
 
 
 def test_of_two_limits_the_least_holds():
-    limits = [Limit(10**9), Limit(2 * 10**9)]
-    assert memory.stated() == 10**9
-    limits[0].lift()
-    assert memory.stated() == 2 * 10**9
+    limits = [MemoryLimit(10**9), MemoryLimit(2 * 10**9)]
+    assert memory.stated_limit() == 10**9
+    limits[0].remove()
+    assert memory.stated_limit() == 2 * 10**9
 
 
 def test_a_limit_that_leaves_no_room_for_the_libraries_is_refused_with_the_least_that_would_do():
     with (
         pytest.raises(MemoryError, match=r"^100 MB of memory are too little .* State at least \d+ MB|GB\.$"),
-        limited(10**8),
+        limit_memory(10**8),
     ):
         pass
-    assert memory.stated() == float("inf")
+    assert memory.stated_limit() == float("inf")
 
 
 def test_a_source_keeps_to_its_memory_until_it_is_gone(monkeypatch):
-    monkeypatch.setattr(memory, "LEAST", 0.0)
-    monkeypatch.setattr(memory, "_LEAST_WORK", 0.0)
-    source = open_source(np.eye(3), memory=int(resident()) + 10**8)
-    assert memory.stated() == source.limit.n_bytes
+    monkeypatch.setattr(memory, "MIN_LIMIT", 0.0)
+    monkeypatch.setattr(memory, "_MIN_WORK_BYTES", 0.0)
+    source = open_source(np.eye(3), memory=int(resident_memory()) + 10**8)
+    assert memory.stated_limit() == source.memory_limit.n_bytes
     with pytest.raises(MemoryError, match=r"are free of the .* that were stated\. State at least .* Ask for less\.$"):
         validation.check_memory(5e8, "Much", "Ask for less.")
     del source
     gc.collect()
-    assert memory.stated() == float("inf")
+    assert memory.stated_limit() == float("inf")
 
 
 def test_a_table_that_cannot_be_opened_leaves_no_limit_behind():
     with pytest.raises(ValueError, match="1 sample"):
         open_source([[1.0, 2.0]], memory="900GB")
-    assert memory.stated() == float("inf")
+    assert memory.stated_limit() == float("inf")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tamiz import optional as guard
-from tamiz.display.figures import LEAST_MATPLOTLIB
-from tamiz.optional import optional
+from tamiz.display.figures import MIN_MATPLOTLIB
+from tamiz.optional import import_optional
 
 ROOT = Path(__file__).parents[1]
 ABSENT = {"feature": "Drawing", "package": "no-such-package", "least": "2.5", "extra": "plot"}
@@ -23,18 +23,18 @@ def test_a_missing_package_is_named_with_the_feature_the_least_version_and_the_i
         ImportError,
         match=r'^Drawing needs no-such-package 2\.5 or later, which is not installed\. Install it: pip install "tamiz\[plot\]"$',
     ):
-        optional("no_such_package", **ABSENT)
+        import_optional("no_such_package", **ABSENT)
 
 
 def test_an_old_package_is_named_with_its_version():
     with pytest.raises(
         ImportError, match=rf"^Drawing needs numpy 999\.1 or later, and {np.__version__} is installed\. Install it: pip"
     ):
-        optional("numpy.linalg", least="999.1", **NUMPY)
+        import_optional("numpy.linalg", min_version="999.1", **NUMPY)
 
 
 def test_a_package_that_is_there_is_imported():
-    assert optional("numpy.linalg", least="2.0", **NUMPY) is np.linalg
+    assert import_optional("numpy.linalg", min_version="2.0", **NUMPY) is np.linalg
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_a_package_that_is_there_is_imported():
 def test_versions_are_compared_number_by_number(monkeypatch, installed, least, enough):
     monkeypatch.setattr(guard, "version", lambda package: installed)
     if enough:
-        assert optional("numpy", least=least, **NUMPY) is np
+        assert import_optional("numpy", min_version=least, **NUMPY) is np
     else:
         with pytest.raises(ImportError, match=f"{least} or later, and {installed} is installed"):
-            optional("numpy", least=least, **NUMPY)
+            import_optional("numpy", min_version=least, **NUMPY)
 
 
 def test_a_package_that_fails_for_a_reason_of_its_own_says_it_itself(monkeypatch, tmp_path):
@@ -62,13 +62,13 @@ def test_a_package_that_fails_for_a_reason_of_its_own_says_it_itself(monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(guard, "version", lambda package: "3.0")
     with pytest.raises(ModuleNotFoundError, match="something_else_that_is_missing"):
-        optional("half_there", **ABSENT)
+        import_optional("half_there", **ABSENT)
 
 
 def test_the_extra_installs_the_version_that_is_asked_for():
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert extras["plot"] == [f"matplotlib>={LEAST_MATPLOTLIB}"]
+    assert extras["plot"] == [f"matplotlib>={MIN_MATPLOTLIB}"]
     assert importlib.metadata.version("matplotlib")
 
 

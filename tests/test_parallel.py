@@ -19,7 +19,7 @@ def test_answers_come_in_the_order_of_the_items(n_jobs):
         time.sleep(0.01 if item == 0 else 0)
         return item * item
 
-    with parallel.session(n_jobs):
+    with parallel.thread_session(n_jobs):
         assert list(parallel.map_blocks(slow_at_first, range(40))) == [item * item for item in range(40)]
 
 
@@ -29,14 +29,14 @@ def test_without_a_session_blocks_run_in_the_calling_thread():
 
 
 def test_a_session_runs_blocks_in_threads_of_its_own():
-    with parallel.session(2):
+    with parallel.thread_session(2):
         threads = set(parallel.map_blocks(lambda _: threading.get_ident(), range(20)))
     assert threading.get_ident() not in threads
     assert len(threads) <= 2
 
 
 def test_a_session_inside_a_session_shares_its_threads():
-    with parallel.session(1), parallel.session(2):
+    with parallel.thread_session(1), parallel.thread_session(2):
         assert set(parallel.map_blocks(lambda _: threading.get_ident(), range(5))) == {threading.get_ident()}
 
 
@@ -44,7 +44,7 @@ def test_a_block_that_maps_blocks_itself_does_not_wait_for_ever():
     def outer(item):
         return sum(parallel.map_blocks(lambda inner: inner * item, range(10)))
 
-    with parallel.session(2):
+    with parallel.thread_session(2):
         assert list(parallel.map_blocks(outer, range(10))) == [45 * item for item in range(10)]
 
 
@@ -56,7 +56,7 @@ def test_a_long_iterable_is_never_held_whole():
             begun.append(item)
             yield item
 
-    with parallel.session(2):
+    with parallel.thread_session(2):
         answers = parallel.map_blocks(lambda item: item, items())
         next(answers)
         assert len(begun) <= 6
@@ -69,7 +69,7 @@ def test_an_error_in_a_block_reaches_the_caller():
             raise ValueError("block 3")
         return item
 
-    with parallel.session(2), pytest.raises(ValueError, match="block 3"):
+    with parallel.thread_session(2), pytest.raises(ValueError, match="block 3"):
         list(parallel.map_blocks(fail, range(10)))
 
 
@@ -80,9 +80,9 @@ def blas_threads():
 def test_blas_runs_at_one_thread_inside_and_as_before_outside():
     np.ones((2, 2)) @ np.ones((2, 2))
     before = blas_threads()
-    with parallel.session(2):
+    with parallel.thread_session(2):
         assert blas_threads() == {1}
-        with parallel.session():
+        with parallel.thread_session():
             assert blas_threads() == {1}
         assert blas_threads() == {1}
     assert blas_threads() == before
@@ -93,14 +93,14 @@ def test_sessions_of_several_threads_lift_the_limit_only_together():
     entered, leave = threading.Event(), threading.Event()
 
     def hold():
-        with parallel.session(1):
+        with parallel.thread_session(1):
             entered.set()
             leave.wait(5)
 
     other = threading.Thread(target=hold)
     other.start()
     entered.wait(5)
-    with parallel.session(1):
+    with parallel.thread_session(1):
         pass
     assert blas_threads() == {1}
     leave.set()
@@ -112,11 +112,11 @@ def test_a_session_in_another_thread_than_the_first_holds_blas_too():
     seen = []
 
     def look():
-        with parallel.session(1):
+        with parallel.thread_session(1):
             seen.append(blas_threads())
 
     before = blas_threads()
-    with parallel.session(1):
+    with parallel.thread_session(1):
         pass
     for _ in range(2):
         other = threading.Thread(target=look)
@@ -128,17 +128,17 @@ def test_a_session_in_another_thread_than_the_first_holds_blas_too():
 
 def test_a_session_that_fails_lifts_the_limit_too():
     before = blas_threads()
-    with pytest.raises(RuntimeError), parallel.session(1):
+    with pytest.raises(RuntimeError), parallel.thread_session(1):
         raise RuntimeError
     assert blas_threads() == before
 
 
 def test_numbers_of_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "_affinity", lambda: 8)
-    monkeypatch.setattr(parallel, "_cgroup_quota", lambda: None)
+    monkeypatch.setattr(parallel, "_affinity_cores", lambda: 8)
+    monkeypatch.setattr(parallel, "_cgroup_cores", lambda: None)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert [parallel.n_threads(n) for n in (None, -1, -3, 1, 3, 20)] == [8, 8, 6, 1, 3, 20]
-    monkeypatch.setattr(parallel, "_cgroup_quota", lambda: 4)
+    monkeypatch.setattr(parallel, "_cgroup_cores", lambda: 4)
     assert parallel.n_threads() == 4
     monkeypatch.setenv("OMP_NUM_THREADS", "2,4")
     assert parallel.n_threads() == 2
@@ -163,51 +163,51 @@ def made_of(log):
 
 def test_a_room_given_back_is_lent_again_also_after_a_failure():
     made = []
-    lent = parallel.Lent(made_of(made))
-    with lent.borrowed() as first, lent.borrowed() as second:
+    lent = parallel.BufferPool(made_of(made))
+    with lent.borrow() as first, lent.borrow() as second:
         assert first is not second
-    with pytest.raises(RuntimeError), lent.borrowed():
+    with pytest.raises(RuntimeError), lent.borrow():
         raise RuntimeError
-    with lent.borrowed() as one, lent.borrowed() as other:
+    with lent.borrow() as one, lent.borrow() as other:
         assert {id(one), id(other)} == {id(first), id(second)}
     assert len(made) == 2
 
 
 def test_no_room_is_lent_to_two_threads_at_a_time():
     made = []
-    lent = parallel.Lent(made_of(made))
+    lent = parallel.BufferPool(made_of(made))
 
     def work(item):
-        with lent.borrowed() as room:
+        with lent.borrow() as room:
             room[:] = item
             time.sleep(0.0005)
             return (room == item).all()
 
-    with parallel.session(4):
+    with parallel.thread_session(4):
         assert all(parallel.map_blocks(work, range(100)))
     assert len(made) <= 4
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda lent: pickle.loads(pickle.dumps(lent))])
 def test_a_copy_of_what_is_lent_starts_without_rooms(copied):
-    lent = parallel.Lent(partial(np.zeros, 4))
-    with lent.borrowed() as room:
+    lent = parallel.BufferPool(partial(np.zeros, 4))
+    with lent.borrow() as room:
         room[:] = 1.0
-    with copied(lent).borrowed() as own:
+    with copied(lent).borrow() as own:
         assert not own.any()
 
 
 def test_spans_cover_a_range_in_pieces():
-    assert parallel.spans(10, 4) == [(0, 4), (4, 8), (8, 10)]
-    assert parallel.spans(8, 4) == [(0, 4), (4, 8)]
-    assert parallel.spans(0, 4) == []
+    assert parallel.block_ranges(10, 4) == [(0, 4), (4, 8), (8, 10)]
+    assert parallel.block_ranges(8, 4) == [(0, 4), (4, 8)]
+    assert parallel.block_ranges(0, 4) == []
 
 
 def test_work_that_is_kept_alone_stays_in_its_thread_and_leaves_the_pool_to_the_rest():
     def threads():
         return set(parallel.map_blocks(lambda _: threading.current_thread().name, range(8)))
 
-    with parallel.session(2):
-        with parallel.alone():
+    with parallel.thread_session(2):
+        with parallel.single_threaded():
             assert threads() == {threading.current_thread().name}
         assert threading.current_thread().name not in threads()

@@ -13,7 +13,7 @@ from tamiz import RankSelector, SubsetSelector, load, open_source, parts, save, 
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, InformationGain, Variance
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import TamizWarning
-from tamiz.parts import usual_parts
+from tamiz.parts import choose_merit_and_search
 from tamiz.search import Beam, BestFirst, Forward
 from tamiz.search import registry as searches
 
@@ -60,9 +60,9 @@ def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, sea
 
 def test_every_registered_name_is_taken():
     for entry in criteria.of_kind("relevance"):
-        assert isinstance(parts.relevance_of(entry.name), entry.load())
+        assert isinstance(parts.resolve_relevance(entry.name), entry.load())
     for entry in searches.of_kind("search"):
-        assert isinstance(parts.search_of(entry.name.replace("_", "-")), entry.load())
+        assert isinstance(parts.resolve_search(entry.name.replace("_", "-")), entry.load())
 
 
 @pytest.mark.parametrize(
@@ -114,22 +114,22 @@ def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
     numbers, target = load_diabetes(return_X_y=True)
     number = open_source(numbers, target).schema
     classes = open_source(X, Y).schema
-    merit, search = usual_parts(None, None, number)
+    merit, search = choose_merit_and_search(None, None, number)
     assert same(merit, CrossValidated("ridge"))
     assert same(search, Forward())
-    merit, search = usual_parts(None, None, classes, "category")
+    merit, search = choose_merit_and_search(None, None, classes, "category")
     assert merit.missing == "category"
     assert same(search, BestFirst())
     given = CFS(), Forward()
-    assert usual_parts(*given, number) == given
+    assert choose_merit_and_search(*given, number) == given
     assert same(SubsetSelector(None, "best-first").fit(numbers, target).search_, BestFirst())
 
 
 def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
     numbers, target = load_diabetes(return_X_y=True)
-    monkeypatch.setattr(parts, "_MOST_RIDGE_VALUES", 100)
+    monkeypatch.setattr(parts, "_MAX_RIDGE_VALUES", 100)
     with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):
-        merit, _ = usual_parts(None, None, open_source(numbers, target).schema)
+        merit, _ = choose_merit_and_search(None, None, open_source(numbers, target).schema)
     assert isinstance(merit, CFS)
 
 

@@ -56,7 +56,7 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
             ("rows", 1, 3),
             ("rows", 2, 3),
         ):
-            progress.tell(label, done, total)
+            progress.report_progress(label, done, total)
     assert capsys.readouterr().err.splitlines() == ["Step: graph, about 6 s", "rows: 2 of 3"]
 
 
@@ -72,12 +72,12 @@ def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_tim
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", "150")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(progress, "_left", lambda seconds: "about 0:00:07 left")
+    monkeypatch.setattr(progress, "_format_time_left", lambda seconds: "about 0:00:07 left")
     with show_progress():
-        progress.tell("Reading rows", 40, 50)
-        progress.tell("Searching, best merit 0.31 of 4 columns", 1200, None)
+        progress.report_progress("Reading rows", 40, 50)
+        progress.report_progress("Searching, best merit 0.31 of 4 columns", 1200, None)
         time.sleep(0.25)
-        progress.tell("Searching, best merit 0.32 of 5 columns", 1300, 5000)
+        progress.report_progress("Searching, best merit 0.32 of 5 columns", 1300, 5000)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
     assert re.search(r"Searching, best merit 0\.31 of 4 columns \S* *1,200 ", shown)
     assert re.search(r"best merit 0\.32 of 5 columns .* 1,300 of 5,000 .* about 0:00:07 left", shown)
@@ -88,8 +88,12 @@ def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_tim
     [(1234, None, "1,234"), (10, 2000, "10 of 2,000"), (10**9, 2**100, "1,000,000,000 of 1.3e+30")],
 )
 def test_how_far_work_has_come_is_told_in_numbers(done, total, told):
-    assert progress._progressed(done, total) == told
+    assert progress._format_count(done, total) == told
 
 
 def test_the_time_left_is_told_where_it_is_known():
-    assert (progress._left(None), progress._left(0.0), progress._left(3725.4)) == ("", "", "about 1:02:05 left")
+    assert (progress._format_time_left(None), progress._format_time_left(0.0), progress._format_time_left(3725.4)) == (
+        "",
+        "",
+        "about 1:02:05 left",
+    )

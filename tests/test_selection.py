@@ -96,7 +96,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
     # Small pieces, so that there is something to share out.
     monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 64)
-    monkeypatch.setattr("tamiz.criteria.uncertainty._PIECE", 256)
+    monkeypatch.setattr("tamiz.criteria.uncertainty._BLOCK_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
     y = y if target == "classes" else X[:, 3] + 0.5 * X[:, 0]
     one, two = (
@@ -213,7 +213,7 @@ def test_fit_does_not_touch_the_table():
 
 
 def test_a_clone_has_parts_of_its_own_and_leaves_the_first_alone():
-    selector = SubsetSelector(CFS(), BestFirst(stale=3)).fit(FRAME, Y)
+    selector = SubsetSelector(CFS(), BestFirst(patience=3)).fit(FRAME, Y)
     copy = clone(selector)
     assert copy.search is not selector.search
     assert not hasattr(copy, "support_")
@@ -462,7 +462,7 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch)
     source = open_source(frame, np.tile(["u", "v"], 10))
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 10.0)
     # Free memory is not asked for before tables as small as these.
-    monkeypatch.setattr("tamiz.criteria.entropy_family._SMALL_BYTES", 0)
+    monkeypatch.setattr("tamiz.criteria.entropy_family._UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
         RankSelector(InformationGain()).fit(source)
 
@@ -522,6 +522,6 @@ def test_a_tolerated_loss_keeps_fewer_columns():
         # No smaller set that was evaluated is within the loss.
         within = fewer.archive_.merits >= fewer.archive_.merits.max() - loss
         assert fewer.archive_.sizes[within].min() == fewer.support_.sum()
-    assert fewer.archive_.stopped == "a step lost more than 0.03"
+    assert fewer.archive_.stop_reason == "a step lost more than 0.03"
     again = pickle.loads(pickle.dumps(fewer))
     assert again.archive_.mask(again.archive_.best).tolist() == fewer.support_.tolist()

@@ -107,7 +107,7 @@ class Told(ClassifierMixin, BaseEstimator):
             RankSelector("fisher", n_features=2),
             X,
             y,
-            predictor=model,
+            model=model,
             scoring="accuracy",
             n_splits=2,
             n_permutations=2,

@@ -38,7 +38,7 @@ TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
 @pytest.fixture(autouse=True)
 def one_session():
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 
@@ -47,9 +47,9 @@ class Counted(InformationGain):
 
     n_rankings = 0
 
-    def scores(self, known, schema):
+    def scores(self, cache, schema):
         Counted.n_rankings += 1
-        return super().scores(known, schema)
+        return super().scores(cache, schema)
 
 
 def grid(selector, estimator, X, y, sizes, cv):
@@ -157,7 +157,7 @@ def test_neither_selector_nor_estimator_need_a_target():
 
 
 def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold():
-    grouped = SubsetSelector(CFS(), Forward(groups=[[0, 1, 2]]))
+    grouped = SubsetSelector(CFS(), Forward(column_groups=[[0, 1, 2]]))
     found = SizeSearchCV(grouped, GaussianNB(), cv=FOLDS).fit(X, Y).cv_results_["n_features"]
     assert set(found.tolist()) <= {1, *range(3, 11)}
     assert {1, 3, 10} <= set(found.tolist())

@@ -86,7 +86,7 @@ def test_the_table_is_described_as_pandas_counts_it(found, penguins):
 def test_the_ranking_is_that_of_the_selectors(found, source):
     ranking = found["ranking"]
     assert [criterion["id"] for criterion in ranking["criteria"]] == [
-        e.name for e in registry.of_kind("relevance") if e.load().by_default
+        e.name for e in registry.of_kind("relevance") if e.load().used_by_default
     ]
     for criterion in ranking["criteria"]:
         relevance = registry[criterion["id"]].load()()
@@ -110,7 +110,7 @@ def test_the_subset_is_that_of_the_selector(found, source):
     assert subset["columns"] == selector.get_feature_names_out().tolist()
     assert subset["value"] == selector.merit_
     assert subset["n_evaluations"] == selector.n_evaluations_
-    assert subset["stopped"] == selector.archive_.stopped
+    assert subset["stopped"] == selector.archive_.stop_reason
     assert subset["course"][-1]["columns"] == subset["columns"]
     assert subset["points"]["merit"] == selector.archive_.merits.tolist()
     assert subset["points"]["size"] == selector.archive_.sizes.tolist()
@@ -130,7 +130,7 @@ def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, s
 
 
 def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.subset._MOST_DRAWN", 60)
+    monkeypatch.setattr("tamiz.steps.subset._MAX_DRAWN", 60)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
@@ -146,7 +146,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
 
 
 def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.subset._MOST_SIZES", 3)
+    monkeypatch.setattr("tamiz.steps.subset._MAX_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
     subset = study(X, X[:, 3] > 0, relevances=[], maps=[], search=Forward(), n_features=5).to_dict()["subset"]
@@ -163,8 +163,8 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
 
 def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
-    monkeypatch.setattr(evaluation, "MOST_SEARCH_SECONDS", 0.0)
-    monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
+    monkeypatch.setattr(evaluation, "MAX_SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr("tamiz.assessment.null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
     (told,) = [w for w in result["warnings"] if w.startswith("The subset was not searched for again inside folds: 6 ")]
@@ -214,8 +214,8 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
         columns = {column["name"]: column for column in result["table"]["columns"]}
         assert "take part instead" in columns["when"]["left_out"]
         assert columns["when (weekday)"]["doubt"] is None
-        assert "source = split_dates(" in result["repeat"]["python"]
-        assert "make_pipeline" not in result["repeat"]["python"]
+        assert "source = split_dates(" in result["reproduction"]["python"]
+        assert "make_pipeline" not in result["reproduction"]["python"]
 
 
 def test_groups_and_times_are_told_and_are_no_columns():
@@ -279,15 +279,15 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
     pca = PCA.for_study(source.schema, "", "seuclidean").fit(source)
     explained = found["maps"][0]["explanation"]
     expected = axis_correlations(source, pca.embedding_[:, :4])
-    assert (explained["axes"], explained["columns"]) == (pca.facts().axes[:4], expected.columns)
+    assert (explained["axes"], explained["columns"]) == (pca.describe().axis_names[:4], expected.columns)
     assert (explained["kinds"], explained["values"]) == (expected.kinds, expected.values.tolist())
-    assert explained["chance"] == expected.chance.tolist()
+    assert explained["chance"] == expected.chance_level.tolist()
     assert (explained["n_rows"], explained["n_mapped"]) == (344, 344)
     assert found["maps"][1]["explanation"]["columns"] == expected.columns
 
 
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.maps._MOST_COMPARED", 100)
+    monkeypatch.setattr("tamiz.steps.maps._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -307,18 +307,18 @@ def test_an_axis_that_is_made_of_rounding_has_no_order_to_explain():
 class Pictures(PCA):
     """A map of images that knows what chance would give."""
 
-    def facts(self):
+    def describe(self):
         galleries = [
             Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
             Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
-            Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], of_rows=True),
+            Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
         ]
         return replace(
-            super().facts(),
+            super().describe(),
             galleries=galleries,
             reference=[0.2, 0.1],
-            reference_title="One lies above",
-            reference_note="By chance.",
+            chance_title="One lies above",
+            chance_note="By chance.",
         )
 
 
@@ -344,10 +344,10 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz.steps.maps._MOST_PIXELS", 2)
-    monkeypatch.setattr("tamiz.steps.maps._MOST_IMAGES", 1)
+    monkeypatch.setattr("tamiz.steps.maps._MAX_PIXELS", 2)
+    monkeypatch.setattr("tamiz.steps.maps._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
-    monkeypatch.setattr(Pictures, "facts", lambda self: replace(PCA.facts(self), galleries=large))
+    monkeypatch.setattr(Pictures, "describe", lambda self: replace(PCA.describe(self), galleries=large))
     (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
@@ -384,7 +384,7 @@ def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
         "quality",
         "recommendation",
         "assessment",
-        "argument",
+        "noise_experiment",
         "clusters",
     ]
 
@@ -513,7 +513,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
 @pytest.mark.parametrize(
     ("where", "held", "sentence"),
     [
-        ("tamiz._study.join_rows", [], "Interrupted in the step 'graph'"),
+        ("tamiz._study.build_row_graph", [], "Interrupted in the step 'graph'"),
         ("tamiz._study.describe_ranking", [], "Interrupted in the step 'ranking'"),
         ("tamiz.search.prepared.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
         ("tamiz._study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
@@ -579,7 +579,7 @@ def scored(result):
 
 
 def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
-    graph = USUAL.build(source, fill=True)
+    graph = USUAL.build(source, fill_missing=True)
     facts = found["graph"]
     counts = np.diff(graph.adjacency.indptr)
     assert (facts["id"], facts["label"]) == ("knn", "Nearest neighbours")
@@ -593,7 +593,7 @@ def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
     assert bins["rows"] == np.bincount(counts)[counts.min() :].tolist()
     degrees = np.asarray(graph.adjacency.sum(axis=1)).ravel()
     assert facts["degrees"] == {"min": degrees.min(), "median": np.median(degrees), "max": degrees.max()}
-    assert (facts["t"], facts["radius"], facts["search"]) == (graph.t, None, graph.search)
+    assert (facts["t"], facts["radius"], facts["search"]) == (graph.t, None, graph.search_description)
     assert facts["recall"] == graph.recall == 1.0
     assert (facts["unweighted"], facts["by_class"]) == (True, False)
 
@@ -637,7 +637,7 @@ def test_a_part_without_a_graph_is_lent_the_studys_and_one_with_a_graph_keeps_it
     result = study(
         source, relevances=[score, own], maps=[eigenmap], graph=ConnectedRadius(metric="seuclidean")
     ).to_dict()
-    lent = ConnectedRadius(metric="seuclidean").build(source, fill=True)
+    lent = ConnectedRadius(metric="seuclidean").build(source, fill_missing=True)
     scores = result["ranking"]["scores"]
     assert scores["laplacian_score_1"] == RankSelector(LaplacianScore(graph=lent)).fit(source).scores_.tolist()
     assert scores["laplacian_score_2"] == RankSelector(own).fit(source).scores_.tolist()
@@ -798,8 +798,8 @@ def test_what_is_no_graph_is_refused(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
-    monkeypatch.setattr("tamiz.steps.joining._MOST_JOINED", 250)
-    monkeypatch.setattr("tamiz.steps.sampling.MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_ROWS", 250)
+    monkeypatch.setattr("tamiz.steps.sampling.MAX_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -825,7 +825,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
 def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
     # A row has three numbers, and indicators of 2 and of 40 levels.
     long_table["place"] = np.random.default_rng(1).choice([f"p{k}" for k in range(40)], 600)
-    monkeypatch.setattr("tamiz.steps.joining._MOST_VALUES", 45 * 200)
+    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_VALUES", 45 * 200)
     result = study(long_table, kinds={"place": "categorical"}, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     assert result["graph"]["n_rows"] == 200
     assert any(
@@ -834,7 +834,7 @@ def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
         for told in result["warnings"]
     )
     # Never fewer than the maps draw.
-    monkeypatch.setattr("tamiz.steps.joining._MOST_VALUES", 45)
+    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_VALUES", 45)
     assert study(long_table, kinds={"place": "categorical"}, maps=["pca"]).to_dict()["graph"]["n_rows"] == 100
 
 
@@ -842,8 +842,8 @@ def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_tab
     drawn = []
     from tamiz.steps import joining
 
-    sample = joining.rows_with
-    monkeypatch.setattr(joining, "rows_with", lambda *a: drawn.append(sample(*a)) or drawn[-1])
+    sample = joining.sample_including
+    monkeypatch.setattr(joining, "sample_including", lambda *a: drawn.append(sample(*a)) or drawn[-1])
     result = study(long_table, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     (rows,) = drawn
     part = long_table.iloc[rows].reset_index(drop=True)

@@ -8,7 +8,7 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector
-from tamiz.assessment import added_columns, compare_columns, models, recommend_columns
+from tamiz.assessment import compare_columns, models, recommend_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.report import render
@@ -19,14 +19,14 @@ pytestmark = [
     pytest.mark.usefixtures("few_models"),
     pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
 ]
-OF_CLASSES = models._OF_CLASSES
+OF_CLASSES = models._CLASSIFIERS
 
 
 @pytest.fixture(autouse=True)
 def few_folds(monkeypatch):
     """Few folds and shuffled targets."""
     monkeypatch.setattr(evaluation, "_FOLDS", 3)
-    monkeypatch.setattr("tamiz.assessment.null._MANY", 3)
+    monkeypatch.setattr("tamiz.assessment.null._DEFAULT_PERMUTATIONS", 3)
 
 
 def study(*data, **more):
@@ -47,21 +47,21 @@ def test_what_a_study_finds_is_what_the_functions_find():
     same = {"n_splits": 3, "random_state": 4}
     assert found["recommendation"] == json.loads(json.dumps(recommend_columns(X, y, **same).to_dict()))
     compared = json.loads(json.dumps(compare_columns(selector, X, y, **same).to_dict()))
-    assert found["buys"] == {**compared, "selector": "CFS"}
-    added = added_columns(X, y, numbers=[0, 5], n_draws=1, **same)
-    assert found["argument"] == json.loads(json.dumps(added.to_dict()))
+    assert found["model_effect"] == {**compared, "selector": "CFS"}
+    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same)
+    assert found["noise_experiment"] == json.loads(json.dumps(added.to_dict()))
     # Without a column more, the lines begin where the comparison is.
-    for model, line in zip(found["buys"]["scores"][0]["models"], found["argument"]["panels"][0]["lines"], strict=True):
+    for model, line in zip(found["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True):
         assert line["means"][0] == pytest.approx(model["all_columns"]["mean"], abs=1e-12)
 
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
-    monkeypatch.setattr("tamiz.assessment.models._OF_CLASSES", OF_CLASSES)
+    monkeypatch.setattr("tamiz.assessment.models._CLASSIFIERS", OF_CLASSES)
     monkeypatch.setattr(evaluation, "_FOLDS", 2)
-    monkeypatch.setattr(evaluation, "_ADDED", (0, 1))
+    monkeypatch.setattr(evaluation, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
     found = study(X, y)
-    for part in ("recommendation", "buys", "argument"):
+    for part in ("recommendation", "model_effect", "noise_experiment"):
         assert [model["id"] for model in found[part]["models"]] == ["logistic", "naive_bayes", "knn", "forest"]
     assert [one["id"] for one in found["recommendation"]["scores"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
 
@@ -69,21 +69,21 @@ def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
 def test_the_score_that_was_asked_for_decides_in_every_section():
     X, y = table()
     found = study(X, y, scoring="f1_macro")
-    for part in ("recommendation", "buys"):
+    for part in ("recommendation", "model_effect"):
         assert [one["id"] for one in found[part]["scores"]] == ["f1_macro", "balanced_accuracy", "accuracy"]
-    assert found["argument"]["scoring"] == found["assessment"]["scoring"] == "f1_macro"
+    assert found["noise_experiment"]["scoring"] == found["assessment"]["scoring"] == "f1_macro"
     assert found["assessment"]["decided_by"] == "f1_macro"
 
 
 def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
     X, y = table()
     for found in (study(X, y, assess=False), study(X)):
-        assert all(found[part] is None for part in ("recommendation", "buys", "assessment", "argument"))
+        assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
 
 
 def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(evaluation, "_MOST_SECONDS_A_SEARCH", 1e-9)
+    monkeypatch.setattr(evaluation, "_MAX_SECONDS_PER_SEARCH", 1e-9)
     found = study(X, y)["recommendation"]
     assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
     assert [note for note in found["notes"] if "left out of the comparison" in note] == [
@@ -97,10 +97,10 @@ def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_
 
 def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     X, y = table(n=300)
-    monkeypatch.setattr(evaluation, "_MOST_ROWS", 100)
-    monkeypatch.setattr(evaluation, "_FEWEST_ROWS", 100)
+    monkeypatch.setattr(evaluation, "_MAX_ROWS", 100)
+    monkeypatch.setattr(evaluation, "_MIN_ROWS", 100)
     found = study(X, y)
-    for part in ("recommendation", "buys", "assessment", "argument"):
+    for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
         assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
     assert "100 of 300 rows, drawn at random." in render(found)
@@ -108,21 +108,21 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(evaluation, "MOST_BESIDE", 2)
+    monkeypatch.setattr(evaluation, "MAX_NOISE_COORDINATES", 2)
     found = study(X, y)
-    assert found["argument"] is None
-    assert found["buys"]["notes"][-1] == (
+    assert found["noise_experiment"] is None
+    assert found["model_effect"]["notes"][-1] == (
         "No noise columns and copies were added: a row has 3 numbers, more than 2. Ask for it with assess=True (--assess)."
     )
     asked = study(X, y, assess=True)
-    assert asked["argument"] is not None
-    assert not asked["buys"]["notes"]
+    assert asked["noise_experiment"] is not None
+    assert not asked["model_effect"]["notes"]
 
 
 def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_asked_for():
     X, y = table(20)
     found = study(X, y, groups=["one"] * 20)
-    assert all(found[part] is None for part in ("recommendation", "buys", "assessment", "argument"))
+    assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     assert any(
         w.startswith("What the subset is worth to models was not computed: Every row is of one group")
         for w in found["warnings"]
@@ -141,8 +141,8 @@ def test_a_wrapper_stands_in_the_place_of_the_usual_one_and_the_figure_keeps_to_
         "ridge",
         "knn",
     ]
-    assert found["buys"]["selector"] == "Naive Bayes wrapper"
-    assert found["argument"]["selector"] == "CFS by best-first search"
+    assert found["model_effect"]["selector"] == "Naive Bayes wrapper"
+    assert found["noise_experiment"]["selector"] == "CFS by best-first search"
     own = study(X, y, merit=CrossValidated("gaussian_nb", cv=3), search=Forward())["recommendation"]
     assert [one["id"] for one in own["candidates"]][-1] == "subset"
     assert own["candidates"][-1]["label"] == "accuracy of Gaussian naive Bayes by Forward"
@@ -183,25 +183,25 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
             gaps=np.nan, same=1.0, kind=np.where(np.arange(60) % 7 == 0, None, np.where(np.arange(60) % 2, "u", "v"))
         )
     found = study(X, y, **more)
-    assert len(found["buys"]["models"]) == (1 if case == "weights" else 2)
-    assert len(found["buys"]["scores"]) == (1 if case == "a number" else 3)
-    assert found["argument"]["panels"]
+    assert len(found["model_effect"]["models"]) == (1 if case == "weights" else 2)
+    assert len(found["model_effect"]["scores"]) == (1 if case == "a number" else 3)
+    assert found["noise_experiment"]["panels"]
     page = render(found)
-    assert 'id="buys"' in page
+    assert 'id="model_effect"' in page
     assert 'id="recommendation"' in page
 
 
 def test_one_thread_and_two_find_the_same():
     X, y = table()
     one, two = (study(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
-    for part in ("recommendation", "buys", "assessment", "argument"):
+    for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert one[part] == two[part]
 
 
 def test_of_few_rows_it_is_told_that_no_columns_were_added():
     X, y = table(16)
     found = study(X, y)
-    assert found["argument"] is None
+    assert found["noise_experiment"] is None
     assert (
         "What added columns cost was not computed: Adding columns takes at least 20 rows, and there are 16."
         in found["warnings"]

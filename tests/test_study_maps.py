@@ -11,7 +11,7 @@ from tamiz import open_source
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
-from tamiz.sources.views import rows_of
+from tamiz.sources.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
@@ -36,7 +36,7 @@ def found(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz.steps.sampling.MOST_POINTS", 100)
+    monkeypatch.setattr("tamiz.steps.sampling.MAX_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -50,8 +50,8 @@ def sampled(monkeypatch):
     """The rows that maps are fitted on, in the order in which they are drawn."""
     from tamiz.steps import mapping
 
-    draw, drawn = mapping.rows_with, []
-    monkeypatch.setattr(mapping, "rows_with", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    draw, drawn = mapping.sample_including, []
+    monkeypatch.setattr(mapping, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
     return drawn
 
 
@@ -81,9 +81,9 @@ def test_a_search_that_was_cut_off_is_told_at_the_map(source):
 
 def test_maps_of_pairs_are_fitted_on_a_sample_and_the_others_on_all_rows():
     pairs = [MDS(), MDS(kind="interval"), MDS(kind="ordinal"), ClassicalMDS(dissimilarity="gower")]
-    assert [reducer.study_rows for reducer in pairs] == [2000, 2000, 1000, 2000]
+    assert [reducer.max_study_rows for reducer in pairs] == [2000, 2000, 1000, 2000]
     rows = [PCA(), ClassicalMDS(), LandmarkMDS(dissimilarity="gower"), LaplacianEigenmaps()]
-    assert [reducer.study_rows for reducer in rows] == [None] * 4
+    assert [reducer.max_study_rows for reducer in rows] == [None] * 4
 
 
 def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances(long_table, sampled):
@@ -140,12 +140,12 @@ def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
 
 def test_a_sample_that_is_kept_is_the_one_that_is_read_again(long_table, monkeypatch):
     kept = study(long_table, "kind", map_rows=60).to_dict()
-    monkeypatch.setattr("tamiz.sources.views._HELD_BYTES", 0)
+    monkeypatch.setattr("tamiz.sources.views._MAX_MEMORY_BYTES", 0)
     assert study(long_table, "kind", map_rows=60).to_dict() == kept
 
 
 def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
-    sample, read = rows_of(source, np.arange(0, 344, 2)), []
+    sample, read = select_rows(source, np.arange(0, 344, 2)), []
     monkeypatch.setattr(type(source), "blocks", lambda *_: read.append(1) or iter(()))
     (block,) = sample.blocks([2, 4])
     assert (read, list(block.values), len(block.values[2])) == ([], [2, 4], 172)

@@ -18,10 +18,10 @@ from tamiz.criteria import (
     Variance,
 )
 from tamiz.steps import rank_intervals
-from tamiz.steps.combined import describe_combined
-from tamiz.steps.rank_intervals import ranks_of
+from tamiz.steps.combined import describe_mean_rank
+from tamiz.steps.rank_intervals import average_ranks
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.scoring import Ranked
+from tamiz.steps.scoring import RankingCriterion
 
 from .reference.combined import intervals, mean_ranks
 
@@ -32,13 +32,13 @@ EVERY = [*COUNTING, TreeImportance(), LinearCoefficient()]
 
 @pytest.fixture(autouse=True)
 def _as_many_samples_as_the_laws_need(monkeypatch):
-    monkeypatch.setattr(rank_intervals, "N_SAMPLES", 60)
+    monkeypatch.setattr(rank_intervals, "N_BOOTSTRAP", 60)
 
 
 def combined_of(source, relevances, seed=3, n_jobs=1):
-    ranked = [Ranked(f"r{k}", type(one).__name__, one, source) for k, one in enumerate(relevances)]
-    with parallel.session(n_jobs):
-        return describe_combined(source, ranked, describe_ranking(source, ranked), seed)
+    ranked = [RankingCriterion(f"r{k}", type(one).__name__, one, source) for k, one in enumerate(relevances)]
+    with parallel.thread_session(n_jobs):
+        return describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed)
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,10 @@ def test_the_rank_is_the_mean_of_the_ranks_of_the_scores_shown():
 
 
 def test_equal_scores_share_the_mean_of_their_ranks_and_so_do_those_equal_up_to_rounding():
-    assert ranks_of(np.array([0.5, 0.1, 0.5, 0.9, 0.1, 0.1])).tolist() == [2.5, 5, 2.5, 1, 5, 5]
-    assert ranks_of(np.array([0.3, 0.1 + 0.2, 0.2])).tolist() == [1.5, 1.5, 3]
-    assert ranks_of(np.zeros(3)).tolist() == [2, 2, 2]
-    assert ranks_of(np.array([-1.0, 0.0])).tolist() == [2, 1]
+    assert average_ranks(np.array([0.5, 0.1, 0.5, 0.9, 0.1, 0.1])).tolist() == [2.5, 5, 2.5, 1, 5, 5]
+    assert average_ranks(np.array([0.3, 0.1 + 0.2, 0.2])).tolist() == [1.5, 1.5, 3]
+    assert average_ranks(np.zeros(3)).tolist() == [2, 2, 2]
+    assert average_ranks(np.array([-1.0, 0.0])).tolist() == [2, 1]
 
 
 def test_a_column_copied_has_the_same_rank_and_interval(mixed):
@@ -161,7 +161,7 @@ def test_criteria_of_joined_or_tested_rows_alone_have_no_interval():
     kept = combined_of(source, [PermutationImportance(cv=3), FisherScore()])
     assert None not in kept["intervals"]
     assert "PermutationImportance cannot be computed from a sample that contains a row twice: its ranks" in kept["how"]
-    assert LaplacianScore().resampled is PermutationImportance().resampled is False
+    assert LaplacianScore().supports_bootstrap is PermutationImportance().supports_bootstrap is False
 
 
 def test_a_column_that_takes_no_part_has_no_rank():
@@ -206,7 +206,7 @@ def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.describe_combined", interrupted)
+    monkeypatch.setattr("tamiz._study.describe_mean_rank", interrupted)
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
     assert result["ranking"]["combined"] is None
     assert result["ranking"]["scores"]["information_gain"]

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import tamiz
 from tamiz import SubsetSelector, open_source
-from tamiz.assessment.splits import draw_splits
+from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS
 from tamiz.report import registry
 from tamiz.search import BestFirst
@@ -76,7 +76,7 @@ class Studied:
             if numeric and name not in SHARED
             else (None, None)
         )
-        self.folds = draw_splits(self.source, self.found_folds(), np.random.default_rng(0)).folds.parts
+        self.folds = draw_folds(self.source, self.found_folds(), np.random.default_rng(0)).folds.splits
 
     def found_folds(self):
         return len(self.found["recommendation"]["scores"][0]["baseline"]["folds"])
@@ -233,7 +233,7 @@ def test_the_merit_of_the_subset_is_halls_formula_on_the_cut_columns(studied):
 
 
 def test_the_effect_on_models_is_worded_by_its_intervals(studied):
-    compared, lead = studied.found["buys"], studied.lead("buys")
+    compared, lead = studied.found["model_effect"], studied.lead("model_effect")
     assert f"{compared['n_samples']:,} rows" in lead
     if not max(compared["n_chosen"]):
         assert lead.startswith("No column is chosen")

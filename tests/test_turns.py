@@ -4,23 +4,23 @@ from contextlib import suppress
 import pytest
 
 from tamiz import turns
-from tamiz.turns import Turns
+from tamiz.turns import MemoryGate
 
 
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch):
-    monkeypatch.setattr(turns, "_SMALL", 0)
+    monkeypatch.setattr(turns, "_UNGATED_BYTES", 0)
     monkeypatch.setattr(turns, "free_memory", lambda: 100.0)
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 100.0)
 
 
 def most_at_once(n_bytes):
     """How many of eight pieces of work ran at the same time."""
-    shared, lock, running, most = Turns(), threading.Lock(), [0], [0]
+    shared, lock, running, most = MemoryGate(), threading.Lock(), [0], [0]
     meet = threading.Barrier(2)
 
     def work():
-        with shared.taken(n_bytes, "Work", "Do less."):
+        with shared.reserve(n_bytes, "Work", "Do less."):
             with lock:
                 running[0] += 1
                 most[0] = max(most[0], running[0])
@@ -46,9 +46,9 @@ def test_work_that_fits_runs_side_by_side():
 
 
 def test_work_that_does_not_fit_alone_is_refused_and_leaves_its_turn():
-    shared = Turns()
-    too_much = shared.taken(200, "Work", "Do less.")
+    shared = MemoryGate()
+    too_much = shared.reserve(200, "Work", "Do less.")
     with pytest.raises(MemoryError, match=r"^Work needs 200 B of memory and 100 B are free. Do less\.$"), too_much:
         pass
-    with shared.taken(90, "Work", "Do less."):
+    with shared.reserve(90, "Work", "Do less."):
         pass

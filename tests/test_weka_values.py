@@ -11,7 +11,7 @@ from tamiz.criteria import CFS, MDL, GainRatio, InformationGain, SymmetricUncert
 from tamiz.evaluator import Evaluator
 from tamiz.search import Backward, BestFirst, Exhaustive, Forward
 from tamiz.search.archive import Archive
-from tamiz.search.run import run
+from tamiz.search.run import run_search
 from tamiz.statistics.cuts import CutPoints
 
 from .reference import cfs as plain
@@ -32,7 +32,7 @@ SEARCHES = {
     "BestFirst -D 1 -N 5": BestFirst(),
     "BestFirst -D 0 -N 5": BestFirst(direction="backward"),
     "BestFirst -D 2 -N 5": BestFirst(direction="bidirectional"),
-    "BestFirst -D 1 -N 1": BestFirst(stale=1),
+    "BestFirst -D 1 -N 1": BestFirst(patience=1),
     "GreedyStepwise": Forward(),
     "GreedyStepwise -B": Backward(),
     "ExhaustiveSearch": Exhaustive(),
@@ -59,9 +59,9 @@ def merits_of(source, merit, subsets):
     masks = np.zeros((len(subsets), source.schema.n_columns), dtype=bool)
     for mask, subset in zip(masks, subsets, strict=True):
         mask[list(subset)] = True
-    with parallel.session():
-        evaluator = merit.prepare(source.reduce, source.schema, np.random.default_rng(0))
-        return evaluator.evaluate(Candidates.of(masks))
+    with parallel.thread_session():
+        evaluator = merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+        return evaluator.evaluate(Candidates.from_masks(masks))
 
 
 @pytest.mark.parametrize("name", [*SHARED_TABLES, "mixed_missing", "weighted", "supermarket"])
@@ -138,9 +138,9 @@ class TableOfMerits(Evaluator):
 
 
 def chosen_number(search, merits, p):
-    problem = search.problem([f"x{j}" for j in range(p)], np.arange(p), None)
+    problem = search.make_problem([f"x{j}" for j in range(p)], np.arange(p), None)
     archive = Archive(p, min_gain=search.min_gain)
-    run(search.walk(problem, np.random.default_rng(0)), TableOfMerits(merits), archive)
+    run_search(search.walk(problem, np.random.default_rng(0)), TableOfMerits(merits), archive)
     return int(archive.mask(archive.best) @ (1 << np.arange(p)))
 
 

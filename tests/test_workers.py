@@ -27,7 +27,7 @@ def wait_for(condition, seconds=60):
 @pytest.fixture(autouse=True)
 def _two_workers():
     workers.start(2, GREETING)
-    wait_for(lambda: workers.are_ready(2))
+    wait_for(lambda: workers.are_idle(2))
 
 
 def test_work_is_done_in_another_process_and_what_it_prints_is_no_answer():
@@ -35,7 +35,7 @@ def test_work_is_done_in_another_process_and_what_it_prints_is_no_answer():
     assert workers.call(print, "a line") is None
     values = np.arange(200_000.0)
     np.testing.assert_array_equal(workers.call(np.negative, values), -values)
-    assert workers.are_ready(2)
+    assert workers.are_idle(2)
 
 
 def test_workers_that_are_there_are_not_started_again():
@@ -49,35 +49,35 @@ def test_what_goes_wrong_in_a_worker_is_an_error_here_and_the_worker_goes_on():
         workers.call(__import__("math").sqrt, -1)
     with pytest.raises(WorkerError, match="cannot be sent"):
         workers.call(print, threading.Lock())
-    assert workers.are_ready(2)
+    assert workers.are_idle(2)
 
 
 def test_a_worker_that_ends_is_an_error_here_and_another_takes_its_place():
     with pytest.raises(WorkerError, match="ended before it answered"):
         workers.call(os._exit, 3)
-    assert not workers.are_ready(2)
+    assert not workers.are_idle(2)
     workers.start(2, GREETING)
-    wait_for(lambda: workers.are_ready(2))
+    wait_for(lambda: workers.are_idle(2))
 
 
 def test_without_a_free_worker_nothing_waits(monkeypatch):
-    monkeypatch.setattr(workers, "_free", [])
+    monkeypatch.setattr(workers, "_idle_workers", [])
     with pytest.raises(WorkerError, match="no worker process is free"):
         workers.call(abs, 1)
 
 
 def test_only_a_process_that_works_for_no_other_one_may_start_workers(monkeypatch):
-    assert workers.may_start(2)
-    assert not workers.may_start(1)
-    assert not workers.call(workers.may_start, 2)
-    assert joblib.Parallel(2)(joblib.delayed(workers.may_start)(2) for _ in range(2)) == [False, False]
+    assert workers.can_start(2)
+    assert not workers.can_start(1)
+    assert not workers.call(workers.can_start, 2)
+    assert joblib.Parallel(2)(joblib.delayed(workers.can_start)(2) for _ in range(2)) == [False, False]
     found = []
-    thread = threading.Thread(target=lambda: found.append(workers.may_start(2)))
+    thread = threading.Thread(target=lambda: found.append(workers.can_start(2)))
     thread.start()
     thread.join()
     assert found == [False]
     monkeypatch.setattr(workers, "free_memory", lambda: 1e9)
-    assert not workers.may_start(2)
+    assert not workers.can_start(2)
 
 
 PROGRAM = """

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = {
     "redundancy": "#redundancy figure:has(#shared)",
     "subset": "#subset figure:has(#sizes)",
-    "buys": "#buys .argued",
+    "model_effect": "#model_effect .argued",
     "assessment": "#assessment figure:has(#scores-compared)",
     "maps": "#maps figure >> nth=0",
     "quality": "#quality .quad",

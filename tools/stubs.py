@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import tamiz
-from tamiz.cli.methods import LIST, list_methods
+from tamiz.cli.methods import METHODS_FILE, list_methods
 from tamiz.registry import Registry
 
 ROOT = Path(tamiz.__file__).parent
@@ -15,4 +15,6 @@ for init in sorted(ROOT.glob("**/__init__.py")):
     registry = getattr(import_module(package), "registry", None)
     if isinstance(registry, Registry):
         init.with_suffix(".pyi").write_text(registry.stub(), encoding="utf-8")
-(ROOT / "cli" / LIST).write_text(json.dumps(list_methods(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+(ROOT / "cli" / METHODS_FILE).write_text(
+    json.dumps(list_methods(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+)

@@ -37,4 +37,4 @@ for selector in (by_filter, by_wrapper):
 # The wrapper did not fit a model for every set: log-likelihoods under naive Bayes are sums over columns, and a column
 # is added to them.
 
-print(by_wrapper.merit_how_)
+print(by_wrapper.merit_method_)

@@ -8,15 +8,15 @@ registry = Registry(
     __name__,
     """
     MixedNB           wrappers.mixed_nb:MixedNB    estimator  Naive Bayes on mixed columns
-    RankSelector      selection:RankSelector       selector  Columns ranked one by one
-    SubsetSelector    selection:SubsetSelector     selector  Columns chosen together
-    SizeSearchCV      size_search:SizeSearchCV     selector  As many columns as cross-validation says
-    load              storage.file:load            function  A model, graph or selection read from a file
-    open_source       sources:open_source          function  A table opened
-    save              storage.file:save            function  A model, graph or selection written to a file
-    selection_report  assessment:selection_report  function  How far the score of a selection can be trusted
-    show_progress     progress:show_progress       function  Progress of long work, shown
-    study             _study:study                 function  A table studied
+    RankSelector      selection:RankSelector       selector   Columns ranked by one criterion
+    SubsetSelector    selection:SubsetSelector     selector   Subset of columns by a merit and a search
+    SizeSearchCV      size_search:SizeSearchCV     selector   Number of columns chosen by cross-validation
+    load              storage.file:load            function   Model, graph or selection read from a file
+    open_source       sources:open_source          function   Table opened
+    save              storage.file:save            function   Model, graph or selection written to a file
+    selection_report  assessment:selection_report  function   Apparent and nested cross-validation score of a selection
+    show_progress     progress:show_progress       function   Progress of long computations
+    study             _study:study                 function   Study of a table
     """,
 )
 

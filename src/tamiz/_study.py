@@ -12,54 +12,54 @@ from typing import Any
 import numpy as np
 
 from tamiz import __version__, parallel
-from tamiz.compilation import compile_ahead, usual_kernels
+from tamiz.compilation import compile_ahead, default_kernels
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_family import Missing
+from tamiz.criteria.entropy_family import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.memory import Size
-from tamiz.parts import usual_parts
-from tamiz.random import Seed, generator
+from tamiz.memory import SizeLike
+from tamiz.parts import choose_merit_and_search
+from tamiz.random import Seed, make_rng
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.majorization.reading import FINE_ROWS
+from tamiz.reduction.majorization.reading import MAX_FLOAT64_ROWS
 from tamiz.report.result import Result
 from tamiz.report.shape import FORMAT
 from tamiz.search import registry as searches
 from tamiz.search.base import Search, SetSize
-from tamiz.search.stopping import Stopping
+from tamiz.search.stopping import StoppingRule
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_dates
-from tamiz.sources.group_rows import count_groups_once, on_groups
+from tamiz.sources.group_rows import group_warnings, weight_groups_equally
 from tamiz.sources.open import open_source
 from tamiz.sources.schema import Kind, Schema
-from tamiz.sources.views import Rows
+from tamiz.sources.views import RowNumbers
 from tamiz.steps.budget import Budget
 from tamiz.steps.clusters import describe_clusters
 from tamiz.steps.colors import describe_colors
-from tamiz.steps.combined import describe_combined
+from tamiz.steps.combined import describe_mean_rank
 from tamiz.steps.estimates import estimate_steps
 from tamiz.steps.evaluation import prepare_evaluation
 from tamiz.steps.graph import describe_graph
-from tamiz.steps.joining import Joined, join_rows, takes_graph
-from tamiz.steps.labels import label_of
-from tamiz.steps.mapping import DISSIMILARITIES, Mapped, Wanted, check_maps, fit_map, wanted_maps
+from tamiz.steps.joining import RowGraph, build_row_graph, needs_graph
+from tamiz.steps.labels import method_label
+from tamiz.steps.mapping import DISSIMILARITIES, MapRequest, StudyMap, check_maps, fit_map, resolve_maps
 from tamiz.steps.maps import describe_map
 from tamiz.steps.quality import describe_quality
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.redundancy import describe_redundancy, describe_shared
-from tamiz.steps.repeat import describe_repeat
-from tamiz.steps.run import Run
-from tamiz.steps.sampling import drawn_rows
-from tamiz.steps.scoring import ranked_by
+from tamiz.steps.redundancy import describe_redundancy, redundant_pair_notes
+from tamiz.steps.repeat import describe_reproduction
+from tamiz.steps.run import StepRunner
+from tamiz.steps.sampling import sample_shown_rows
+from tamiz.steps.scoring import choose_ranking_criteria
 from tamiz.steps.subset import describe_subset, explain_subset
 from tamiz.steps.table import describe_table
 from tamiz.validation import check_choice, check_integer
-from tamiz.warn import collected, tell
+from tamiz.warn import collect_warnings, warn_user
 
 
 def study(
@@ -70,7 +70,7 @@ def study(
     weight: Any = None,
     groups: Any = None,
     time: Any = None,
-    memory: Size | None = None,
+    memory: SizeLike | None = None,
     header: bool | None = None,
     relevances: Sequence[Relevance] | None = None,
     merit: Merit | None = None,
@@ -79,9 +79,9 @@ def study(
     map_rows: int | None = None,
     dissimilarity: str = "seuclidean",
     graph: GraphBuilder | Graph | None = None,
-    missing: Missing = "distribute",
+    missing: MissingRule = "distribute",
     n_features: SetSize | None = None,
-    stop: Stopping | None = None,
+    stop: StoppingRule | None = None,
     journal: str | os.PathLike[str] | None = None,
     allow_duplicates: bool = False,
     max_seconds: float | None = None,
@@ -128,7 +128,7 @@ def study(
     assess : bool, default=None
         Whether the selection is evaluated on rows that took no part in it: nested cross-validation beside other selections
         (`recommend_columns`), the permutation test and the stability of its columns (`selection_report`), and the noise experiment
-        (`added_columns`), all on the same rows and folds, of a large table a sample. None leaves out what takes long, with a
+        (`run_noise_experiment`), all on the same rows and folds, of a large table a sample. None leaves out what takes long, with a
         note.
     scoring : str, default=None
         The scorer of scikit-learn's that decides there; None is the area under the ROC curve for classes, R2 for a number. It
@@ -171,35 +171,37 @@ def study(
         "memory": memory,
         "header": header,
     }
-    _check_parts(data, of_table, graph)
+    _check_arguments(data, of_table, graph)
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     check_maps(maps or (), dissimilarity)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
-    run = Run(Budget(max_seconds))
-    rng = generator(random_state)
-    with parallel.session(n_jobs), collected() as told:
-        source = run.first(
+    run = StepRunner(Budget(max_seconds))
+    rng = make_rng(random_state)
+    with parallel.thread_session(n_jobs), collect_warnings() as told:
+        source = run.run_required(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
         schema = source.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with run.budget.paused():
-            compile_ahead(usual_kernels(target_kind, single=schema.n_rows > FINE_ROWS), n_jobs)
-        chosen_by, searched_by = usual_parts(merit, search, schema, missing)
-        searched = _is_searched(chosen_by, schema, assess=assess)
-        rows = drawn_rows(schema.n_rows, most_drawn, rng)
-        wanted = wanted_maps(maps, schema, dissimilarity)
-        table = run.first("table", lambda: describe_table(source))
-        tell(_sentences_on_gaps(schema, missing))
-        asked = [*(relevances or ()), *(one.reducer for one in wanted if one.asked)]
+            compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
+        chosen_by, searched_by = choose_merit_and_search(merit, search, schema, missing)
+        searched = _can_search(chosen_by, schema, assess=assess)
+        rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
+        wanted = resolve_maps(maps, schema, dissimilarity)
+        table = run.run_required("table", lambda: describe_table(source))
+        warn_user(_missing_value_notes(schema, missing))
+        asked = [*(relevances or ()), *(one.reducer for one in wanted if one.explicit)]
         parts = [*(relevances or ()), *(one.reducer for one in wanted)]
-        needed = relevances is None or graph is not None or any(map(takes_graph, parts))
+        needed = relevances is None or graph is not None or any(map(needs_graph, parts))
         run.estimates = estimate_steps(
-            schema, run.budget, len(rows), len(wanted), sampled=graph is None, searched=searched
+            schema, run.budget, len(rows), len(wanted), sample_graph=graph is None, search_subset=searched
         )
         joined = (
-            run.optional("graph", lambda: _join(source, graph, asked, rows, rng, run.budget), "the graph of the rows")
+            run.run_optional(
+                "graph", lambda: _try_row_graph(source, graph, asked, rows, rng, run.budget), "the graph of the rows"
+            )
             if needed
             else None
         )
@@ -210,14 +212,14 @@ def study(
             chosen_by,
             searched_by,
             n_features=n_features,
-            stop=run.budget.ends(stop, len(schema.used)),
+            stop=run.budget.search_stopping(stop, len(schema.used)),
             journal=journal,
             random_state=lots,
             allow_duplicates=allow_duplicates,
         )
-        begun = _Study(
+        begun = _StudyRun(
             run,
-            joined or Joined(source),
+            joined or RowGraph(source),
             rows,
             missing,
             dissimilarity,
@@ -229,10 +231,10 @@ def study(
         )
         columns = begun.rank(relevances)
         subset = begun.select(selector) if searched else None
-        maps_drawn = begun.draw(wanted, most_fitted)
+        maps_drawn = begun.embed(wanted, most_fitted)
         evaluated = begun.evaluate(selector, subset)
-        colors = begun.color(columns["ranking"]) if points and maps_drawn["maps"] else []
-        tell(run.notes())
+        colors = begun.describe_colors_and_clusters(columns["ranking"]) if points and maps_drawn["maps"] else []
+        warn_user(run.omission_notes())
     return Result(
         {
             "format": FORMAT,
@@ -240,45 +242,45 @@ def study(
             "versions": _versions(),
             "title": _title(data),
             "seed": random_state if isinstance(random_state, int) else None,
-            "warnings": list(dict.fromkeys([*schema.dropped, *schema.notes, *told])),
-            "interrupted": run.interrupted,
+            "warnings": list(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *told])),
+            "interrupted": run.interruption_note,
             "table": table,
-            "graph": describe_graph(begun.joined, label_of(graphs, begun.joined.builder)),
+            "graph": describe_graph(begun.row_graph, method_label(graphs, begun.row_graph.builder)),
             **columns,
             "subset": subset,
             **evaluated,
             **maps_drawn,
             "colors": colors,
-            "repeat": describe_repeat(study, arguments, schema, None if subset is None else selector),
+            "reproduction": describe_reproduction(study, arguments, schema, None if subset is None else selector),
         },
         run.timings,
     )
 
 
 @dataclass(frozen=True)
-class _Study:
+class _StudyRun:
     """A study under way: the table, the graph of its rows, and what more than one of its steps is told.
 
     Attributes
     ----------
-    run : Run
-    joined : Joined
+    steps : Run
+    row_graph : RowGraph
     rows : ndarray of row numbers
         Those drawn in the maps.
     missing, dissimilarity, assess, scoring, points
         As in `study`.
     seed : int
-    lots : int
+    search_seed : int
         What the search draws by, here and whenever it is repeated.
     """
 
-    run: Run
-    joined: Joined
-    rows: Rows
-    missing: Missing
+    steps: StepRunner
+    row_graph: RowGraph
+    rows: RowNumbers
+    missing: MissingRule
     dissimilarity: str
     seed: int
-    lots: int
+    search_seed: int
     _: KW_ONLY
     assess: bool | None
     scoring: str | None
@@ -287,27 +289,27 @@ class _Study:
     @property
     def source(self) -> Source:
         """The table."""
-        return self.joined.table
+        return self.row_graph.table
 
     @property
     def budget(self) -> Budget:
         """What the study may take."""
-        return self.run.budget
+        return self.steps.budget
 
     def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
         """Return the columns by every criterion, and those that say the same."""
-        ranked = ranked_by(relevances, self.source.schema, self.missing, self.joined)
-        tell(on_groups(self.source))
+        ranked = choose_ranking_criteria(relevances, self.source.schema, self.missing, self.row_graph)
+        warn_user(group_warnings(self.source))
         # Relevances that read rows have a source of their own.
-        counted = count_groups_once(self.source)
-        scored = self.run.step("ranking", lambda: describe_ranking(counted, ranked))
+        counted = weight_groups_equally(self.source)
+        scored = self.steps.run_step("ranking", lambda: describe_ranking(counted, ranked))
         if scored is not None:
-            scored["combined"] = self.run.optional(
+            scored["combined"] = self.steps.run_optional(
                 "combined rank",
-                lambda: describe_combined(counted, ranked, scored, self.seed, self.budget),
+                lambda: describe_mean_rank(counted, ranked, scored, self.seed, self.budget),
                 "the mean rank over all criteria",
             )
-        repeating = self.run.optional(
+        repeating = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, scored, self.missing, self.budget),
             "the redundancy of the columns",
@@ -316,88 +318,99 @@ class _Study:
 
     def select(self, selector: SubsetSelector) -> dict[str, Any] | None:
         """Search, and return the subset with the reasons for every column."""
-        subset = self.run.step("subset", lambda: _select(selector, self.source, self.run))
+        subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
         if subset is None:
             return None
-        explained = self.run.optional(
+        explained = self.steps.run_optional(
             "reasons", lambda: self._explain(selector, subset["columns"]), "why each column is chosen or not"
         )
         return subset | (explained or {"reasons": [], "lattice": None, "notes": []})
 
     def _explain(self, selector: SubsetSelector, chosen: list[str]) -> dict[str, Any]:
         """Return why each column is in or out, and which of those chosen say the same."""
-        shared = describe_shared(self.source, chosen, self.missing, self.budget)
+        shared = redundant_pair_notes(self.source, chosen, self.missing, self.budget)
         return {**explain_subset(selector, self.source), "notes": shared}
 
-    def draw(self, wanted: Sequence[Wanted], most: int | None) -> dict[str, Any]:
+    def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> dict[str, Any]:
         """Fit the maps, of at most so many rows where their cost grows with the square, and judge them."""
-        drawn: list[tuple[Mapped, dict[str, Any]]] = []
-        self.run.step("maps", lambda: self._fit(wanted, drawn, most))
-        judged = self.run.optional("quality", lambda: self._judge(drawn), "the quality of the maps")
+        drawn: list[tuple[StudyMap, dict[str, Any]]] = []
+        self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
+        judged = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
         return {"maps": [described for _, described in drawn], "quality": judged}
 
-    def _fit(self, wanted: Sequence[Wanted], drawn: list[tuple[Mapped, dict[str, Any]]], most: int | None) -> None:
+    def _fit_maps(
+        self,
+        map_requests: Sequence[MapRequest],
+        fitted_maps: list[tuple[StudyMap, dict[str, Any]]],
+        max_rows: int | None,
+    ) -> None:
         """Fit the maps one by one; what nobody asked for and cannot be drawn is left out."""
-        for one in wanted:
-            if not one.asked and takes_graph(one.reducer) and self.joined.whole is None:
+        for one in map_requests:
+            if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
                 continue
-            if not self.run.has_room(self.run.estimates["maps"].shared(len(wanted)), one.label):
+            if not self.steps.fits_budget(self.steps.estimates["maps"].per_part(len(map_requests)), one.label):
                 continue
-            reducer = self.joined.lent_to(one.reducer) if one.given else self.joined.lent_whole_to(one.reducer)
-            source = self.joined.read_by(reducer)
-            shown = self.joined.numbers(self.rows, source)
+            reducer = (
+                self.row_graph.with_graph(one.reducer)
+                if one.is_user_reducer
+                else self.row_graph.with_connected_graph(one.reducer)
+            )
+            source = self.row_graph.source_for(reducer)
+            shown = self.row_graph.row_positions(self.rows, source)
             try:
-                mapped = fit_map(reducer, source, shown, most, self.seed, self.budget)
+                mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget)
                 label = {"id": one.id, "label": one.label}
-                drawn.append((mapped, describe_map(mapped, label, shown if self.points else None, self.seed)))
+                fitted_maps.append((mapped, describe_map(mapped, label, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:
-                if one.asked:
+                if one.explicit:
                     raise
-                tell([f"{one.label} is left out: {error}"])
+                warn_user([f"{one.label} is left out: {error}"])
 
-    def _judge(self, drawn: Sequence[tuple[Mapped, dict[str, Any]]]) -> dict[str, Any] | None:
+    def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, dict[str, Any]]]) -> dict[str, Any] | None:
         """Judge the two axes of every map that a reader sees."""
         maps = [
-            (described["label"], mapped.at(self.joined.numbers(self.rows, mapped.source))[:, :2])
-            for mapped, described in drawn
+            (described["label"], mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
+            for mapped, described in fitted_maps
         ]
         return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
     def evaluate(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
         """Return what selections are worth to models, how far the subset can be trusted, and what added columns cost."""
-        found = dict.fromkeys(("recommendation", "buys", "assessment", "argument"))
-        evaluation = prepare_evaluation(self.source, self.scoring, self.lots, assess=self.assess, budget=self.budget)
+        found = dict.fromkeys(("recommendation", "model_effect", "assessment", "noise_experiment"))
+        evaluation = prepare_evaluation(
+            self.source, self.scoring, self.search_seed, assess=self.assess, budget=self.budget
+        )
         if evaluation is None:
             return found
         if subset is not None:
-            seconds = self.run.seconds("subset")
+            seconds = self.steps.seconds("subset")
             if evaluation.source is not self.source:
                 # Fewer rows can take longer: more columns then look worth a place by chance.
                 seconds = evaluation.search_seconds(selector)
-            recommended = self.run.optional(
+            recommended = self.steps.run_optional(
                 "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
             )
             if recommended is not None:
-                found["recommendation"], found["buys"] = recommended
-            found["assessment"] = self.run.optional(
-                "assessment", lambda: evaluation.report(selector, seconds), "how far the subset can be trusted"
+                found["recommendation"], found["model_effect"] = recommended
+            found["assessment"] = self.steps.run_optional(
+                "assessment", lambda: evaluation.assess(selector, seconds), "how far the subset can be trusted"
             )
-        found["argument"] = self.run.optional(
-            "argument", lambda: evaluation.add_columns(CFS(missing=self.missing)), "the noise experiment"
+        found["noise_experiment"] = self.steps.run_optional(
+            "noise_experiment", lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)), "the noise experiment"
         )
         return found
 
-    def color(self, scored: dict[str, Any] | None) -> list[dict[str, Any]]:
+    def describe_colors_and_clusters(self, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Return the columns, and the clusters, that maps are coloured by."""
-        colors = describe_colors(self.source, self.rows, scored)
-        clusters = self.run.optional(
+        colors = describe_colors(self.source, self.rows, ranking)
+        clusters = self.steps.run_optional(
             "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
         )
         return [*colors, *([] if clusters is None else [clusters])]
 
 
-def _check_parts(data: Any, of_table: Mapping[str, Any], graph: Any) -> None:
-    if isinstance(data, Source) and any(given is not None for given in of_table.values()):
+def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
+    if isinstance(data, Source) and any(given is not None for given in table_options.values()):
         raise TypeError(
             "A source has its own target, kinds, weights, groups, times, memory and header: pass them to open_source, not to study."
         )
@@ -405,7 +418,7 @@ def _check_parts(data: Any, of_table: Mapping[str, Any], graph: Any) -> None:
         raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
 
 
-def _is_searched(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
+def _can_search(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
     """Whether a subset can be searched for."""
     if assess and schema.target is None:
         raise DataError(
@@ -418,25 +431,25 @@ def _title(data: Any) -> str:
     return os.path.basename(data) if isinstance(data, str | os.PathLike) else f"{type(data).__name__} in memory"
 
 
-def _join(
+def _try_row_graph(
     source: Source,
-    asked: GraphBuilder | Graph | None,
-    parts: Sequence[Any],
-    rows: Rows,
+    requested: GraphBuilder | Graph | None,
+    methods: Sequence[Any],
+    shown_rows: RowNumbers,
     rng: np.random.Generator,
     budget: Budget,
-) -> Joined | None:
+) -> RowGraph | None:
     """Return the graph; None, and why, where it cannot be built and nobody asked for it."""
     try:
-        return join_rows(source, asked, rows, rng, budget)
+        return build_row_graph(source, requested, shown_rows, rng, budget)
     except (DataError, MemoryError) as error:
-        if asked is not None or any(map(takes_graph, parts)):
+        if requested is not None or any(map(needs_graph, methods)):
             raise
-        tell([f"The study goes on without a graph of the rows: {error}"])
+        warn_user([f"The study goes on without a graph of the rows: {error}"])
         return None
 
 
-def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
+def _missing_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
     n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
     if n == 0 or missing == "category":
         return []
@@ -446,15 +459,15 @@ def _sentences_on_gaps(schema: Schema, missing: Missing) -> list[str]:
     ]
 
 
-def _select(selector: SubsetSelector, source: Source, run: Run) -> dict[str, Any] | None:
+def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> dict[str, Any] | None:
     try:
         selector.fit(source)
     except KeyboardInterrupt:
-        run.stop(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
+        steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
-    merit = {**label_of(criteria, selector.criterion_), "label": selector.merit_name_}
-    return describe_subset(selector, merit, label_of(searches, selector.search_))
+    merit = {**method_label(criteria, selector.criterion_), "label": selector.merit_name_}
+    return describe_subset(selector, merit, method_label(searches, selector.search_))
 
 
 def _versions() -> dict[str, str]:

@@ -21,34 +21,36 @@ from typing import Any
 import numba
 
 from tamiz import kernels, parallel, progress
-from tamiz.kernels import Kernel, kernels_in
+from tamiz.kernels import Kernel, find_kernels
 
 # What a process takes to start is worth it from so many kernels on.
-_FEWEST = 8
-_LABEL = "Compiling, once per installation"
+_MIN_KERNELS = 8
+_PROGRESS_LABEL = "Compiling, once per installation"
 
 
-def usual_kernels(target: str, *, single: bool = False) -> list[str]:
+def default_kernels(target: str, *, include_float32: bool = False) -> list[str]:
     """Return the kernels that a study calls with its defaults, as "file.function".
 
     Parameters
     ----------
     target : {"classes", "number", "none"}
         What is predicted.
-    single : bool, default=False
+    include_float32 : bool, default=False
         Whether it works with float32 as well.
     """
     lines = (files("tamiz.kernels") / "usual.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     names = [name for name, *targets in rows if target in targets]
     double, of_single = "_float64", "_float32"
-    return names + [name.removesuffix(double) + of_single for name in names if single and name.endswith(double)]
+    return names + [
+        name.removesuffix(double) + of_single for name in names if include_float32 and name.endswith(double)
+    ]
 
 
 def all_kernels() -> list[str]:
     """Return every kernel, as "file.function"."""
     paths = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if not path.stem.startswith("_"))
-    return [f"{path.stem}.{name}" for path in paths for name in _kernels_of(path.stem)]
+    return [f"{path.stem}.{name}" for path in paths for name in _kernels_in_file(path.stem)]
 
 
 def compile_ahead(names: Iterable[str], n_jobs: int | None = None) -> None:
@@ -63,29 +65,29 @@ def compile_ahead(names: Iterable[str], n_jobs: int | None = None) -> None:
     n_jobs : int, default=None
         Processes; None takes the cores that this process may use.
     """
-    lacking = _lacking(names)
+    lacking = _uncached_kernels(names)
     n_lacking = sum(map(len, lacking.values()))
-    if n_lacking < _FEWEST:
+    if n_lacking < _MIN_KERNELS:
         return
     # The longest first: no core then waits long for another at the end.
     units: SimpleQueue[list[str]] = SimpleQueue()
-    for file in sorted(lacking, key=lambda file: -sum(map(_length, lacking[file].values()))):
+    for file in sorted(lacking, key=lambda file: -sum(map(_bytecode_length, lacking[file].values()))):
         units.put([f"{file}.{name}" for name in lacking[file]])
-    workers = list(filter(None, (_start() for _ in range(min(parallel.n_threads(n_jobs), len(lacking))))))
+    workers = list(filter(None, (_start_worker() for _ in range(min(parallel.n_threads(n_jobs), len(lacking))))))
     told: SimpleQueue[int | None] = SimpleQueue()
-    progress.tell(_LABEL, 0, n_lacking)
+    progress.report_progress(_PROGRESS_LABEL, 0, n_lacking)
     with ThreadPoolExecutor(max(len(workers), 1)) as pool:
         try:
             n_done, n_working = 0, len(workers)
             for worker in workers:
-                pool.submit(_feed, worker, units, told)
+                pool.submit(_feed_worker, worker, units, told)
             while n_working:
                 n_compiled = told.get()
                 if n_compiled is None:
                     n_working -= 1
                 else:
                     n_done += n_compiled
-                    progress.tell(_LABEL, n_done, n_lacking)
+                    progress.report_progress(_PROGRESS_LABEL, n_done, n_lacking)
         finally:
             # Threads that still wait for an answer read the end of the file.
             for worker in workers:
@@ -93,17 +95,17 @@ def compile_ahead(names: Iterable[str], n_jobs: int | None = None) -> None:
                 worker.wait()
 
 
-def serve() -> None:
+def compile_from_stdin() -> None:
     """Compile what the lines of standard input name, and answer each with a line: a worker of `compile_ahead`."""
     for line in sys.stdin:
         for name in line.split():
             file, function = name.split(".")
-            _ = _kernels_of(file)[function].compiled
+            _ = _kernels_in_file(file)[function].compiled
         sys.stdout.write("done\n")
         sys.stdout.flush()
 
 
-def _start() -> subprocess.Popen[str] | None:
+def _start_worker() -> subprocess.Popen[str] | None:
     """Return a worker, None where the system starts no process."""
     try:
         return subprocess.Popen(
@@ -117,7 +119,9 @@ def _start() -> subprocess.Popen[str] | None:
         return None
 
 
-def _feed(worker: subprocess.Popen[str], units: SimpleQueue[list[str]], told: SimpleQueue[int | None]) -> None:
+def _feed_worker(
+    worker: subprocess.Popen[str], units: SimpleQueue[list[str]], results: SimpleQueue[int | None]
+) -> None:
     """Have a worker compile one unit after the other, and say how many kernels each was; None at the end, or where it fails."""
     assert worker.stdin is not None
     assert worker.stdout is not None
@@ -128,14 +132,14 @@ def _feed(worker: subprocess.Popen[str], units: SimpleQueue[list[str]], told: Si
             worker.stdin.flush()
             if not worker.stdout.readline():
                 return
-            told.put(len(unit))
+            results.put(len(unit))
     except (Empty, OSError):
         pass
     finally:
-        told.put(None)
+        results.put(None)
 
 
-def _lacking(names: Iterable[str]) -> dict[str, dict[str, Kernel]]:
+def _uncached_kernels(names: Iterable[str]) -> dict[str, dict[str, Kernel]]:
     """Return the kernels that are not on disk, by file and name; none of a file whose cache cannot be written."""
     by_file: dict[str, list[str]] = {}
     for name in names:
@@ -143,15 +147,19 @@ def _lacking(names: Iterable[str]) -> dict[str, dict[str, Kernel]]:
         by_file.setdefault(file, []).append(function)
     lacking = {}
     for file, functions in by_file.items():
-        members = _kernels_of(file)
-        kept = _on_disk(next(iter(members.values())).function)
-        found = {} if kept is None else {name: members[name] for name in functions if _entry(members[name]) not in kept}
+        members = _kernels_in_file(file)
+        kept = _cache_entries(next(iter(members.values())).function)
+        found = (
+            {}
+            if kept is None
+            else {name: members[name] for name in functions if _cache_entry_prefix(members[name]) not in kept}
+        )
         if found:
             lacking[file] = found
     return lacking
 
 
-def _on_disk(function: Callable[..., Any]) -> set[str] | None:
+def _cache_entries(function: Callable[..., Any]) -> set[str] | None:
     """Return the entries of the cache that are not older than a function's file, None where numba can keep none."""
     try:
         folder = Path(numba.njit(cache=True)(function).stats.cache_path)
@@ -167,15 +175,15 @@ def _on_disk(function: Callable[..., Any]) -> set[str] | None:
     return {entry.name.rpartition(".py")[0] for entry in entries}
 
 
-def _entry(kernel: Kernel) -> str:
+def _cache_entry_prefix(kernel: Kernel) -> str:
     """Return how numba's cache begins the name of a kernel's entry."""
     code = kernel.function.__code__
     return f"{kernel.function.__module__.rpartition('.')[2]}.{kernel.function.__qualname__}-{code.co_firstlineno}"
 
 
-def _kernels_of(file: str) -> dict[str, Kernel]:
-    return kernels_in(import_module(f"{kernels.__name__}.{file}"))
+def _kernels_in_file(file: str) -> dict[str, Kernel]:
+    return find_kernels(import_module(f"{kernels.__name__}.{file}"))
 
 
-def _length(kernel: Kernel) -> int:
+def _bytecode_length(kernel: Kernel) -> int:
     return len(kernel.function.__code__.co_code)

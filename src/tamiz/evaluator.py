@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 Unit = NDArray[np.intp]
 
 # As many columns of a set are named in one sentence.
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
-class Form:
+class MeritProperties:
     """What is known of a merit beyond its values: that is what exact searches live on."""
 
     @property
@@ -28,20 +28,20 @@ class Form:
         return type(self).__name__.strip("_").removesuffix("Evaluator")
 
     @property
-    def how(self) -> str:
+    def method(self) -> str:
         """How the merit of a set is found, a sentence; "" where that goes without saying."""
         return ""
 
     @property
-    def effort(self) -> float:
+    def evaluation_cost(self) -> float:
         """How much work a set is, in sums of a few numbers: a microsecond or so each."""
         return 1.0
 
-    def quadratic(self) -> tuple[Floats, Floats] | None:
+    def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A where merit = c'x / sqrt(x'Ax), None where it is no such quotient."""
         return None
 
-    def bound(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
+    def upper_bounds(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
         """Return upper bounds of the merits of all subsets of each mask, None where there is no bound."""
         return None
 
@@ -58,11 +58,11 @@ class Form:
         """
         return None
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return what the merit holds in memory at most beyond the table."""
         return 0.0
 
-    def facts(self) -> dict[str, Any]:
+    def identity_fields(self) -> dict[str, Any]:
         """Return what the merits depend on beyond columns, data and the merit's name, as JSON has it."""
         return {}
 
@@ -70,12 +70,12 @@ class Form:
         """Return what the user is to be told at the end of a search, a sentence each."""
         return []
 
-    def about(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most have nothing to say of a set
+    def subset_notes(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most have nothing to say of a set
         """Return what a reader of the merit of a set must know, a sentence each."""
         return []
 
 
-class Evaluator(Form, ABC):
+class Evaluator(MeritProperties, ABC):
     """A merit over one table."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Evaluator(Form, ABC):
         return (self.evaluate(candidates), None) if scores is None else (scores.mean(axis=1), scores)
 
 
-class Checked(Evaluator):
+class NaNCheckEvaluator(Evaluator):
     """Merits that are numbers: a set whose merit is none is named.
 
     Parameters
@@ -112,14 +112,14 @@ class Checked(Evaluator):
         return self._evaluator.name
 
     @property
-    def how(self) -> str:
+    def method(self) -> str:
         """How the merit is found."""
-        return self._evaluator.how
+        return self._evaluator.method
 
     @property
-    def effort(self) -> float:
+    def evaluation_cost(self) -> float:
         """How much work a set is."""
-        return self._evaluator.effort
+        return self._evaluator.evaluation_cost
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merits; a NaN is a DataError."""
@@ -140,36 +140,36 @@ class Checked(Evaluator):
             return
         (mask,) = candidates[bad[:1]].masks()
         named = [self._names[j] for j in np.flatnonzero(mask).tolist()]
-        more = f", and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+        more = f", and {len(named) - _MAX_LISTED:,} more" if len(named) > _MAX_LISTED else ""
         raise DataError(
-            f"The merit of the set of {', '.join(named[:_MOST_NAMED]) or 'no column'}{more} is not a number. "
+            f"The merit of the set of {', '.join(named[:_MAX_LISTED]) or 'no column'}{more} is not a number. "
             "Every set must have one: leave out columns that the merit cannot take."
         )
 
-    def quadratic(self) -> tuple[Floats, Floats] | None:
+    def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of the merit."""
-        return self._evaluator.quadratic()
+        return self._evaluator.quadratic_form()
 
-    def bound(self, masks: Masks) -> Floats | None:
+    def upper_bounds(self, masks: Masks) -> Floats | None:
         """Return upper bounds of the merit."""
-        return self._evaluator.bound(masks)
+        return self._evaluator.upper_bounds(masks)
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:
         """Return what units of columns are worth to a set."""
         return self._evaluator.importances(mask, units, n_repeats)
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return what the merit holds."""
-        return self._evaluator.most_bytes()
+        return self._evaluator.max_bytes()
 
-    def facts(self) -> dict[str, Any]:
+    def identity_fields(self) -> dict[str, Any]:
         """Return what the merits depend on."""
-        return self._evaluator.facts()
+        return self._evaluator.identity_fields()
 
     def notes(self) -> list[str]:
         """Return what the user is to be told."""
         return self._evaluator.notes()
 
-    def about(self, mask: Masks) -> list[str]:
+    def subset_notes(self, mask: Masks) -> list[str]:
         """Return what a reader of the merit of a set must know."""
-        return self._evaluator.about(mask)
+        return self._evaluator.subset_notes(mask)

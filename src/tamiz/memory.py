@@ -13,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
 
-Size: TypeAlias = "str | float"
+SizeLike: TypeAlias = "str | float"
 
 _UNITS = {
     "": 1,
@@ -27,10 +27,10 @@ _UNITS = {
     "gib": 2**30,
     "tib": 2**40,
 }
-_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
+_SIZE_PATTERN = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
 
 
-class Limit:
+class MemoryLimit:
     """Memory that the process may take in all, its programs and libraries included, for as long as this object is there.
 
     Attributes
@@ -43,50 +43,50 @@ class Limit:
         with _lock:
             _limits.add(self)
 
-    def lift(self) -> None:
+    def remove(self) -> None:
         """End it before the object is gone."""
         with _lock:
             _limits.discard(self)
 
 
 # The share of a stated limit that is counted with: a little goes where nobody counts, into allocators and libraries.
-_COUNTED = 0.95
+_USABLE_SHARE = 0.95
 # What Python and the libraries take (350 MB), and pieces of a file on their way through them.
-LEAST = 5e8
-_LEAST_WORK = 5e7
+MIN_LIMIT = 5e8
+_MIN_WORK_BYTES = 5e7
 
 # A process has one memory, whoever asks in it: the least limit of all that are there holds.
-_limits: weakref.WeakSet[Limit] = weakref.WeakSet()
+_limits: weakref.WeakSet[MemoryLimit] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
 @contextmanager
-def limited(n_bytes: int | None) -> Iterator[Limit | None]:
+def limit_memory(n_bytes: int | None) -> Iterator[MemoryLimit | None]:
     """Hold the process to so much memory, refused where it is too little. It outlasts work that ends well, and not any other."""
     if n_bytes is None:
         yield None
         return
-    limit = Limit(n_bytes)
+    limit = MemoryLimit(n_bytes)
     try:
         check_limit(limit)
         yield limit
     except BaseException:
         # Whoever keeps the error keeps what lay on the stack.
-        limit.lift()
+        limit.remove()
         raise
 
 
-def check_limit(limit: Limit) -> None:
+def check_limit(limit: MemoryLimit) -> None:
     """Refuse a limit that leaves nothing to work in beside the libraries."""
-    least = max(LEAST, resident() + _LEAST_WORK)
+    least = max(MIN_LIMIT, resident_memory() + _MIN_WORK_BYTES)
     if limit.n_bytes < least:
         raise MemoryError(
-            f"{in_units(limit.n_bytes)} of memory are too little for Python, its libraries and pieces of a file. State at least "
-            f"{in_units(1e7 * math.ceil(least / 1e7))}."
+            f"{format_bytes(limit.n_bytes)} of memory are too little for Python, its libraries and pieces of a file. State at least "
+            f"{format_bytes(1e7 * math.ceil(least / 1e7))}."
         )
 
 
-def stated() -> float:
+def stated_limit() -> float:
     """Return the bytes that the process may take in all by what users stated, infinity where nobody did."""
     with _lock:
         return float(min((limit.n_bytes for limit in _limits), default=float("inf")))
@@ -94,16 +94,16 @@ def stated() -> float:
 
 def free_memory() -> float:
     """Return the bytes of memory this process can still have, by the machine, its group, its own limits and the user's."""
-    left = _COUNTED * stated()
-    return max(min(left - (resident() if left < float("inf") else 0.0), machine_memory()), 0.0)
+    left = _USABLE_SHARE * stated_limit()
+    return max(min(left - (resident_memory() if left < float("inf") else 0.0), system_free_memory()), 0.0)
 
 
-def machine_memory() -> float:
+def system_free_memory() -> float:
     """Return the bytes of memory this process can still have but for what a user stated."""
-    return min(_machine_memory(), _group_memory(), _own_memory())
+    return min(_machine_memory(), _cgroup_memory(), _rlimit_memory())
 
 
-def resident() -> float:
+def resident_memory() -> float:
     """Return the bytes that the process takes: its own and those of mapped files; 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
@@ -112,23 +112,23 @@ def resident() -> float:
         return 0.0
 
 
-def read_size(name: str, given: Any) -> int:
+def parse_size(name: str, value: Any) -> int:
     """Return bytes for a number of them or for words such as "1GB", "800 MB" and "1.5 GiB"."""
-    if isinstance(given, Real) and not isinstance(given, bool):
-        n_bytes = float(given)
-    elif isinstance(given, str):
-        match = _SIZE.fullmatch(given)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        n_bytes = float(value)
+    elif isinstance(value, str):
+        match = _SIZE_PATTERN.fullmatch(value)
         if match is None or match[2].lower() not in _UNITS:
-            raise ValueError(f"{name} must be a size such as 800MB, 1GB or 1.5GiB, got {given!r}.")
+            raise ValueError(f"{name} must be a size such as 800MB, 1GB or 1.5GiB, got {value!r}.")
         n_bytes = float(match[1]) * _UNITS[match[2].lower()]
     else:
-        raise TypeError(f"{name} must be a size such as '800MB' or '1.5GiB', or a number of bytes, got {given!r}.")
+        raise TypeError(f"{name} must be a size such as '800MB' or '1.5GiB', or a number of bytes, got {value!r}.")
     if not 0 < n_bytes < float("inf"):
-        raise ValueError(f"{name} must be above 0 bytes, got {given!r}.")
+        raise ValueError(f"{name} must be above 0 bytes, got {value!r}.")
     return int(n_bytes)
 
 
-def in_units(n_bytes: float) -> str:
+def format_bytes(n_bytes: float) -> str:
     """Return a number of bytes in the unit that a reader can take in."""
     for unit in ("B", "kB", "MB", "GB"):
         if n_bytes < 999.5:
@@ -137,7 +137,7 @@ def in_units(n_bytes: float) -> str:
     return f"{n_bytes:.3g} TB"
 
 
-def _facts(path: str) -> dict[str, float]:
+def _read_kilobyte_fields(path: str) -> dict[str, float]:
     """Return the lines "name: number kB" of a file of the system in bytes, none where there is no such file."""
     facts = {}
     try:
@@ -152,10 +152,10 @@ def _facts(path: str) -> dict[str, float]:
 
 
 def _machine_memory() -> float:
-    return _facts("/proc/meminfo").get("MemAvailable", float("inf"))
+    return _read_kilobyte_fields("/proc/meminfo").get("MemAvailable", float("inf"))
 
 
-def _group_memory() -> float:
+def _cgroup_memory() -> float:
     try:
         group = Path("/sys/fs/cgroup")
         limit = (group / "memory.max").read_text(encoding="ascii").strip()
@@ -168,7 +168,7 @@ def _group_memory() -> float:
     return float(limit) - max(used - cached, 0.0) if limit != "max" else float("inf")
 
 
-def _own_memory() -> float:
+def _rlimit_memory() -> float:
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
     except ImportError:  # Windows has no such limits.
@@ -176,5 +176,5 @@ def _own_memory() -> float:
     limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
     limited = {name: limit for name, limit in limits.items() if limit != RLIM_INFINITY}
     # Mostly there is no limit, and the file takes longer to read than much of what asks.
-    used = _facts("/proc/self/status") if limited else {}
+    used = _read_kilobyte_fields("/proc/self/status") if limited else {}
     return max(min((limit - used.get(name, 0.0) for name, limit in limited.items()), default=float("inf")), 0.0)

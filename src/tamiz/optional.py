@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 
-def optional(module: str, *, feature: str, package: str, least: str, extra: str) -> Any:
+def import_optional(module: str, *, feature: str, package: str, min_version: str, extra: str) -> Any:
     """Return a module of an optional package.
 
     Parameters
@@ -19,7 +19,7 @@ def optional(module: str, *, feature: str, package: str, least: str, extra: str)
         What needs it, as the user calls it.
     package : str
         The package's name where it is installed from.
-    least : str
+    min_version : str
         The least version.
     extra : str
         The extra of tamiz that installs it.
@@ -33,14 +33,16 @@ def optional(module: str, *, feature: str, package: str, least: str, extra: str)
     try:
         found = version(package)
     except PackageNotFoundError:
-        raise ImportError(f"{feature} needs {package} {least} or later, which is not installed. {way_out}") from None
+        raise ImportError(
+            f"{feature} needs {package} {min_version} or later, which is not installed. {way_out}"
+        ) from None
     # Told before it is imported: an old package may fail there in words of its own.
-    if _release(found) < _release(least):
-        raise ImportError(f"{feature} needs {package} {least} or later, and {found} is installed. {way_out}")
+    if _version_numbers(found) < _version_numbers(min_version):
+        raise ImportError(f"{feature} needs {package} {min_version} or later, and {found} is installed. {way_out}")
     return import_module(module)
 
 
-def _release(told: str) -> tuple[int, ...]:
+def _version_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers that a version begins with."""
-    found = re.match(r"\d+(\.\d+)*", told)
+    found = re.match(r"\d+(\.\d+)*", text)
     return tuple(map(int, found.group().split("."))) if found else ()

@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-Room = TypeVar("Room")
+Output = TypeVar("Output")
+Buffer = TypeVar("Buffer")
 
 _pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_pool", default=None)
 
@@ -33,15 +33,15 @@ def n_threads(n_jobs: int | None = None) -> int:
         raise ValueError(f"n_jobs must be a positive number, -1 or None, got {n_jobs!r}.")
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
-    cores = min(_affinity(), _cgroup_quota() or _affinity(), _openmp_limit() or _affinity())
+    cores = min(_affinity_cores(), _cgroup_cores() or _affinity_cores(), _openmp_threads() or _affinity_cores())
     return max(1, cores + 1 + int(n_jobs)) if n_jobs is not None else cores
 
 
-def _affinity() -> int:
+def _affinity_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
-def _cgroup_quota() -> int | None:
+def _cgroup_cores() -> int | None:
     try:
         with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
             quota, period = file.read().split()
@@ -50,7 +50,7 @@ def _cgroup_quota() -> int | None:
         return None
 
 
-def _openmp_limit() -> int | None:
+def _openmp_threads() -> int | None:
     value = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return int(value) if value.isdigit() and int(value) > 0 else None
 
@@ -60,26 +60,26 @@ class _BlasLimit:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders = 0
+        self._n_sessions = 0
         self._libraries: ThreadpoolController | None = None
         self._n_modules = 0
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def limit_threads(self) -> Iterator[None]:
         with self._lock:
-            self._holders += 1
-            if self._holders == 1:
-                self._claim()
+            self._n_sessions += 1
+            if self._n_sessions == 1:
+                self._clear_owner()
                 self._limit = self._controller().limit(limits=1)
         try:
             yield
         finally:
             with self._lock:
-                self._holders -= 1
-                if self._holders == 0:
-                    self._claim()
+                self._n_sessions -= 1
+                if self._n_sessions == 0:
+                    self._clear_owner()
                     self._limit.restore_original_limits()
-                    self._claim()
+                    self._clear_owner()
 
     def _controller(self) -> ThreadpoolController:
         """Return what sets the threads of the loaded libraries. To look for them takes milliseconds, and they come with modules."""
@@ -88,7 +88,7 @@ class _BlasLimit:
         return self._libraries
 
     @staticmethod
-    def _claim() -> None:
+    def _clear_owner() -> None:
         """Let any thread set OpenBLAS's limit: since threadpoolctl 3.8 the first one to do so keeps that right."""
         if hasattr(OpenBLASController, "clear_controlling_thread"):
             OpenBLASController.clear_controlling_thread(force=True)
@@ -98,7 +98,7 @@ _blas = _BlasLimit()
 
 
 @contextmanager
-def session(n_jobs: int | None = None) -> Iterator[None]:
+def thread_session(n_jobs: int | None = None) -> Iterator[None]:
     """Open a pool of `n_jobs` threads for `map_blocks`, BLAS at one thread; inside a session it changes nothing."""
     if _pool.get() is not None:
         yield
@@ -107,7 +107,7 @@ def session(n_jobs: int | None = None) -> Iterator[None]:
     pool = ThreadPoolExecutor(threads, thread_name_prefix="tamiz")
     token = _pool.set((pool, threads))
     try:
-        with _blas.held():
+        with _blas.limit_threads():
             yield
     finally:
         _pool.reset(token)
@@ -115,23 +115,23 @@ def session(n_jobs: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Keep what is inside to one thread, this one: for work so small that handing it on costs more than doing it."""
     token = _pool.set(None)
     try:
-        with session(1):
+        with thread_session(1):
             yield
     finally:
         _pool.reset(token)
 
 
-def width() -> int:
+def n_session_threads() -> int:
     """Return how many threads `map_blocks` has here."""
     opened = _pool.get()
     return 1 if opened is None else opened[1]
 
 
-def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+def map_blocks(function: Callable[[Item], Output], items: Iterable[Item]) -> Iterator[Output]:
     """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
 
     At most two items a thread are under way, so a long iterable of large blocks is never held whole. An only item is done at once,
@@ -146,7 +146,7 @@ def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Ite
         return
     pool, threads = opened
     # A context variable is not seen by the pool's threads: a nested call there finds no pool and runs alone.
-    waiting: deque[Future[Answer]] = deque()
+    waiting: deque[Future[Output]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -161,7 +161,7 @@ def map_blocks(function: Callable[[Item], Answer], items: Iterable[Item]) -> Ite
         wait(future for future in waiting if not future.cancelled())
 
 
-class Lent(Generic[Room]):
+class BufferPool(Generic[Buffer]):
     """Rooms to work in, lent to one piece of work after another: fresh memory costs more than much of what is done in it.
 
     Threads may borrow at the same time; each has a room of its own. A copy, also a stored one, starts without any.
@@ -172,28 +172,28 @@ class Lent(Generic[Room]):
         Makes another room when all are lent. What is in it is left from earlier work.
     """
 
-    def __init__(self, make: Callable[[], Room]) -> None:
+    def __init__(self, make: Callable[[], Buffer]) -> None:
         self._make = make
         # Taking from a list and adding to it are each done at once, whatever other threads do.
-        self._rooms: list[Room] = []
+        self._buffers: list[Buffer] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Return how rooms are made, and none of them."""
-        return {"_make": self._make, "_rooms": []}
+        return {"_make": self._make, "_buffers": []}
 
     @contextmanager
-    def borrowed(self) -> Iterator[Room]:
+    def borrow(self) -> Iterator[Buffer]:
         """Lend a room, given back at the end, also when the work fails."""
         try:
-            room = self._rooms.pop()
+            room = self._buffers.pop()
         except IndexError:
             room = self._make()
         try:
             yield room
         finally:
-            self._rooms.append(room)
+            self._buffers.append(room)
 
 
-def spans(n: int, size: int) -> list[tuple[int, int]]:
+def block_ranges(n: int, size: int) -> list[tuple[int, int]]:
     """Return the ranges [start, stop) of at most `size` that cover 0 .. n."""
     return [(start, min(start + size, n)) for start in range(0, n, size)]

@@ -8,20 +8,20 @@ from tamiz.criteria import registry as criteria
 from tamiz.exceptions import DataError
 from tamiz.registry import Entry, command_name
 from tamiz.search import registry as searches
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 from tamiz.wrappers import registry as wrappers
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Merit, Relevance
-    from tamiz.criteria.entropy_family import Missing
+    from tamiz.criteria.entropy_family import MissingRule
     from tamiz.search.base import Search
     from tamiz.sources.schema import Schema
 
 # Coordinates, and values of the points that ridge regression searches on by default: they are kept some five times.
-_MOST_COORDINATES, _MOST_RIDGE_VALUES = 1_000, 50_000_000
+_MAX_COORDINATES, _MAX_RIDGE_VALUES = 1_000, 50_000_000
 
 
-def merit_entries(name: str) -> tuple[Entry, Entry | None]:
+def find_merit_entries(name: str) -> tuple[Entry, Entry | None]:
     """Return the line of a merit, "cfs", or those of a wrapper and its model, "wrapper:gaussian_nb"."""
     models = {command_name(entry): entry for entry in wrappers.of_kind("model")}
     kind, _, model = (part.strip() for part in name.partition(":"))
@@ -34,69 +34,69 @@ def merit_entries(name: str) -> tuple[Entry, Entry | None]:
     return criteria.find(name, "merit"), None
 
 
-def search_entry(name: str) -> tuple[Entry, str]:
+def find_search_entry(name: str) -> tuple[Entry, str]:
     """Return the line of a search and the word after its colon, empty where there is none: "beam:20"."""
     search, _, word = (part.strip() for part in name.partition(":"))
     return searches.find(search, "search"), word.lower()
 
 
-def relevance_of(given: Relevance | str | None) -> Relevance | None:
+def resolve_relevance(requested: Relevance | str | None) -> Relevance | None:
     """Return a relevance given as such or by name, None where it is left to the table."""
     from tamiz.criteria.base import Relevance
 
-    made = criteria.find(given, "relevance").load()() if isinstance(given, str) else given
-    return _checked("RankSelector", "relevance", made, Relevance, "InformationGain()")
+    made = criteria.find(requested, "relevance").load()() if isinstance(requested, str) else requested
+    return _check_method_type("RankSelector", "relevance", made, Relevance, "InformationGain()")
 
 
-def merit_of(given: Merit | str | None) -> Merit | None:
+def resolve_merit(requested: Merit | str | None) -> Merit | None:
     """Return a merit given as such or by name, None where it is left to the table."""
     from tamiz.criteria.base import Merit
 
-    made: Any = given
-    if isinstance(given, str):
-        entry, model = merit_entries(given)
+    made: Any = requested
+    if isinstance(requested, str):
+        entry, model = find_merit_entries(requested)
         made = entry.load()() if model is None else entry.load()(model.name)
-    return _checked("SubsetSelector", "merit", made, Merit, "CFS()")
+    return _check_method_type("SubsetSelector", "merit", made, Merit, "CFS()")
 
 
-def search_of(given: Search | str | None) -> Search | None:
+def resolve_search(requested: Search | str | None) -> Search | None:
     """Return a search given as such or by name, None where it is left to the merit."""
     from tamiz.search.base import Search
 
-    made: Any = given
-    if isinstance(given, str):
-        entry, word = search_entry(given)
-        made = entry.load().named(word)
-    return _checked("SubsetSelector", "search", made, Search, "BestFirst()")
+    made: Any = requested
+    if isinstance(requested, str):
+        entry, word = find_search_entry(requested)
+        made = entry.load().from_shorthand(word)
+    return _check_method_type("SubsetSelector", "search", made, Search, "BestFirst()")
 
 
-def _checked(owner: str, role: str, part: Any, kind: type, example: str) -> Any:
-    if part is not None and not isinstance(part, kind):
-        raise TypeError(f"{owner} takes a {role} such as {example}, got {part!r}.")
-    return part
+def _check_method_type(owner: str, role: str, method: Any, kind: type, example: str) -> Any:
+    if method is not None and not isinstance(method, kind):
+        raise TypeError(f"{owner} takes a {role} such as {example}, got {method!r}.")
+    return method
 
 
-def suited_relevance(given: Relevance | str | None, schema: Schema) -> Relevance:
+def choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
     """Return the relevance for a table: one given as it is, one by name in the form that has a meaning there.
 
     None is the first of all that have one.
     """
-    relevance = relevance_of(given)
+    relevance = resolve_relevance(requested)
     if relevance is not None:
-        suited = relevance.suited(schema) if isinstance(given, str) else relevance
+        suited = relevance.adapt_to(schema) if isinstance(requested, str) else relevance
         if suited is None:
             relevance.check(schema)
         return suited or relevance
     for entry in criteria.of_kind("relevance"):
-        suited = entry.load()().suited(schema)
+        suited = entry.load()().adapt_to(schema)
         if suited is not None:
             found: Relevance = suited
             return found
     raise DataError("No relevance has a meaning on this table.")
 
 
-def usual_parts(
-    merit: Merit | None, search: Search | None, schema: Schema, missing: Missing = "distribute"
+def choose_merit_and_search(
+    merit: Merit | None, search: Search | None, schema: Schema, missing: MissingRule = "distribute"
 ) -> tuple[Merit, Search]:
     """Return the merit and the search for a table: those given, else what holds up on rows that took no part in the search.
 
@@ -117,9 +117,9 @@ def usual_parts(
 
     if merit is None and schema.target is not None and not schema.has_classes:
         n_seen = schema.n_coordinates
-        if n_seen <= _MOST_COORDINATES and schema.n_rows * n_seen <= _MOST_RIDGE_VALUES:
+        if n_seen <= _MAX_COORDINATES and schema.n_rows * n_seen <= _MAX_RIDGE_VALUES:
             return CrossValidated("ridge"), search or Forward()
-        tell(
+        warn_user(
             [
                 f"Columns are chosen by CFS: ridge regression, the usual merit for a number, would need much memory or time for "
                 f"{schema.n_rows:,} rows of {n_seen:,} numbers (an indicator for every level). merit=CrossValidated('ridge') "

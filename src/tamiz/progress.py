@@ -10,19 +10,19 @@ from contextvars import ContextVar
 from datetime import timedelta
 from typing import TypeAlias, TypeVar
 
-Listener: TypeAlias = "Callable[[str, int, int | None], None]"
+ProgressListener: TypeAlias = "Callable[[str, int, int | None], None]"
 Item = TypeVar("Item")
 
 # What nobody counts to the last digit.
-_HUGE = 10**12
+_ROUNDED_TOTAL = 10**12
 # A log gets a line so often.
-_SECONDS_A_LINE = 5.0
+_LOG_INTERVAL = 5.0
 
-_listener: ContextVar[Listener | None] = ContextVar("tamiz_listener", default=None)
+_listener: ContextVar[ProgressListener | None] = ContextVar("tamiz_listener", default=None)
 
 
 @contextmanager
-def show_progress(listener: Listener | None = None) -> Iterator[None]:
+def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
     """Show on standard error how far the work inside has come, or hand it to a function.
 
     Parameters
@@ -49,12 +49,12 @@ def show_progress(listener: Listener | None = None) -> Iterator[None]:
     >>> "Searching, best merit 0.8874 of 2 columns" in labels
     True
     """
-    with shown(lambda line: sys.stderr.write(f"{line}\n")) if listener is None else listening(listener):
+    with display_progress(lambda line: sys.stderr.write(f"{line}\n")) if listener is None else use_listener(listener):
         yield
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def use_listener(listener: ProgressListener) -> Iterator[None]:
     """Call `listener(label, done, total)` as work inside goes on; `total` is None where nobody can know it."""
     token = _listener.set(listener)
     try:
@@ -63,42 +63,42 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(label: str, done: int, total: int | None = None) -> None:
+def report_progress(label: str, done: int, total: int | None = None) -> None:
     """Say how far the work named `label` has come."""
     listener = _listener.get()
     if listener is not None:
         listener(label, done, total)
 
 
-def track(label: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+def track_progress(label: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
     """Yield the items, telling how many are done."""
-    tell(label, 0, total)
+    report_progress(label, 0, total)
     for done, item in enumerate(items, start=1):
         yield item
-        tell(label, done, total)
+        report_progress(label, done, total)
 
 
-def shown(write: Callable[[str], object]) -> AbstractContextManager[None]:
+def display_progress(write: Callable[[str], object]) -> AbstractContextManager[None]:
     """Show work inside as a bar where standard error is a terminal, and else by lines that `write` takes."""
-    return _bar() if sys.stderr.isatty() else listening(_now_and_then(write))
+    return _progress_bar() if sys.stderr.isatty() else use_listener(_log_listener(write))
 
 
-def _now_and_then(write: Callable[[str], object]) -> Listener:
+def _log_listener(write: Callable[[str], object]) -> ProgressListener:
     """Return a listener that writes a line where the last one is some seconds old, for a log."""
     last = time.monotonic()
 
     def listen(label: str, done: int, total: int | None) -> None:
         nonlocal last
-        if time.monotonic() - last < _SECONDS_A_LINE:
+        if time.monotonic() - last < _LOG_INTERVAL:
             return
         last = time.monotonic()
-        write(label if not done else f"{label}: {_progressed(done, total)}")
+        write(label if not done else f"{label}: {_format_count(done, total)}")
 
     return listen
 
 
 @contextmanager
-def _bar() -> Iterator[None]:
+def _progress_bar() -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -120,19 +120,19 @@ def _bar() -> Iterator[None]:
                 bar.remove_task(task)
                 task, stage = bar.add_task(label, total=total, done="", left=""), name
             bar.update(task, description=label, completed=done, total=total)
-            bar.update(task, done=_progressed(done, total), left=_left(bar.tasks[0].time_remaining))
+            bar.update(task, done=_format_count(done, total), left=_format_time_left(bar.tasks[0].time_remaining))
 
-        with listening(listen):
+        with use_listener(listen):
             yield
 
 
-def _progressed(done: int, total: int | None) -> str:
+def _format_count(done: int, total: int | None) -> str:
     """Return how far work has come, in numbers."""
     if total is None:
         return f"{done:,}"
-    return f"{done:,} of {total:,}" if total < _HUGE else f"{done:,} of {total:.2g}"
+    return f"{done:,} of {total:,}" if total < _ROUNDED_TOTAL else f"{done:,} of {total:.2g}"
 
 
-def _left(seconds: float | None) -> str:
+def _format_time_left(seconds: float | None) -> str:
     """Return how long work goes on at its pace, where that is known."""
     return f"about {timedelta(seconds=round(seconds))} left" if seconds else ""

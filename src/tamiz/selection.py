@@ -20,43 +20,53 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.candidates import Candidates, Masks
-from tamiz.criteria.base import Merit, Relevance, Scored, complete
-from tamiz.evaluator import Checked
+from tamiz.criteria.base import Merit, PrecomputedScores, Relevance, gather_statistics
+from tamiz.evaluator import NaNCheckEvaluator
 from tamiz.exceptions import DataError
-from tamiz.parts import merit_of, relevance_of, search_of, suited_relevance, usual_parts
-from tamiz.random import Seed, generator
+from tamiz.parts import choose_merit_and_search, choose_relevance, resolve_merit, resolve_relevance, resolve_search
+from tamiz.random import Seed, make_rng
 from tamiz.search.archive import Archive
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.certificate import Certificate
 from tamiz.search.journal import Journal
-from tamiz.search.plan import Plan
-from tamiz.search.prepared import Prepared
-from tamiz.search.repeated_columns import describe_repeated_columns, repeated_columns
-from tamiz.search.stopping import Stopping
+from tamiz.search.plan import SearchPlan
+from tamiz.search.prepared import SearchJob
+from tamiz.search.repeated_columns import describe_duplicate_columns, unsearched_duplicates
+from tamiz.search.stopping import StoppingRule
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import in_parts, on_raw_dates
-from tamiz.sources.features import compare, mixed_table_tags, remember
-from tamiz.sources.group_rows import count_groups_once
-from tamiz.sources.memory import eager_frame, is_frame, plain_array
+from tamiz.sources.date_parts import expand_dates, raw_date_warnings
+from tamiz.sources.features import check_features, mixed_table_tags, record_features
+from tamiz.sources.group_rows import weight_groups_equally
+from tamiz.sources.memory import eager_frame, is_frame, to_numpy
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.sources.table import columns_at
-from tamiz.sources.views import shows_all_rows
-from tamiz.storage.invariants import Count, Flags, Invariants, Is, Maybe, Names, Number, Numbers, Whole
-from tamiz.validation import check_count, check_real
-from tamiz.warn import tell
-from tamiz.wrappers.outputs import outputs_of
+from tamiz.sources.table import frame_columns_at
+from tamiz.sources.views import has_all_rows
+from tamiz.storage.invariants import (
+    BoolArray,
+    FloatArray,
+    InstanceOf,
+    Integer,
+    IntegerArray,
+    Invariants,
+    Nullable,
+    Number,
+    Strings,
+)
+from tamiz.validation import check_n_features, check_real
+from tamiz.warn import warn_user
+from tamiz.wrappers.outputs import read_multioutput
 
 
 class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """What all selectors share: the tags, and frames that stay frames."""
 
     invariants: ClassVar[Invariants] = {
-        "n_features_in_": Maybe(Count(low=1)),
-        "feature_names_in_": Maybe(Names()),
-        "schema_": Is(Schema),
-        "schema_.n_columns": Count(low=1, size="p"),
-        "_support": Flags("p"),
+        "n_features_in_": Nullable(Integer(low=1)),
+        "feature_names_in_": Nullable(Strings()),
+        "schema_": InstanceOf(Schema),
+        "schema_.n_columns": Integer(low=1, size="p"),
+        "_support": BoolArray("p"),
     }
     # Groups that a cross-validation is given for its own folds stop here, unless they are asked for (set_fit_request).
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
@@ -65,7 +75,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags = mixed_table_tags(super().__sklearn_tags__())
         criterion = self._criterion()
         tags.target_tags.required = self._needs_target if criterion is None else criterion.reads_target
-        tags.input_tags.allow_nan = criterion is None or criterion.takes_gaps
+        tags.input_tags.allow_nan = criterion is None or criterion.allow_missing
         return tags
 
     # Whether there is nothing to score without a target where the table decides on the score.
@@ -81,7 +91,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         criterion = self._criterion()
         return criterion is None or criterion.reads_target
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
         """Return a table with its target, if that is read."""
         reads_target = self._reads_target or isinstance(X, Source)
         return as_source(X, y if reads_target else None, sample_weight, groups=groups)
@@ -95,16 +105,16 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         chosen = np.flatnonzero(self._support).tolist()
         if not isinstance(X, Source) and not is_frame(X):
-            return super().transform(plain_array(X) if hasattr(X, "__dlpack__") else X)
-        compare(self, X)
+            return super().transform(to_numpy(X) if hasattr(X, "__dlpack__") else X)
+        check_features(self, X)
         if not chosen:
             # As scikit-learn warns of arrays.
-            tell(["No features were selected: the table that is returned has no columns."])
+            warn_user(["No features were selected: the table that is returned has no columns."])
         if isinstance(X, Source):
-            return self._in_container(X.frame(chosen))
-        return self._in_container(columns_at(eager_frame(X).to_native(), chosen))
+            return self._to_output_container(X.frame(chosen))
+        return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), chosen))
 
-    def _in_container(self, table: Any) -> Any:
+    def _to_output_container(self, table: Any) -> Any:
         """Return a data frame as one of the library that `set_output` asks for: scikit-learn's own way there loses dtypes."""
         wanted = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
         if wanted == "default" or not is_frame(table):
@@ -115,12 +125,12 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return frame.to_pandas() if wanted == "pandas" else frame.to_polars()
 
 
-def _on_parts(search: Search, schema: Schema) -> Search:
+def _with_date_parts(search: Search, schema: Schema) -> Search:
     """Return a search whose columns name the parts of dates in place of the dates."""
-    if not schema.split:
+    if not schema.split_dates:
         return search
-    roles = {role: in_parts(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
-    groups = None if search.groups is None else [in_parts(schema, group) for group in search.groups]
+    roles = {role: expand_dates(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
+    groups = None if search.column_groups is None else [expand_dates(schema, group) for group in search.column_groups]
     return clone(search).set_params(groups=groups, **roles)
 
 
@@ -168,11 +178,11 @@ class RankSelector(Selector):
     """
 
     invariants: ClassVar[Invariants] = {
-        "relevance": Maybe(Is(Relevance, str)),
-        "relevance_": Is(Relevance),
-        "scores_": Numbers("p"),
-        "scores_std_": Maybe(Numbers("p", low=0.0)),
-        "ranking_": Whole("p", below="p", distinct=True),
+        "relevance": Nullable(InstanceOf(Relevance, str)),
+        "relevance_": InstanceOf(Relevance),
+        "scores_": FloatArray("p"),
+        "scores_std_": Nullable(FloatArray("p", low=0.0)),
+        "ranking_": IntegerArray("p", below="p", distinct=True),
     }
     _needs_target: ClassVar[bool] = False
 
@@ -188,7 +198,7 @@ class RankSelector(Selector):
         self.threshold = threshold
 
     def _criterion(self) -> Relevance | None:
-        return relevance_of(self.relevance)
+        return resolve_relevance(self.relevance)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score the columns.
@@ -204,35 +214,37 @@ class RankSelector(Selector):
             Where the target is constant in every group, each group counts as one row in scores from counts; relevances that read
             rows do not read them.
         """
-        with parallel.session():
-            source = self._opened(X, y, sample_weight, groups)
-            self.relevance_ = suited_relevance(self.relevance, source.schema)
+        with parallel.thread_session():
+            source = self._open_source(X, y, sample_weight, groups)
+            self.relevance_ = choose_relevance(self.relevance, source.schema)
             self.relevance_.check(source.schema)
-            relevance = self.relevance_.ready(source)
-            known = complete([relevance], count_groups_once(source).reduce, source.schema)
+            relevance = self.relevance_.bind(source)
+            known = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
             self.scores_ = relevance.scores(known, source.schema)
-            self.scores_std_ = relevance.spread if isinstance(relevance, Scored) else None
-        remember(self, X)
+            self.scores_std_ = relevance.std if isinstance(relevance, PrecomputedScores) else None
+        record_features(self, X)
         self.schema_ = source.schema
-        tell([*source.schema.dropped, *source.schema.left_out, *on_raw_dates(source.schema)])
-        left_out = np.array([c.left_out is not None for c in source.schema.columns])
+        warn_user(
+            [*source.schema.dropped_row_notes, *source.schema.excluded_column_notes, *raw_date_warnings(source.schema)]
+        )
+        left_out = np.array([c.exclusion_reason is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, left_out))
-        self._support = self._kept(source.schema)
+        self._support = self._select_support(source.schema)
         return self
 
-    def _by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best columns of one ranking, as many as each size says; those below the threshold are never among them."""
         ranked = clone(self).set_params(n_features=None).fit(source)
         asked = range(1, len(source.schema.used) + 1) if sizes is None else sizes
-        return {size: ranked.set_params(n_features=size)._kept(source.schema) for size in asked}
+        return {size: ranked.set_params(n_features=size)._select_support(source.schema) for size in asked}
 
-    def _kept(self, schema: Schema) -> NDArray[np.bool_]:
+    def _select_support(self, schema: Schema) -> NDArray[np.bool_]:
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
         if self.n_features is not None:
             most = len(schema.used)
-            n = check_count("n_features", self.n_features, most)
+            n = check_n_features("n_features", self.n_features, most)
             if n > most:
                 those = "of the table" if most == schema.n_columns else "that take part"
                 raise ValueError(f"n_features={n} exceeds the {most} columns {those}; ask for at most {most}.")
@@ -241,7 +253,7 @@ class RankSelector(Selector):
             kept &= self.scores_ >= (least := check_real("threshold", self.threshold))
             best = float(self.scores_[schema.used].max(initial=-np.inf))
             if -np.inf < best < least:
-                tell([f"No column scores at least threshold={least:g}: the highest score is {best:.6g}."])
+                warn_user([f"No column scores at least threshold={least:g}: the highest score is {best:.6g}."])
         return kept
 
 
@@ -260,7 +272,7 @@ class SubsetSelector(Selector):
     n_features : int, float or (least, most), default=None
         The size of the set, or its range; a float in (0, 1] is a share of the columns that can be chosen, rounded down, at least
         one. None lets the merit decide. Greedy searches visit every size of a range.
-    stop : Stopping, default=None
+    stop : StoppingRule, default=None
         When to stop before the search ends by itself, such as `Evaluations(1000) | Seconds(60)`.
     journal : path, default=None
         A file that every evaluated set is written to; where it exists, the search goes on from it.
@@ -282,9 +294,9 @@ class SubsetSelector(Selector):
     search_ : Search
         The search as it was used.
     merit_ : float
-    merit_name_, merit_how_ : str
+    merit_name_, merit_method_ : str
         What the merit is called, and how it was found.
-    merit_effort_ : float
+    merit_cost_ : float
         How much work a set was, in microseconds or so.
     archive_ : Archive
         Every evaluated set with its merit, in order; of an exact search that goes through sets by the million, those that were
@@ -334,19 +346,19 @@ class SubsetSelector(Selector):
     """
 
     invariants: ClassVar[Invariants] = {
-        "merit": Maybe(Is(Merit, str)),
-        "criterion_": Is(Merit),
-        "search_": Is(Search),
-        "archive_": Is(Archive),
-        "archive_.n_columns": Count(size="p"),
-        "support_": Flags("p"),
+        "merit": Nullable(InstanceOf(Merit, str)),
+        "criterion_": InstanceOf(Merit),
+        "search_": InstanceOf(Search),
+        "archive_": InstanceOf(Archive),
+        "archive_.n_columns": Integer(size="p"),
+        "support_": BoolArray("p"),
         "merit_": Number(),
-        "merit_name_": Is(str),
-        "merit_how_": Is(str),
-        "merit_effort_": Number(0.0),
-        "n_evaluations_": Count(),
-        "duplicates_": Is(dict),
-        "certificate_": Maybe(Is(Certificate)),
+        "merit_name_": InstanceOf(str),
+        "merit_method_": InstanceOf(str),
+        "merit_cost_": Number(0.0),
+        "n_evaluations_": Integer(),
+        "duplicates_": InstanceOf(dict),
+        "certificate_": Nullable(InstanceOf(Certificate)),
     }
     _needs_target: ClassVar[bool] = True
 
@@ -356,7 +368,7 @@ class SubsetSelector(Selector):
         search: Search | str | None = None,
         *,
         n_features: SetSize | None = None,
-        stop: Stopping | None = None,
+        stop: StoppingRule | None = None,
         journal: str | os.PathLike[str] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -374,11 +386,11 @@ class SubsetSelector(Selector):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         merit = self._criterion()
-        tags.target_tags.multi_output = merit is not None and merit.takes_outputs
+        tags.target_tags.multi_output = merit is not None and merit.supports_multioutput
         return tags
 
     def _criterion(self) -> Merit | None:
-        return merit_of(self.merit)
+        return resolve_merit(self.merit)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search.
@@ -395,33 +407,44 @@ class SubsetSelector(Selector):
             Rows of one group are learned from or tested, never both, by a merit that makes folds. For a merit of counts such as CFS
             each group counts as one row where the target is constant in every group.
         """
-        with parallel.session(self.n_jobs):
-            prepared, merit = self._prepared(X, y, sample_weight, groups, self.random_state)
+        with parallel.thread_session(self.n_jobs):
+            prepared, merit = self._make_job(X, y, sample_weight, groups, self.random_state)
             journal = None
             if self.journal is not None:
-                journal = Journal(self.journal, _facts(prepared, merit), prepared.problem.n_columns)
+                journal = Journal(self.journal, _journal_identity(prepared, merit), prepared.problem.n_columns)
             archive = prepared.run(self.stop, journal)
         self.criterion_, self.search_ = merit, prepared.search
         schema = prepared.source.schema
-        remember(self, X)
+        record_features(self, X)
         self.schema_ = schema
-        names, repeats = schema.names, prepared.repeats
+        names, repeats = schema.names, prepared.duplicates
         self.duplicates_ = {names[j]: names[kept] for j, kept in repeats.items()}
         # In a part of a table, such as a fold, columns may be equal by chance.
-        told = describe_repeated_columns(repeats, names) if shows_all_rows(prepared.source) else []
-        tell([*schema.dropped, *schema.left_out, *on_raw_dates(schema), *told, *prepared.evaluator.notes()])
-        about = [] if archive.best is None else prepared.evaluator.about(archive.mask(archive.best))
-        self.merit_name_, self.merit_how_ = prepared.evaluator.name, " ".join([prepared.evaluator.how, *about]).strip()
-        self.merit_effort_ = prepared.evaluator.effort
+        told = describe_duplicate_columns(repeats, names) if has_all_rows(prepared.source) else []
+        warn_user(
+            [
+                *schema.dropped_row_notes,
+                *schema.excluded_column_notes,
+                *raw_date_warnings(schema),
+                *told,
+                *prepared.evaluator.notes(),
+            ]
+        )
+        about = [] if archive.best is None else prepared.evaluator.subset_notes(archive.mask(archive.best))
+        self.merit_name_, self.merit_method_ = (
+            prepared.evaluator.name,
+            " ".join([prepared.evaluator.method, *about]).strip(),
+        )
+        self.merit_cost_ = prepared.evaluator.evaluation_cost
         if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No set that was evaluated has a score. {' '.join(prepared.evaluator.notes())}".strip())
-        return self._take(archive)
+        return self._store_result(archive)
 
-    def _by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best set of each size that one search came to; a size that it did not come to is not there."""
         size = (1, 1.0) if sizes is None else (min(sizes), max(sizes))
         searched = clone(self).set_params(n_features=size, journal=None).fit(source)
-        best = searched.archive_.best_of_sizes()
+        best = searched.archive_.best_per_size()
         return {size: searched.archive_.mask(best[size]) for size in (sizes or sorted(best)) if size in best}
 
     @property
@@ -465,19 +488,19 @@ class SubsetSelector(Selector):
         array([0.8874, 0.8298])
         """
         check_is_fitted(self)
-        candidates = Candidates.of(self._sets(masks))
-        with parallel.session(self.n_jobs):
+        candidates = Candidates.from_masks(self._check_masks(masks))
+        with parallel.thread_session(self.n_jobs):
             archive = self.archive_
-            numbers = archive.find(archive.keys(candidates))
+            numbers = archive.lookup(archive.keys(candidates))
             merits = np.empty(len(candidates))
             known = numbers >= 0
-            merits[known] = archive.recall(numbers[known])
+            merits[known] = archive.merits_at(numbers[known])
             if not known.all():
-                prepared, _ = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                prepared, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
                 merits[~known] = prepared.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
-    def _sets(self, masks: Any) -> Masks:
+    def _check_masks(self, masks: Any) -> Masks:
         """Return sets of columns of the table as masks."""
         given = np.atleast_2d(np.asarray(masks))
         n_columns = self.schema_.n_columns
@@ -490,11 +513,11 @@ class SubsetSelector(Selector):
         if (taken := np.flatnonzero(given[:, unused].any(axis=0))).size:
             column = self.schema_.columns[int(unused[taken[0]])]
             raise ValueError(
-                f"Column {column.name!r} takes no part in this table ({column.left_out}): no set holds it."
+                f"Column {column.name!r} takes no part in this table ({column.exclusion_reason}): no set holds it."
             )
         return given
 
-    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Plan:
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SearchPlan:
         """Return what `fit` would take at most; the search is begun to see how fast it goes, and nothing is written.
 
         Parameters
@@ -509,51 +532,53 @@ class SubsetSelector(Selector):
         Plan
             Evaluations, seconds and bytes; as text it is one sentence.
         """
-        with parallel.session(self.n_jobs):
+        with parallel.thread_session(self.n_jobs):
             # Lots that the plan draws are drawn again by the search.
-            prepared, _ = self._prepared(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+            prepared, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
             return prepared.plan(self.stop)
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[Prepared, Merit]:
+    def _make_job(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[SearchJob, Merit]:
         """Return the search made ready for a table, and the merit of its sets."""
-        merit, search = merit_of(self.merit), search_of(self.search)
-        if self.stop is not None and not isinstance(self.stop, Stopping):
+        merit, search = resolve_merit(self.merit), resolve_search(self.search)
+        if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"SubsetSelector takes a stopping rule such as Evaluations(1000), got {self.stop!r}.")
-        rng = generator(random_state)
-        outputs = outputs_of(y) if merit is not None and merit.takes_outputs else None
+        rng = make_rng(random_state)
+        outputs = read_multioutput(y) if merit is not None and merit.supports_multioutput else None
         target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
-        infinite = merit is not None and merit.takes_infinite
-        source = as_source(X, target, sample_weight, groups=groups, infinite=infinite)
+        infinite = merit is not None and merit.allow_infinite
+        source = as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite)
         schema = source.schema
-        merit, search = usual_parts(merit, search, schema)
-        problem, repeats = self._problem(source, search)
+        merit, search = choose_merit_and_search(merit, search, schema)
+        problem, repeats = self._make_problem(source, search)
         # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
-        merit_rng = generator(0) if random_state is None else rng
-        gather = count_groups_once(source).reduce
-        evaluator = Checked(merit.ready(source, outputs).prepare(gather, schema, merit_rng), schema.names)
-        return Prepared(search, source, replace(problem, form=evaluator), evaluator, rng, repeats), merit
+        merit_rng = make_rng(0) if random_state is None else rng
+        gather = weight_groups_equally(source).reduce
+        evaluator = NaNCheckEvaluator(
+            merit.bind(source, outputs).make_evaluator(gather, schema, merit_rng), schema.names
+        )
+        return SearchJob(search, source, replace(problem, merit_properties=evaluator), evaluator, rng, repeats), merit
 
-    def _problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:
+    def _make_problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:
         """Return what the search may choose from, and the columns that it is made without, as they repeat another."""
         names, used = source.schema.names, source.schema.used
-        search = _on_parts(search, source.schema)
-        problem = search.problem(names, used, self.n_features)
+        search = _with_date_parts(search, source.schema)
+        problem = search.make_problem(names, used, self.n_features)
         # Columns with infinite values seem to repeat others that lack values there.
-        repeats = {} if self.allow_duplicates or source.infinite else repeated_columns(source, problem)
+        repeats = {} if self.allow_duplicates or source.infinite_digest else unsearched_duplicates(source, problem)
         if not repeats:
             return problem, repeats
         try:
-            return search.problem(names, np.setdiff1d(used, list(repeats)), self.n_features), repeats
+            return search.make_problem(names, np.setdiff1d(used, list(repeats)), self.n_features), repeats
         except ValueError as error:
             # With them there was no error: fewer columns are left than were asked for.
-            raise ValueError(" ".join([str(error), *describe_repeated_columns(repeats, names)])) from error
+            raise ValueError(" ".join([str(error), *describe_duplicate_columns(repeats, names)])) from error
 
-    def _take(self, archive: Archive) -> Self:
+    def _store_result(self, archive: Archive) -> Self:
         if archive.best is None:
             if archive.interrupted:
                 raise KeyboardInterrupt
             raise ValueError(
-                f"No set of the size asked for was evaluated before the search stopped ({archive.stopped}). "
+                f"No set of the size asked for was evaluated before the search stopped ({archive.stop_reason}). "
                 "Start it nearer to that size, or let it run longer where a rule stopped it."
             )
         self.archive_ = archive
@@ -565,17 +590,17 @@ class SubsetSelector(Selector):
             raise KeyboardInterrupt
         if not self.support_.any():
             name = self.merit_name_[:1].upper() + self.merit_name_[1:]
-            tell([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stopped})."])
+            warn_user([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stop_reason})."])
         return self
 
 
-def _facts(prepared: Prepared, merit: Merit) -> dict[str, Any]:
+def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
     """Return what a journal has to agree on with the search that goes on from it."""
-    source = prepared.source
+    source = job.source
     return {
         "columns": source.schema.names,
         # Where a function lies in memory is not part of the merit.
         "merit": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(merit)),
         "data": source.fingerprint(),
-        **prepared.evaluator.facts(),
+        **job.evaluator.identity_fields(),
     }

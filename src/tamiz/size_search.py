@@ -13,16 +13,16 @@ from sklearn.utils import Tags, get_tags
 from tamiz import parallel, progress
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.selection import RankSelector, Selector, SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.features import remember
-from tamiz.sources.views import rows_of, without_target
-from tamiz.storage.invariants import Count, Invariants, Is, OneOf
+from tamiz.sources.features import record_features
+from tamiz.sources.views import select_rows, without_target
+from tamiz.storage.invariants import InstanceOf, Integer, Invariants, OneOf
 from tamiz.validation import check_choice, check_integer
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 from tamiz.wrappers.evaluator import WrapperEvaluator
-from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.refits import RefitBackend
 from tamiz.wrappers.task import make_task
 
 _RULES = ("best", "one_standard_error")
@@ -112,10 +112,10 @@ class SizeSearchCV(Selector):
 
     invariants: ClassVar[Invariants] = {
         "rule": OneOf(*_RULES),
-        "n_features_": Count(low=1),
-        "selector_": Is(RankSelector, SubsetSelector),
-        "cv_results_": Is(dict),
-        "score_name_": Is(str),
+        "n_features_": Integer(low=1),
+        "selector_": InstanceOf(RankSelector, SubsetSelector),
+        "cv_results_": InstanceOf(dict),
+        "score_name_": InstanceOf(str),
     }
     # Decided by the parts.
     _needs_target: ClassVar[bool] = False
@@ -143,23 +143,25 @@ class SizeSearchCV(Selector):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = get_tags(self._asked()).target_tags.required or self._wrapper().reads_target
-        tags.input_tags.allow_nan = tags.input_tags.allow_nan and self._wrapper().takes_gaps
+        tags.target_tags.required = (
+            get_tags(self._checked_selector()).target_tags.required or self._cross_validated().reads_target
+        )
+        tags.input_tags.allow_nan = tags.input_tags.allow_nan and self._cross_validated().allow_missing
         return tags
 
     @property
     def _reads_target(self) -> bool:
-        return self._asked()._reads_target or self._wrapper().reads_target
+        return self._checked_selector()._reads_target or self._cross_validated().reads_target
 
     def _criterion(self) -> Any:
-        return self._asked()._criterion()
+        return self._checked_selector()._criterion()
 
-    def _asked(self) -> RankSelector | SubsetSelector:
+    def _checked_selector(self) -> RankSelector | SubsetSelector:
         if not isinstance(self.selector, RankSelector | SubsetSelector):
             raise TypeError(f"SizeSearchCV takes a RankSelector or a SubsetSelector, got {self.selector!r}.")
         return self.selector
 
-    def _wrapper(self) -> CrossValidated:
+    def _cross_validated(self) -> CrossValidated:
         """Return the merit that knows what the estimator reads."""
         return CrossValidated(self.estimator, self.cv, self.scoring)
 
@@ -177,28 +179,29 @@ class SizeSearchCV(Selector):
             Rows of one group are learned from or held out, never both; selectors read them as they do by themselves.
         """
         check_choice("rule", self.rule, _RULES)
-        sizes = self._checked_sizes()
-        with parallel.session(self.n_jobs):
-            source = self._opened(X, y, sample_weight, groups)
-            if self._wrapper().reads_target and source.schema.target is None:
+        sizes = self._check_sizes()
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, sample_weight, groups)
+            if self._cross_validated().reads_target and source.schema.target is None:
                 raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
-            evaluator = self._evaluator(source)
+            evaluator = self._make_evaluator(source)
             folds = range(len(evaluator.task.folds))
             scores = [
-                self._of_fold(source, evaluator, fold, sizes) for fold in progress.track("Folds", folds, len(folds))
+                self._score_fold(source, evaluator, fold, sizes)
+                for fold in progress.track_progress("Folds", folds, len(folds))
             ]
-            self.cv_results_ = _results(scores, sizes)
-            self.n_features_ = self._chosen(self.cv_results_)
+            self.cv_results_ = _make_cv_results(scores, sizes)
+            self.n_features_ = self._choose_size(self.cv_results_)
             self.score_name_ = evaluator.name
-            tell(evaluator.notes())
+            warn_user(evaluator.notes())
             selector = clone(self.selector).set_params(n_features=self.n_features_)
             self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups)
-        remember(self, X)
+        record_features(self, X)
         self.schema_ = self.selector_.schema_
         self._support = self.selector_.get_support()
         return self
 
-    def _checked_sizes(self) -> list[int] | None:
+    def _check_sizes(self) -> list[int] | None:
         if self.sizes is None:
             return None
         sizes = sorted({check_integer("a size", size, low=1) for size in self.sizes})
@@ -206,15 +209,15 @@ class SizeSearchCV(Selector):
             raise ValueError("sizes has none; name one at least, or leave it out for all.")
         return sizes
 
-    def _evaluator(self, source: Source) -> WrapperEvaluator:
+    def _make_evaluator(self, source: Source) -> WrapperEvaluator:
         """Return what scores sets on the folds, by refits: few sets are asked for, and most once."""
-        wrapper = self._wrapper()
+        wrapper = self._cross_validated()
         table = source if wrapper.reads_target else without_target(source)
-        seed = int(generator(self.random_state).integers(2**31))
+        seed = int(make_rng(self.random_state).integers(2**31))
         task = make_task(wrapper.model(table.schema), table, cv=self.cv, scoring=self.scoring, seed=seed)
-        return WrapperEvaluator(task, Refits(task), Refits.how)
+        return WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
 
-    def _of_fold(
+    def _score_fold(
         self, source: Source, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None
     ) -> dict[int, float]:
         """Return the score of the set of every size that the selector gives by the rows that a fold learns from."""
@@ -224,8 +227,8 @@ class SizeSearchCV(Selector):
         where = f"Fold {fold + 1} of {len(task.folds)}"
         try:
             # What is said of a part of the rows is said of all of them in the end.
-            with held(), progress.listening(_unheard):
-                sets = self._asked()._by_size(rows_of(source, rows), sizes)
+            with capture_warnings(), progress.use_listener(_ignore_progress):
+                sets = self._checked_selector()._supports_by_size(select_rows(source, rows), sizes)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
         for size in sizes or ():
@@ -234,10 +237,10 @@ class SizeSearchCV(Selector):
                     f"{where}: the search came to no set of {size:,} column{'s' * (size > 1)}; take other sizes, or a search that "
                     "visits every size, such as Forward."
                 )
-        found = evaluator.scores_in(fold, np.array(list(sets.values())))
+        found = evaluator.fold_refit_scores(fold, np.array(list(sets.values())))
         return dict(zip(sets, found.tolist(), strict=True))
 
-    def _chosen(self, results: dict[str, NDArray[Any]]) -> int:
+    def _choose_size(self, results: dict[str, NDArray[Any]]) -> int:
         """Return the size that the rule takes."""
         means = results["mean_test_score"]
         best = int(np.argmax(means))
@@ -254,7 +257,7 @@ class SizeSearchCV(Selector):
         return int(results["n_features"][np.flatnonzero(means >= least)[0]])
 
 
-def _results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dict[str, NDArray[Any]]:
+def _make_cv_results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dict[str, NDArray[Any]]:
     """Return the scores of the sizes asked for, or of those that every fold has, as scikit-learn's searches do."""
     shared = sorted(set.intersection(*map(set, scores))) if sizes is None else sizes
     if not shared:
@@ -271,5 +274,5 @@ def _results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dic
     }
 
 
-def _unheard(label: str, done: int, total: int | None) -> None:
+def _ignore_progress(label: str, done: int, total: int | None) -> None:
     """Progress of parts of the work, which nobody is told."""

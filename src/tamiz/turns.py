@@ -10,34 +10,34 @@ from tamiz.memory import free_memory
 from tamiz.validation import check_memory
 
 # Work of fewer bytes takes no turn.
-_SMALL = 2**24
+_UNGATED_BYTES = 2**24
 
 
-class Turns:
+class MemoryGate:
     """Lets as many pieces of work run at the same time as the free memory holds, and at least one."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._held = 0
-        self._free: float | None = None
+        self._condition = threading.Condition()
+        self._reserved = 0
+        self._free_bytes: float | None = None
 
     @contextmanager
-    def taken(self, n_bytes: int, what: str, way_out: str) -> Iterator[None]:
+    def reserve(self, n_bytes: int, task: str, advice: str) -> Iterator[None]:
         """Wait for the others to leave so much memory; work that is too large by itself is refused."""
-        if n_bytes < _SMALL:
+        if n_bytes < _UNGATED_BYTES:
             yield
             return
-        with self._changed:
+        with self._condition:
             # Measured before any work: later on, much of what is taken may be what work left ready for the next.
-            if self._free is None or n_bytes > self._free:
-                check_memory(n_bytes, what, way_out)
-                self._free = free_memory()
-            while self._held and self._held + n_bytes > self._free:
-                self._changed.wait()
-            self._held += n_bytes
+            if self._free_bytes is None or n_bytes > self._free_bytes:
+                check_memory(n_bytes, task, advice)
+                self._free_bytes = free_memory()
+            while self._reserved and self._reserved + n_bytes > self._free_bytes:
+                self._condition.wait()
+            self._reserved += n_bytes
         try:
             yield
         finally:
-            with self._changed:
-                self._held -= n_bytes
-                self._changed.notify_all()
+            with self._condition:
+                self._reserved -= n_bytes
+                self._condition.notify_all()

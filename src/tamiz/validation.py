@@ -7,7 +7,7 @@ from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
-from tamiz.memory import free_memory, in_units, machine_memory, resident, stated
+from tamiz.memory import format_bytes, free_memory, resident_memory, stated_limit, system_free_memory
 from tamiz.registry import suggestion
 
 
@@ -31,7 +31,7 @@ def check_real(name: str, value: Any, *, low: float | None = None) -> float:
     return float(value)
 
 
-def check_count(name: str, value: Any, total: int) -> int:
+def check_n_features(name: str, value: Any, total: int) -> int:
     """Return a number of columns of at least 1: a whole number, or a share in (0, 1] of `total`, rounded down."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         share = float(value)
@@ -51,15 +51,17 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return str(value)
 
 
-def check_memory(n_bytes: float, what: str, way_out: str) -> None:
+def check_memory(n_bytes: float, task: str, advice: str) -> None:
     """Refuse work that needs more memory than this process can have, before it starts."""
     free = free_memory()
     if n_bytes <= free:
         return
     of_stated = ""
-    if stated() < float("inf") and n_bytes <= machine_memory():
+    if stated_limit() < float("inf") and n_bytes <= system_free_memory():
         # What is resident differs a little from run to run.
-        least = 1e7 * math.ceil(1.06 * (resident() + n_bytes) / 1e7)
-        of_stated = f" of the {in_units(stated())} that were stated"
-        way_out = f"State at least {in_units(least)}. {way_out}"
-    raise MemoryError(f"{what} needs {in_units(n_bytes)} of memory and {in_units(free)} are free{of_stated}. {way_out}")
+        least = 1e7 * math.ceil(1.06 * (resident_memory() + n_bytes) / 1e7)
+        of_stated = f" of the {format_bytes(stated_limit())} that were stated"
+        advice = f"State at least {format_bytes(least)}. {advice}"
+    raise MemoryError(
+        f"{task} needs {format_bytes(n_bytes)} of memory and {format_bytes(free)} are free{of_stated}. {advice}"
+    )

@@ -13,52 +13,52 @@ from pathlib import Path
 from tamiz.exceptions import TamizWarning
 
 # Frames of this package are passed over when Python looks for the line to name.
-_HERE = str(Path(__file__).parent) + os.sep
+_PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
 
 
-_collected: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)
+_collector: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)
 
 
 @contextmanager
-def collected() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[str]]:
     """Give a list that every sentence told inside is added to, besides going to the user."""
     sentences: list[str] = []
-    token = _collected.set(sentences)
+    token = _collector.set(sentences)
     try:
         yield sentences
     finally:
-        _collected.reset(token)
+        _collector.reset(token)
 
 
-_held: ContextVar[list[str] | None] = ContextVar("tamiz_held", default=None)
+_capture: ContextVar[list[str] | None] = ContextVar("tamiz_held", default=None)
 
 
 @contextmanager
-def held() -> Iterator[list[str]]:
+def capture_warnings() -> Iterator[list[str]]:
     """Give a list that every sentence told inside is added to, in place of going to the user."""
     sentences: list[str] = []
-    token = _held.set(sentences)
+    token = _capture.set(sentences)
     try:
         yield sentences
     finally:
-        _held.reset(token)
+        _capture.reset(token)
 
 
-def tell(sentences: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
+def warn_user(messages: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
     """Warn of each sentence."""
-    kept = _held.get()
+    kept = _capture.get()
     if kept is not None:
-        kept.extend(sentences)
+        kept.extend(messages)
         return
-    into = _collected.get()
-    for sentence in sentences:
+    into = _collector.get()
+    for sentence in messages:
         if into is not None:
             into.append(sentence)
-        warnings.warn(sentence, category, stacklevel=_depth())
+        warnings.warn(sentence, category, stacklevel=_stack_level())
 
 
-def _depth() -> int:
+def _stack_level() -> int:
     frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame, depth = frame.f_back, depth + 1
     return depth

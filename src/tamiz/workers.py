@@ -24,13 +24,13 @@ from typing import Any, BinaryIO
 from tamiz.memory import free_memory
 
 # Seconds without work after which a worker ends.
-_PATIENCE = 60.0
+_IDLE_SECONDS = 60.0
 # What a worker takes in memory with scikit-learn and tamiz, and the share of the free memory that all of them may take.
-_BYTES, _SHARE = 3e8, 0.5
+_WORKER_BYTES, _MAX_MEMORY_SHARE = 3e8, 0.5
 # Set in workers, which start none of their own; BLAS and OpenMP run with one thread, as in a session of threads.
-_MARK = "TAMIZ_WORKER"
+_WORKER_VARIABLE = "TAMIZ_WORKER"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1")
-_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tamiz.workers import serve; serve()"
+_WORKER_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tamiz.workers import serve; serve()"
 
 
 class WorkerError(Exception):
@@ -42,35 +42,35 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
+            [sys.executable, "-c", _WORKER_PROGRAM, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **_ONE_THREAD, _MARK: "1"},
+            env={**os.environ, **_ONE_THREAD, _WORKER_VARIABLE: "1"},
         )
 
     @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, request: bytes) -> Any:
+    def run_request(self, request: bytes) -> Any:
         """Return the answer to a pickled function and its arguments."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            _write(self._process.stdin, request)
-            is_done, answer = pickle.loads(_read(self._process.stdout))
+            _write_message(self._process.stdin, request)
+            is_done, answer = pickle.loads(_read_message(self._process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            self.end()
+            self.kill()
             raise WorkerError("a worker process ended before it answered") from error
         except BaseException:
             # Whatever it answers now would be taken for the answer to the next request.
-            self.end()
+            self.kill()
             raise
         if not is_done:
             raise WorkerError(answer)
         return answer
 
-    def end(self) -> None:
+    def kill(self) -> None:
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -78,61 +78,61 @@ class _Worker:
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
 
 
-_all: list[_Worker] = []
-_free: list[_Worker] = []
+_workers: list[_Worker] = []
+_idle_workers: list[_Worker] = []
 
 
-def may_start(n: int) -> bool:
+def can_start(n: int) -> bool:
     """Return whether this process may start n workers: in a process that works for another one there are enough of them."""
     return (
         n > 1
         and bool(sys.executable)
-        and _MARK not in os.environ
+        and _WORKER_VARIABLE not in os.environ
         and multiprocessing.parent_process() is None
         and threading.current_thread() is threading.main_thread()
-        and n * _BYTES < _SHARE * free_memory()
+        and n * _WORKER_BYTES < _MAX_MEMORY_SHARE * free_memory()
     )
 
 
-def start(n: int, greeting: bytes) -> None:
+def start(n: int, first_request: bytes) -> None:
     """Start workers until there are n, and have them answer a first request; they get ready while this process goes on."""
-    for worker in [worker for worker in _all if not worker.is_alive]:
+    for worker in [worker for worker in _workers if not worker.is_alive]:
         # Its pipes are closed.
-        worker.end()
-        _all.remove(worker)
-    _free[:] = [worker for worker in _free if worker in _all]
+        worker.kill()
+        _workers.remove(worker)
+    _idle_workers[:] = [worker for worker in _idle_workers if worker in _workers]
 
     def greet(worker: _Worker) -> None:
         with suppress(WorkerError):
-            worker.ask(greeting)
-            _free.append(worker)
+            worker.run_request(first_request)
+            _idle_workers.append(worker)
 
     # A system that allows no more processes is none to fail on.
     with suppress(OSError):
-        for _ in range(n - len(_all)):
-            _all.append(worker := _Worker())
+        for _ in range(n - len(_workers)):
+            _workers.append(worker := _Worker())
             threading.Thread(target=greet, args=(worker,), daemon=True).start()
 
 
-def are_ready(n: int) -> bool:
+def are_idle(n: int) -> bool:
     """Return whether n workers are there and have nothing to do."""
-    return sum(worker.is_alive for worker in _free) >= n
+    return sum(worker.is_alive for worker in _idle_workers) >= n
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a function of a module returns in a worker that has nothing to do."""
     try:
         request = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
-        worker = _free.pop()
+        worker = _idle_workers.pop()
     except IndexError:
         raise WorkerError("no worker process is free") from None
     except Exception as error:  # whatever it is that cannot be pickled: the caller does the work itself
         raise WorkerError(f"the work cannot be sent to another process: {error}") from error
     try:
-        return worker.ask(request)
+        return worker.run_request(request)
     finally:
         if worker.is_alive:
-            _free.append(worker)
+            _idle_workers.append(worker)
 
 
 def serve() -> None:
@@ -146,17 +146,17 @@ def serve() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with suppress(EOFError, BrokenPipeError):
         while True:
-            waiting = threading.Timer(_PATIENCE, os._exit, (0,))
+            waiting = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
             waiting.daemon = True
             waiting.start()
-            request = _read(requests)
+            request = _read_message(requests)
             waiting.cancel()
-            _write(answers, _answer(request))
+            _write_message(answers, _run_request(request))
     # Nothing waits for what is left to do: threads of a library must not keep the process.
     os._exit(0)
 
 
-def _answer(request: bytes) -> bytes:
+def _run_request(request: bytes) -> bytes:
     try:
         function, arguments = pickle.loads(request)
         return pickle.dumps((True, function(*arguments)), protocol=pickle.HIGHEST_PROTOCOL)
@@ -164,13 +164,13 @@ def _answer(request: bytes) -> bytes:
         return pickle.dumps((False, f"{type(error).__name__}: {error}"))
 
 
-def _write(pipe: BinaryIO | Any, message: bytes) -> None:
+def _write_message(pipe: BinaryIO | Any, message: bytes) -> None:
     pipe.write(struct.pack("<Q", len(message)))
     pipe.write(message)
     pipe.flush()
 
 
-def _read(pipe: BinaryIO | Any) -> bytes:
+def _read_message(pipe: BinaryIO | Any) -> bytes:
     head = pipe.read(8)
     if len(head) < 8:
         raise EOFError
@@ -181,18 +181,18 @@ def _read(pipe: BinaryIO | Any) -> bytes:
     return message
 
 
-def _end_all() -> None:
-    while _all:
-        _all.pop().end()
-    _free.clear()
+def _kill_all() -> None:
+    while _workers:
+        _workers.pop().kill()
+    _idle_workers.clear()
 
 
 def _forget_all() -> None:
     """Leave the workers to the process that forked this one."""
-    _all.clear()
-    _free.clear()
+    _workers.clear()
+    _idle_workers.clear()
 
 
-atexit.register(_end_all)
+atexit.register(_kill_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)

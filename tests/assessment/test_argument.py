@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source
-from tamiz.assessment import added_columns, compare_columns
-from tamiz.assessment.splits import draw_splits
+from tamiz.assessment import compare_columns, run_noise_experiment
+from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import BestFirst
@@ -34,10 +34,10 @@ def four_hints(seed):
 
 @pytest.mark.slow
 def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as_theory_says():
-    found = [added_columns(*four_hints(seed), numbers=[0, 50], random_state=seed, **QUICK) for seed in range(5)]
+    found = [run_noise_experiment(*four_hints(seed), n_added=[0, 50], random_state=seed, **QUICK) for seed in range(5)]
 
     def change(kind, name, *, chosen=False):
-        return np.mean([one.changes(kind, name, chosen=chosen)[-1].mean for one in found])
+        return np.mean([one.score_changes(kind, name, selected=chosen)[-1].mean for one in found])
 
     # Of ten such tables the change has mean and standard deviation: neighbours -.152 and .022, trees -.045 and .017, naive Bayes
     # with copies -.135 and .042, trees with copies .003 and .011. Of the mean of five the bounds are three deviations or more off.
@@ -49,31 +49,31 @@ def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as
     # Naive Bayes sees that a random column says next to nothing, and a tree that a copy does.
     assert change("random", "naive_bayes") > change("random", "knn") + 0.05
     assert abs(change("copies", "tree")) < 0.02
-    for name in found[0].predictors:
+    for name in found[0].models:
         for kind in ("random", "copies"):
             assert abs(change(kind, name, chosen=True)) < 0.02
 
 
 def test_where_no_column_is_added_the_scores_are_those_of_the_comparison():
     X, y = load_breast_cancer(return_X_y=True)
-    added = added_columns(X, y, numbers=[0, 5], n_draws=1, n_splits=3, random_state=1)
+    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, n_splits=3, random_state=1)
     compared = compare_columns(SubsetSelector(CFS(), BestFirst()), X, y, n_splits=3, random_state=1)
-    assert list(added.predictors) == list(compared.predictors) == ["logistic", "naive_bayes", "knn", "forest"]
+    assert list(added.models) == list(compared.models) == ["logistic", "naive_bayes", "knn", "forest"]
     assert added.scoring == compared.scorings[0] == "roc_auc"
-    for name in added.predictors:
-        all_columns, chosen = compared.all_columns[name, "roc_auc"], compared.chosen[name, "roc_auc"]
+    for name in added.models:
+        all_columns, chosen = compared.all_columns[name, "roc_auc"], compared.selected[name, "roc_auc"]
         for kind in ("random", "copies"):
             assert added.scores(kind, name)[0].values == pytest.approx(all_columns.values, rel=0, abs=1e-12)
-            again = added.scores(kind, name, chosen=True)[0].values
+            again = added.scores(kind, name, selected=True)[0].values
             assert again == pytest.approx(chosen.values, rel=0, abs=1e-12)
 
 
 def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
     X, y = signal()
-    found = added_columns(X, y, numbers=[0, 4, 9], n_draws=1, random_state=7, **QUICK)
+    found = run_noise_experiment(X, y, n_added=[0, 4, 9], n_draws=1, random_state=7, **QUICK)
     rng = np.random.default_rng(7)
-    splits = draw_splits(open_source(X, y), 10, rng)
-    folds = [(fold.train, fold.test) for fold in splits.folds.parts]
+    splits = draw_folds(open_source(X, y), 10, rng)
+    folds = [(fold.train, fold.test) for fold in splits.folds.splits]
     drawn = rng.standard_normal((80, 9))
     names = [f"x{j}" for j in range(8)]
     models = {
@@ -81,38 +81,38 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
         "knn": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
         "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=7),
     }
-    copied = X[:, [names.index(found.copied)]]
+    copied = X[:, [names.index(found.copied_column)]]
     for kind, more in (("random", drawn), ("copies", np.repeat(copied, 9, axis=1))):
         for name, model in models.items():
-            for at, n in enumerate(found.numbers):
+            for at, n in enumerate(found.n_added):
                 told = cross_val_score(clone(model), np.hstack([X, more[:, :n]]), y, cv=folds)
                 np.testing.assert_allclose(found.scores(kind, name)[at].values, told, rtol=0, atol=1e-12)
     wide = np.hstack([X, drawn])
     for fold, (train, test) in enumerate(folds):
         chosen = SubsetSelector(CFS(), BestFirst()).fit(wide[train], y[train]).support_
-        assert found.kept["random"][-1, fold] == chosen[8:].sum()
+        assert found.n_added_selected["random"][-1, fold] == chosen[8:].sum()
         score = MixedNB().fit(wide[train][:, chosen], y[train]).score(wide[test][:, chosen], y[test])
-        assert found.scores("random", "naive_bayes", chosen=True)[-1].values[fold] == score
+        assert found.scores("random", "naive_bayes", selected=True)[-1].values[fold] == score
 
 
 def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others():
     X, y = signal()
-    few = added_columns(X, y, numbers=[5], n_draws=2, predictors=["knn"])
-    many = added_columns(X, y, numbers=[5], n_draws=3, predictors=["knn"])
-    assert few.random["knn"].shape == (2, 2, 10)
-    assert many.random["knn"][:2].tolist() == few.random["knn"].tolist()
-    assert few.random["knn"][0, 1].tolist() != few.random["knn"][1, 1].tolist()
-    assert few.copies["knn"].shape == (1, 2, 10)
+    few = run_noise_experiment(X, y, n_added=[5], n_draws=2, predictors=["knn"])
+    many = run_noise_experiment(X, y, n_added=[5], n_draws=3, predictors=["knn"])
+    assert few.random_scores["knn"].shape == (2, 2, 10)
+    assert many.random_scores["knn"][:2].tolist() == few.random_scores["knn"].tolist()
+    assert few.random_scores["knn"][0, 1].tolist() != few.random_scores["knn"][1, 1].tolist()
+    assert few.copies_scores["knn"].shape == (1, 2, 10)
 
 
 def test_a_number_is_scored_by_r2_with_ridge_in_the_place_of_naive_bayes():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    usual = added_columns(X, y, numbers=[0, 1], n_draws=1, n_splits=2)
-    assert (usual.scoring, list(usual.predictors), usual.copied) == ("r2", ["ridge", "knn", "forest"], "bmi")
-    found = added_columns(X, y, numbers=[0, 50], predictors=["knn", "tree"])
+    usual = run_noise_experiment(X, y, n_added=[0, 1], n_draws=1, n_splits=2)
+    assert (usual.scoring, list(usual.models), usual.copied_column) == ("r2", ["ridge", "knn", "forest"], "bmi")
+    found = run_noise_experiment(X, y, n_added=[0, 50], predictors=["knn", "tree"])
     # More than the spread of the folds explains.
-    assert found.changes("random", "tree")[-1].interval[1] < 0
-    assert found.changes("random", "knn")[-1].interval[1] < 0
+    assert found.score_changes("random", "tree")[-1].interval[1] < 0
+    assert found.score_changes("random", "knn")[-1].interval[1] < 0
 
 
 def test_mixed_columns_are_added_to_and_copied():
@@ -125,10 +125,10 @@ def test_mixed_columns_are_added_to_and_copied():
             "same": np.full(120, 3.0),
         }
     )
-    found = added_columns(table, y, numbers=[0, 3], **QUICK)
-    assert found.copied == "kind"
+    found = run_noise_experiment(table, y, n_added=[0, 3], **QUICK)
+    assert found.copied_column == "kind"
     assert found.n_columns == 3
-    assert all(0.5 < one.mean <= 1 for name in found.predictors for one in found.scores("copies", name))
+    assert all(0.5 < one.mean <= 1 for name in found.models for one in found.scores("copies", name))
 
 
 def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as_no_column():
@@ -136,18 +136,18 @@ def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as
     with pytest.warns(
         TamizWarning, match=r"^No column of at most 20 levels is of any worth by itself, so none was copied\.$"
     ):
-        found = added_columns(X, y, numbers=[0, 5], n_splits=4)
-    assert found.copied is None
+        found = run_noise_experiment(X, y, n_added=[0, 5], n_splits=4)
+    assert found.copied_column is None
     assert [panel["added"] for panel in found.to_dict()["panels"]] == ["random"]
-    for name in found.predictors:
-        assert found.scores("random", name, chosen=True)[0].mean == 0.5
+    for name in found.models:
+        assert found.scores("random", name, selected=True)[0].mean == 0.5
     assert "copies of" not in repr(found)
 
 
 def test_of_many_rows_some_are_drawn_and_that_is_told():
     X, y = signal(n=400)
     with pytest.warns(TamizWarning, match=r"^100 of 400 rows, drawn at random\.$"):
-        found = added_columns(X, y, numbers=[0, 5], max_rows=100, **QUICK)
+        found = run_noise_experiment(X, y, n_added=[0, 5], max_rows=100, **QUICK)
     assert found.n_samples == 100
     assert found.notes == ("100 of 400 rows, drawn at random.",)
 
@@ -157,8 +157,8 @@ def test_weights_count_and_nearest_neighbours_are_left_out():
     weight = np.ones(80)
     weight[:20] = 3
     with pytest.warns(TamizWarning, match="Nearest neighbours accept no weights"):
-        found = added_columns(X, y, numbers=[0, 5], n_draws=1, sample_weight=weight, n_splits=3)
-    assert list(found.predictors) == ["logistic", "naive_bayes", "forest"]
+        found = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, sample_weight=weight, n_splits=3)
+    assert list(found.models) == ["logistic", "naive_bayes", "forest"]
     compared = compare_columns(
         SubsetSelector(CFS(), BestFirst()),
         X,
@@ -168,7 +168,7 @@ def test_weights_count_and_nearest_neighbours_are_left_out():
         scoring=["roc_auc"],
         n_splits=3,
     )
-    for name in found.predictors:
+    for name in found.models:
         told = compared.all_columns[name, "roc_auc"].values
         assert found.scores("random", name)[0].values == pytest.approx(told, abs=1e-12)
 
@@ -176,22 +176,27 @@ def test_weights_count_and_nearest_neighbours_are_left_out():
 def test_groups_and_time_make_the_folds():
     X, y = signal()
     assert (
-        added_columns(X, y, numbers=[1], groups=np.arange(80) // 4, **QUICK).folds == "10 folds of whole groups (group)"
+        run_noise_experiment(X, y, n_added=[1], groups=np.arange(80) // 4, **QUICK).folds_description
+        == "10 folds of whole groups (group)"
     )
-    assert added_columns(X, y, numbers=[1], time=np.arange(80), **QUICK).folds == "10 folds forward in time (time)"
+    assert (
+        run_noise_experiment(X, y, n_added=[1], time=np.arange(80), **QUICK).folds_description
+        == "10 folds forward in time (time)"
+    )
 
 
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
     told = {
-        repr(added_columns(X, y, numbers=[0, 10], n_draws=1, n_splits=2, n_jobs=n_jobs).to_dict()) for n_jobs in (1, 2)
+        repr(run_noise_experiment(X, y, n_added=[0, 10], n_draws=1, n_splits=2, n_jobs=n_jobs).to_dict())
+        for n_jobs in (1, 2)
     }
     assert len(told) == 1
 
 
 def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen():
     X, y = signal()
-    found = added_columns(X, y, numbers=[0, 5, 20], chosen_numbers=[20], **QUICK)
+    found = run_noise_experiment(X, y, n_added=[0, 5, 20], selection_n_added=[20], **QUICK)
     lines = repr(found).splitlines()
     assert lines[0] == "accuracy as columns are added; 10 folds, each with its share of every class, 80 rows"
     assert lines[1].split() == ["random", "columns", "0", "5", "20"]
@@ -220,18 +225,18 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
 def test_bad_input_is_one_sentence(y, options, sentence):
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises((ValueError, DataError), match=sentence):
-        added_columns(X, y, **options)
+        run_noise_experiment(X, y, **options)
 
 
 def test_fewer_than_20_rows_are_refused():
     with pytest.raises(DataError, match=r"^Adding columns takes at least 20 rows, and there are 12\.$"):
-        added_columns(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
+        run_noise_experiment(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
 
 
 def test_a_column_of_very_many_levels_is_not_copied():
     rng = np.random.default_rng(0)
     y = np.arange(120) % 2
     table = pd.DataFrame({"place": [f"{'uv'[k % 2]}{k % 30}" for k in range(120)], "size": rng.normal(size=120) + y})
-    assert added_columns(table, y, numbers=[1], **QUICK).copied == "size"
+    assert run_noise_experiment(table, y, n_added=[1], **QUICK).copied_column == "size"
     with pytest.warns(TamizWarning, match="of at most 20 levels is of any worth"):
-        assert added_columns(table[["place"]], y, numbers=[1], **QUICK).copied is None
+        assert run_noise_experiment(table[["place"]], y, n_added=[1], **QUICK).copied_column is None

@@ -35,12 +35,12 @@ def one_number(report):
 @pytest.mark.parametrize(("seed", "predictor"), [(0, "naive_bayes"), (2, "naive_bayes"), (3, "knn")])
 def test_where_nothing_is_to_be_found_the_honest_score_and_the_null_say_so(seed, predictor):
     X, y = noise(seed)
-    report = selection_report(RANKED, X, y, predictor=predictor, scoring="accuracy", n_permutations=19, n_splits=5)
+    report = selection_report(RANKED, X, y, model=predictor, scoring="accuracy", n_permutations=19, n_splits=5)
     assert report.baseline.mean == 0.5
     # Margins: the honest score within 0.1 of what no column scores, the optimistic one 0.25 or more above that.
     assert abs(report.nested.mean - 0.5) <= 0.1
     assert report.apparent.mean >= 0.75
-    assert report.gap > 0.2
+    assert report.optimism > 0.2
     assert report.null.p_value > 0.1
     assert report.verdict.startswith("No gain over the baseline was found for the columns chosen: roc_auc 0.")
 
@@ -50,7 +50,7 @@ def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
     report = selection_report(SEARCHED, X, y, n_permutations=19, n_splits=5)
     assert set(report.columns) >= {"x0", "x3"}
     assert report.nested.mean > 0.75
-    assert abs(report.gap) < 0.1
+    assert abs(report.optimism) < 0.1
     assert report.null.p_value == 0.05
     assert report.verdict.startswith("The columns chosen predict better than none: roc_auc 0.")
     assert report.frequencies[[0, 3]].tolist() == [1, 1]
@@ -70,7 +70,7 @@ def test_a_target_that_is_a_number_is_scored_by_the_variance_explained():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 5))
     report = selection_report(SEARCHED, X, X[:, 0] + 0.3 * rng.normal(size=100), n_permutations=0)
-    assert (report.scoring, report.predictor) == ("r2", "5 nearest neighbours")
+    assert (report.scoring, report.model) == ("r2", "5 nearest neighbours")
     assert "x0" in report.columns
     assert report.baseline.mean < 0 < 0.5 < report.nested.mean
     assert report.null is None
@@ -81,40 +81,40 @@ def test_a_target_that_is_a_number_is_scored_by_the_variance_explained():
 
 def test_the_scores_are_those_of_the_predictor_fitted_anew_in_every_fold():
     X, y = signal(p=5)
-    report = selection_report(SEARCHED, X, y, predictor=LogisticRegression(), n_splits=3, n_permutations=0)
+    report = selection_report(SEARCHED, X, y, model=LogisticRegression(), n_splits=3, n_permutations=0)
     source = open_source(X, y)
     folds = make_folds(source, 3, np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0])
-    cv = [(fold.train, fold.test) for fold in folds.parts]
+    cv = [(fold.train, fold.test) for fold in folds.splits]
     whole = SubsetSelector(CFS(), BestFirst()).fit(X, y).support_
     assert report.support.tolist() == whole.tolist()
     assert report.scoring == "roc_auc"
     for scoring in ("roc_auc", "balanced_accuracy", "accuracy"):
-        found = report.by_score(scoring)
+        found = report.scores_of(scoring)
         every = cross_val_score(LogisticRegression(), X, y, cv=cv, scoring=scoring)
         assert found.all_columns.values.tolist() == every.tolist()
         once = cross_val_score(LogisticRegression(), X[:, whole], y, cv=cv, scoring=scoring)
         assert found.apparent.values.tolist() == once.tolist()
-    for k, fold in enumerate(folds.parts):
+    for k, fold in enumerate(folds.splits):
         chosen = SubsetSelector(CFS(), BestFirst()).fit(X[fold.train], y[fold.train]).support_
-        assert report.sets[k].tolist() == chosen.tolist()
+        assert report.fold_sets[k].tolist() == chosen.tolist()
         model = LogisticRegression().fit(X[fold.train][:, chosen], y[fold.train])
         tested = X[fold.test][:, chosen]
         assert report.nested.values[k] == roc_auc_score(y[fold.test], model.decision_function(tested))
-        assert report.beside["accuracy"].nested.values[k] == model.score(tested, y[fold.test])
+        assert report.other_scores["accuracy"].nested.values[k] == model.score(tested, y[fold.test])
 
 
 def test_a_score_that_was_asked_for_or_that_the_merit_was_given_decides_with_the_usual_ones_beside():
     X, y = signal(n=60, p=4)
     asked = selection_report(SEARCHED, X, y, scoring="f1", n_splits=2, n_permutations=0)
-    assert (asked.scoring, asked.decided_by) == ("f1", "f1")
-    assert list(asked.beside) == ["roc_auc", "balanced_accuracy", "accuracy"]
+    assert (asked.scoring, asked.deciding_score) == ("f1", "f1")
+    assert list(asked.other_scores) == ["roc_auc", "balanced_accuracy", "accuracy"]
     merit = CrossValidated("gaussian_nb", cv=2, scoring="balanced_accuracy")
     given = selection_report(SubsetSelector(merit, Forward()), X, y, n_splits=2, n_permutations=0)
-    assert (given.scoring, list(given.beside)) == ("balanced_accuracy", ["roc_auc", "accuracy"])
+    assert (given.scoring, list(given.other_scores)) == ("balanced_accuracy", ["roc_auc", "accuracy"])
     plain = selection_report(
         SubsetSelector(CrossValidated("gaussian_nb", cv=2), Forward()), X, y, n_splits=2, n_permutations=0
     )
-    assert (plain.scoring, plain.predictor) == ("roc_auc", "GaussianNB")
+    assert (plain.scoring, plain.model) == ("roc_auc", "GaussianNB")
 
 
 def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_area():
@@ -128,7 +128,7 @@ def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_ar
         TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn"
     ) as told:
         report = selection_report(two, X, y, groups=groups, n_splits=4, n_permutations=0)
-    assert (report.scoring, list(report.beside)) == ("balanced_accuracy", ["accuracy"])
+    assert (report.scoring, list(report.other_scores)) == ("balanced_accuracy", ["accuracy"])
     # scikit-learn's own warning, that a class is predicted which is not tested, does not reach the user.
     assert {one.category for one in told} == {TamizWarning}
     three = np.arange(60) % 3
@@ -137,7 +137,7 @@ def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_ar
             RankSelector(FisherScore(), n_features=2),
             X,
             three,
-            predictor=RidgeClassifier(),
+            model=RidgeClassifier(),
             n_splits=2,
             n_permutations=0,
         )
@@ -149,7 +149,7 @@ def test_a_fold_that_chooses_nothing_scores_as_no_column():
     with pytest.warns(TamizWarning, match="finds no column worth keeping"):
         report = selection_report(SEARCHED, X, y, n_splits=4, n_permutations=3)
     assert not report.support.any()
-    assert not report.sets.any()
+    assert not report.fold_sets.any()
     assert report.nested.values.tolist() == report.apparent.values.tolist() == report.baseline.values.tolist()
     assert report.stability.estimate == 1
     assert report.null.p_value == 1
@@ -176,7 +176,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads_nor_on_how_rows_are_
         one_number(selection_report(SEARCHED, table, y, n_permutations=3, n_splits=3, n_jobs=n_jobs))
         for n_jobs in (1, 2)
     }
-    monkeypatch.setattr(views, "_HELD_BYTES", 0)
+    monkeypatch.setattr(views, "_MAX_MEMORY_BYTES", 0)
     monkeypatch.setattr(nested, "_SMALL_BYTES", 0)
     told.add(one_number(selection_report(SEARCHED, table, y, n_permutations=3, n_splits=3)))
     assert len(told) == 1
@@ -197,10 +197,10 @@ def test_a_source_brings_its_roles_and_gives_the_same_as_values_beside_a_table()
     beside = selection_report(SEARCHED, X, y, groups=ward, n_permutations=2, n_splits=3)
     source = open_source(np.column_stack([X, ward, y]), "x9", groups="x8")
     inside = selection_report(SEARCHED, source, n_permutations=2, n_splits=3)
-    assert inside.folds == "3 folds of whole groups (x8)"
-    assert inside.null.how == "shuffled within groups"
+    assert inside.folds_description == "3 folds of whole groups (x8)"
+    assert inside.null.description == "shuffled within groups"
     assert inside.nested.values.tolist() == beside.nested.values.tolist()
-    assert inside.null.merits.tolist() == beside.null.merits.tolist()
+    assert inside.null.null_values.tolist() == beside.null.null_values.tolist()
 
 
 def test_rows_of_no_weight_and_without_a_target_take_no_part_and_are_told():
@@ -222,7 +222,7 @@ def test_rows_of_no_weight_and_without_a_target_take_no_part_and_are_told():
     without = selection_report(SelectFromModel(LogisticRegression()), X[left], y[left], n_permutations=2, n_splits=3)
     assert weighted.n_samples == left.sum()
     assert weighted.nested.values.tolist() == without.nested.values.tolist()
-    assert weighted.null.merits.tolist() == pytest.approx(without.null.merits.tolist())
+    assert weighted.null.null_values.tolist() == pytest.approx(without.null.null_values.tolist())
 
 
 def test_a_selector_stays_as_it_is_and_its_journal_is_for_the_whole_table(tmp_path):
@@ -245,13 +245,13 @@ def test_rows_of_one_group_doubled_leak_without_groups_and_not_with_them():
     again = np.tile(np.arange(40), 8)
     X = X[again] + 0.01 * np.random.default_rng(1).normal(size=(320, 200))
     leaking, honest = (
-        selection_report(RANKED, X, y[again], groups=groups, predictor="knn", n_splits=5, n_permutations=19)
+        selection_report(RANKED, X, y[again], groups=groups, model="knn", n_splits=5, n_permutations=19)
         for groups in (None, again)
     )
     assert leaking.nested.mean > 0.95
     assert leaking.null.p_value == 0.05
     assert abs(honest.nested.mean - 0.5) < 0.15
-    assert honest.null.how == "exchanged among whole groups"
+    assert honest.null.description == "exchanged among whole groups"
     assert honest.null.p_value > 0.1
 
 
@@ -262,11 +262,11 @@ def test_what_drifts_is_not_tested_by_what_comes_later():
     # A clock: in folds at random the nearest times tell the class, forward in time they do not.
     X = np.column_stack([when + rng.normal(size=120), *rng.normal(size=(2, 120))])
     keep_all = RankSelector(Variance())
-    at_random = selection_report(keep_all, X, y, predictor="tree", n_permutations=0)
-    forward = selection_report(keep_all, X, y, time=when, predictor="tree", n_splits=5, n_permutations=0)
+    at_random = selection_report(keep_all, X, y, model="tree", n_permutations=0)
+    forward = selection_report(keep_all, X, y, time=when, model="tree", n_splits=5, n_permutations=0)
     assert at_random.nested.mean > 0.8
     assert forward.nested.mean < 0.65
-    assert forward.folds == "5 folds forward in time (time)"
+    assert forward.folds_description == "5 folds forward in time (time)"
 
 
 def test_a_search_in_time_is_never_shown_a_later_row(monkeypatch):
@@ -282,7 +282,7 @@ def test_a_search_in_time_is_never_shown_a_later_row(monkeypatch):
     report = selection_report(
         Watched(FisherScore(), n_features=2), X, y, time=when, n_splits=4, n_permutations=0, n_jobs=1
     )
-    assert len(report.sets) == 4
+    assert len(report.fold_sets) == 4
     assert len(seen) == 5
     for before, after in pairwise(seen[1:]):
         assert set(before) < set(after)
@@ -350,7 +350,7 @@ def test_what_fails_in_a_fold_is_an_error_that_names_it():
 
     X, y = signal()
     with pytest.raises(ValueError, match=r"^Fold 1 of 3: .*NaN"):
-        selection_report(RANKED.set_params(n_features=2), X, y, predictor=Fails(), n_splits=3)
+        selection_report(RANKED.set_params(n_features=2), X, y, model=Fails(), n_splits=3)
 
 
 def test_a_search_of_a_fold_that_cannot_be_made_is_named():
@@ -385,7 +385,7 @@ def test_a_search_stopped_by_the_clock_is_told_as_such():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_folds_and_shuffled_targets_are_counted_as_they_are_done(n_jobs):
     told = []
-    with progress.listening(lambda *step: told.append(step)):
+    with progress.use_listener(lambda *step: told.append(step)):
         selection_report(RANKED, *noise(0, p=30), n_splits=3, n_permutations=2, n_jobs=n_jobs)
     assert [step for step in told if step[0] in ("Folds", "Shuffled targets")] == [
         *(("Folds", done, 3) for done in range(4)),
@@ -419,7 +419,7 @@ def test_a_report_is_stored_and_read_again(tmp_path):
 def test_how_many_targets_are_shuffled_is_told_where_nobody_said():
     X, y = signal(n=40, p=4)
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_splits=2)
-    assert len(report.null.merits) == 99
+    assert len(report.null.null_values) == 99
     assert report.notes == ("99 shuffled targets, by the size of the table; n_permutations takes more or fewer.",)
 
 
@@ -430,7 +430,7 @@ def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch
 
     monkeypatch.setattr(predictors, "check_memory", refuse)
     X, y = noise(0, n=60, p=60)
-    report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, predictor="knn", n_permutations=0)
+    report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, model="knn", n_permutations=0)
     assert report.all_columns is None
     assert report.notes == ("The score of all columns was not found: the rows do not fit in memory.",)
     (line,) = (line for line in repr(report).splitlines() if line.startswith("roc_auc, all"))
@@ -440,7 +440,7 @@ def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch
 @pytest.mark.slow
 def test_madelon_has_three_numbers():
     table = loadmat(shared("data/madelon.mat"))
-    report = selection_report(SEARCHED, table["X"].astype(float), table["Y"].ravel(), predictor="knn")
+    report = selection_report(SEARCHED, table["X"].astype(float), table["Y"].ravel(), model="knn")
     assert report.baseline.mean == pytest.approx(0.5)
     assert report.nested.mean > 0.75
     assert report.all_columns.mean < 0.6

@@ -16,7 +16,7 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source, selection_report
 from tamiz.assessment import columns_compared, compare_columns
-from tamiz.assessment.splits import draw_splits
+from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import BestFirst, Forward, RandomSubsets
@@ -28,7 +28,7 @@ QUICK = ["naive_bayes", "knn", "tree"]
 
 
 def folds_of(X, y, seed=0, n_splits=10):
-    parts = draw_splits(open_source(X, y), n_splits, np.random.default_rng(seed)).folds.parts
+    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed)).folds.splits
     return [(fold.train, fold.test) for fold in parts]
 
 
@@ -62,9 +62,9 @@ def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load,
         "knn": KNeighborsClassifier(5),
         "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=3),
     }
-    assert list(found.predictors) == list(models)
+    assert list(found.models) == list(models)
     for name, plain, choosing in pipelines(models):
-        for pipeline, scores in ((plain, found.all_columns), (choosing, found.chosen)):
+        for pipeline, scores in ((plain, found.all_columns), (choosing, found.selected)):
             told = cross_validate(pipeline, X, y, cv=folds_of(X, y, 3, 3), scoring=list(found.scorings))
             for scoring in found.scorings:
                 np.testing.assert_allclose(scores[name, scoring].values, told[f"test_{scoring}"], rtol=0, atol=1e-12)
@@ -79,9 +79,9 @@ def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
         "knn": KNeighborsRegressor(5),
         "forest": RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=0),
     }
-    assert list(found.predictors) == list(models)
+    assert list(found.models) == list(models)
     for name, plain, choosing in pipelines(models):
-        for pipeline, scores in ((plain, found.all_columns), (choosing, found.chosen)):
+        for pipeline, scores in ((plain, found.all_columns), (choosing, found.selected)):
             told = cross_validate(pipeline, X, y, cv=folds_of(X, y, 0, 3), scoring="r2")
             np.testing.assert_allclose(scores[name, "r2"].values, told["test_score"], rtol=0, atol=1e-12)
 
@@ -91,7 +91,7 @@ def test_a_tree_is_compared_by_its_name():
     found = compare_columns(SEARCHED, X, y, predictors=["tree"], scoring=["accuracy"], n_splits=3, random_state=3)
     tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=3)
     told = cross_validate(make_pipeline(SEARCHED, tree), X, y, cv=folds_of(X, y, 3, 3))["test_score"]
-    assert found.chosen["tree", "accuracy"].values.tolist() == told.tolist()
+    assert found.selected["tree", "accuracy"].values.tolist() == told.tolist()
 
 
 def test_naive_bayes_scores_as_scikit_learns_does_but_for_its_smoothing():
@@ -107,13 +107,13 @@ def test_mixed_columns_with_gaps_are_compared_on_the_folds_of_the_report_with_it
     table["kind"] = np.where(np.random.default_rng(0).random(120) < 0.3, None, np.where(y > 0, "u", "v"))
     found = compare_columns(SEARCHED, table, y, predictors=QUICK, n_splits=4, random_state=5)
     for predictor in ("naive_bayes", "knn"):
-        report = selection_report(SEARCHED, table, y, predictor=predictor, n_splits=4, n_permutations=0, random_state=5)
-        assert found.folds == report.folds
-        assert found.sets.tolist() == report.sets.tolist()
-        assert found.scorings == (report.scoring, *report.beside)
+        report = selection_report(SEARCHED, table, y, model=predictor, n_splits=4, n_permutations=0, random_state=5)
+        assert found.folds_description == report.folds_description
+        assert found.fold_sets.tolist() == report.fold_sets.tolist()
+        assert found.scorings == (report.scoring, *report.other_scores)
         for scoring in found.scorings:
-            one = report.by_score(scoring)
-            assert found.chosen[predictor, scoring].values.tolist() == one.nested.values.tolist()
+            one = report.scores_of(scoring)
+            assert found.selected[predictor, scoring].values.tolist() == one.nested.values.tolist()
             assert found.all_columns[predictor, scoring].values.tolist() == one.all_columns.values.tolist()
             assert found.baseline[scoring].values.tolist() == one.baseline.values.tolist()
 
@@ -127,14 +127,14 @@ def test_what_a_report_chose_in_its_folds_is_not_searched_for_again(monkeypatch)
     monkeypatch.setattr(SubsetSelector, "fit", None)
     taken = compare_columns(drawing, X, y, predictors=QUICK, n_splits=5, report=report, random_state=2)
     assert taken.to_dict() == searched.to_dict()
-    assert len(np.unique(taken.sets, axis=0)) > 1
+    assert len(np.unique(taken.fold_sets, axis=0)) > 1
 
 
 def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
     X, y = signal()
     found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)
     change = found.difference("tree", "accuracy")
-    one, other = (cell["tree", "accuracy"].values for cell in (found.chosen, found.all_columns))
+    one, other = (cell["tree", "accuracy"].values for cell in (found.selected, found.all_columns))
     assert change.values.tolist() == (one - other).tolist()
     assert change.standard_error == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * (one - other).var(ddof=1)))
     assert change.standard_deviation == pytest.approx((one - other).std(ddof=1))
@@ -143,18 +143,18 @@ def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
 def test_a_fold_that_chooses_nothing_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
     found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=4)
-    assert not found.sets.any()
-    for scores in found.chosen.values():
+    assert not found.fold_sets.any()
+    for scores in found.selected.values():
         assert len(scores.values) == 4
     for scoring in found.scorings:
-        assert found.chosen["knn", scoring].values.tolist() == found.baseline[scoring].values.tolist()
+        assert found.selected["knn", scoring].values.tolist() == found.baseline[scoring].values.tolist()
 
 
 def test_a_wrapper_chooses_by_its_own_model():
     X, y = load_iris(return_X_y=True)
     selector = SubsetSelector(CrossValidated(GaussianNB(), cv=3), Forward(), n_features=2)
     found = compare_columns(selector, X, y, predictors=QUICK, n_splits=3)
-    assert found.sets.sum(axis=1).tolist() == [2, 2, 2]
+    assert found.fold_sets.sum(axis=1).tolist() == [2, 2, 2]
     assert found.selector == "accuracy of GaussianNB by Forward"
 
 
@@ -164,7 +164,7 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
     weight[::7] = 0
     with pytest.warns(TamizWarning) as told:
         found = compare_columns(SEARCHED, X, y, sample_weight=weight, n_splits=2)
-    assert list(found.predictors) == ["logistic", "naive_bayes", "forest"]
+    assert list(found.models) == ["logistic", "naive_bayes", "forest"]
     assert found.notes == (
         "12 rows of weight 0 left out where models are scored.",
         "Nearest neighbours accept no weights, and are left out.",
@@ -177,8 +177,8 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
         found = compare_columns(SEARCHED, X, y, sample_weight=weight, predictors=same, n_splits=3)
     without = compare_columns(SEARCHED, X[left], y[left], predictors=same, n_splits=3)
     assert found.n_samples == without.n_samples == left.sum()
-    for key in found.chosen:
-        assert found.chosen[key].values == pytest.approx(without.chosen[key].values)
+    for key in found.selected:
+        assert found.selected[key].values == pytest.approx(without.selected[key].values)
 
 
 def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_and_told():
@@ -191,7 +191,7 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
         TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn from, class"
     ):
         found = compare_columns(SEARCHED, X, y, groups=groups, predictors=QUICK, n_splits=4)
-    assert found.folds == "4 folds of whole groups (group)"
+    assert found.folds_description == "4 folds of whole groups (group)"
     assert found.scorings == ("balanced_accuracy", "accuracy")
 
 
@@ -272,6 +272,6 @@ def test_a_model_that_fails_is_named_with_its_fold(monkeypatch):
     def fail(*_):
         raise ValueError("no luck")
 
-    monkeypatch.setattr(columns_compared.Nothing, "learn", fail)
+    monkeypatch.setattr(columns_compared.BaselineModel, "fit_columns", fail)
     with pytest.raises(DataError, match=r"^Fold 1 of 10: no luck$"):
         compare_columns(SEARCHED, X, y, predictors=QUICK)

@@ -35,7 +35,7 @@ def test_the_interval_of_the_nested_score_contains_its_expectation_in_92_to_98_o
             *drawn(seed, n, effect, classes=classes),
             n_splits=n_splits,
             n_permutations=0,
-            predictor=None if classes else "ridge",
+            model=None if classes else "ridge",
             random_state=seed,
         ).nested
         for seed in range(N_TABLES)

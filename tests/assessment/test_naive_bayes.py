@@ -5,9 +5,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz import open_source
-from tamiz.assessment.naive_bayes import NaiveBayes
+from tamiz.assessment.naive_bayes import NaiveBayesModel
 from tamiz.exceptions import DataError
-from tamiz.sources.views import rows_of
+from tamiz.sources.views import select_rows
 
 TABLE = np.random.default_rng(0).normal(size=(60, 4)) + np.repeat([0, 1], 30)[:, None]
 LABELS = np.repeat(["no", "yes"], 30)
@@ -19,8 +19,8 @@ def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
     with warnings.catch_warnings():
         # That the other columns take no part was asked for.
         warnings.simplefilter("error")
-        learned = NaiveBayes().learn(rows_of(source, train), [1, 3], 0)
-        found = learned.estimator.predict_proba(learned.rows(rows_of(source, test)))
+        learned = NaiveBayesModel().fit_columns(select_rows(source, train), [1, 3], 0)
+        found = learned.estimator.predict_proba(learned.prepare_rows(select_rows(source, test)))
     theirs = GaussianNB(var_smoothing=0).fit(TABLE[train][:, [1, 3]], LABELS[train])
     np.testing.assert_allclose(found, theirs.predict_proba(TABLE[test][:, [1, 3]]), rtol=1e-9, atol=1e-12)
     assert learned.estimator.classes_.tolist() == ["no", "yes"]
@@ -29,4 +29,4 @@ def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
 def test_a_target_that_is_a_number_is_refused():
     source = open_source(TABLE[:, 1:], TABLE[:, 0])
     with pytest.raises(DataError, match="Naive Bayes needs classes, and the target 'target' is a number"):
-        NaiveBayes().check(source.schema)
+        NaiveBayesModel().check(source.schema)

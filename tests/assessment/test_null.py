@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from tamiz import open_source
-from tamiz.assessment.null import Null, shuffling, usual_number
+from tamiz.assessment.null import PermutationNull, default_n_permutations, target_shuffle
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))
 
 
 def drawn(y, **roles):
-    way = shuffling(open_source(X, y, **roles))
-    return way.how, way.draw(np.random.default_rng(1))
+    way = target_shuffle(open_source(X, y, **roles))
+    return way.description, way.draw(np.random.default_rng(1))
 
 
 def test_rows_are_exchanged_with_any_other():
@@ -63,7 +63,7 @@ def test_a_group_of_another_size_takes_a_course_of_the_same_shape():
     source = open_source(X[:21], y, groups=groups)
     seen = set()
     for seed in range(20):
-        shuffled = shuffling(source).draw(np.random.default_rng(seed))
+        shuffled = target_shuffle(source).draw(np.random.default_rng(seed))
         base = [float(shuffled[groups == group][0]) for group in range(3)]
         assert sorted(base) == [0.5, 10.5, 20.5]
         assert (shuffled - np.array(base)[groups]).tolist() == step.tolist()
@@ -82,18 +82,18 @@ def test_no_target_drawn_is_constant():
     groups = np.concatenate([np.zeros(6, dtype=int), np.arange(1, 9)])
     y = np.where(groups == 0, 1, 0)
     y[2] = 0
-    way = shuffling(open_source(X[:14], y, groups=groups))
-    assert way.how == "exchanged among whole groups"
+    way = target_shuffle(open_source(X[:14], y, groups=groups))
+    assert way.description == "exchanged among whole groups"
     y[3:5] = 0
     for target in (y, 1 - y):
-        way = shuffling(open_source(X[:14], target, groups=groups))
+        way = target_shuffle(open_source(X[:14], target, groups=groups))
         assert all(np.ptp(way.draw(np.random.default_rng(seed))) == 1 for seed in range(50))
 
 
 def remarkable(X, y, rng, **roles):
     """Whether at most one in twenty shuffled targets goes as well with a column as the target does."""
-    way = shuffling(open_source(X, y, **roles))
-    assert way.how == "exchanged among whole groups"
+    way = target_shuffle(open_source(X, y, **roles))
+    assert way.description == "exchanged among whole groups"
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
 
     def best(target):
@@ -135,12 +135,14 @@ def test_the_course_in_time_is_moved_on_as_a_whole():
 
 
 def test_p_counts_the_target_as_it_is_among_those_shuffled():
-    null = Null(np.array([0.1, 0.2, 0.3, 0.3, 0.5, 0.1, 0.1, 0.1, 0.1]), 0.3, "merit", "shuffled among all rows")
+    null = PermutationNull(
+        np.array([0.1, 0.2, 0.3, 0.3, 0.5, 0.1, 0.1, 0.1, 0.1]), 0.3, "merit", "shuffled among all rows"
+    )
     assert null.p_value == 4 / 10
     assert null.median == pytest.approx(0.1)
-    assert Null(np.zeros(19), 0.1, "merit", "").p_value == 1 / 20
+    assert PermutationNull(np.zeros(19), 0.1, "merit", "").p_value == 1 / 20
 
 
 def test_small_tables_are_shuffled_more_often_than_large_ones():
-    assert usual_number(open_source(np.random.default_rng(0).normal(size=(200, 1000)))) == 99
-    assert usual_number(open_source(np.random.default_rng(0).normal(size=(201, 1000)))) == 19
+    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(200, 1000)))) == 99
+    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(201, 1000)))) == 19

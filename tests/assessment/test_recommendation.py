@@ -16,10 +16,10 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source
 from tamiz.assessment import recommend_columns
-from tamiz.assessment.recommendation import Candidate, recommended_of, usual_candidates
+from tamiz.assessment.recommendation import CandidateSelection, choose_candidate, default_candidates
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.selectors import Choice, Chooser
-from tamiz.assessment.splits import draw_splits
+from tamiz.assessment.selectors import SelectedColumns, SelectorAdapter
+from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import BestFirst, Forward
@@ -37,11 +37,13 @@ def candidate(n_columns, *models, other=0.0):
     for k, folds in enumerate(models):
         scores[f"model {k}", "auc"] = FoldScores(np.array(folds, dtype=float), 0.45)
         scores[f"model {k}", "accuracy"] = FoldScores(np.full(len(folds), other), 0.45)
-    return Candidate("", tuple(f"x{j}" for j in range(n_columns)), np.ones((len(models[0]), n_columns), bool), scores)
+    return CandidateSelection(
+        "", tuple(f"x{j}" for j in range(n_columns)), np.ones((len(models[0]), n_columns), bool), scores
+    )
 
 
 def recommended(keep_all=True, **candidates):
-    return recommended_of(candidates, "auc", keep_all=keep_all)
+    return choose_candidate(candidates, "auc", keep_all=keep_all)
 
 
 def test_a_smaller_selection_within_one_standard_error_of_the_best_is_recommended():
@@ -114,7 +116,7 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     models = {"logistic": LogisticRegression(max_iter=1000), "knn": KNeighborsClassifier(5)}
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, predictors=list(models), n_splits=3, random_state=2)
     assert found.scorings == ("roc_auc", "balanced_accuracy", "accuracy")
-    parts = draw_splits(open_source(X, y), 3, np.random.default_rng(2)).folds.parts
+    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2)).folds.splits
     folds = [(fold.train, fold.test) for fold in parts]
 
     def told(*steps):
@@ -131,8 +133,8 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     chosen = SEARCHED.fit(X, y)
     assert found.candidates["cfs"].columns == tuple(chosen.get_feature_names_out())
     sets = [SubsetSelector(CFS(), BestFirst()).fit(X[train], y[train]).support_ for train, _ in folds]
-    assert found.candidates["cfs"].sets.tolist() == [support.tolist() for support in sets]
-    change = found.change("cfs", "knn", "accuracy")
+    assert found.candidates["cfs"].fold_sets.tolist() == [support.tolist() for support in sets]
+    change = found.score_change("cfs", "knn", "accuracy")
     scores = [found.candidates[one].scores["knn", "accuracy"].values for one in ("cfs", "all_columns")]
     assert change.values.tolist() == (scores[0] - scores[1]).tolist()
 
@@ -161,7 +163,7 @@ def test_of_a_rare_class_the_area_decides_where_accuracy_is_that_of_no_column():
     assert set(found.columns) >= {"a", "b"}
     assert len(found.columns) <= 4
     one = found.candidates[found.recommended]
-    for model in found.predictors:
+    for model in found.models:
         assert one.scores[model, "roc_auc"].interval[0] > 0.6
         # By accuracy alone, nothing would be worth having.
         assert one.scores[model, "accuracy"].mean < found.baseline["accuracy"].mean + 0.01
@@ -179,7 +181,7 @@ def test_of_copies_and_noise_a_few_columns_with_all_that_is_known_are_recommende
     assert {"a", *copies} & set(found.columns)
     assert len(found.columns) <= 4
     # All but nothing is lost.
-    assert all(found.change(found.recommended, model).mean > -0.03 for model in found.predictors)
+    assert all(found.score_change(found.recommended, model).mean > -0.03 for model in found.models)
 
 
 def test_of_noise_no_column_need_be_kept():
@@ -190,13 +192,13 @@ def test_of_noise_no_column_need_be_kept():
     assert repr(found).splitlines()[-1].startswith("* recommended: no column")
 
 
-class Fickle(Chooser):
+class Fickle(SelectorAdapter):
     """With all rows it chooses a column of noise, with those of a fold the best."""
 
     label = "fickle"
 
-    def choose(self, source, seed):
-        return Choice(np.arange(source.schema.n_columns) == (1 if source.schema.n_rows == 80 else 0), None)
+    def select(self, source, seed):
+        return SelectedColumns(np.arange(source.schema.n_columns) == (1 if source.schema.n_rows == 80 else 0), None)
 
 
 def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note():
@@ -204,10 +206,10 @@ def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note(
     table = np.column_stack([X[:, 0] + 2 * y, X[:, 1]])
     with pytest.warns(TamizWarning, match="^fickle is not recommended: with all rows it chooses other columns"):
         found = recommend_columns(table, y, candidates={"fickle": Fickle()}, **QUICK)
-    assert (found.recommended, found.refused) == ("all_columns", ("fickle",))
+    assert (found.recommended, found.rejected) == ("all_columns", ("fickle",))
     # Where all columns are no answer, there is no other.
     found = recommend_columns(table, y, candidates={"fickle": Fickle()}, keep_all=False, **QUICK)
-    assert (found.recommended, found.refused) == ("fickle", ())
+    assert (found.recommended, found.rejected) == ("fickle", ())
 
 
 # What is compared
@@ -224,10 +226,10 @@ def test_the_usual_candidates_suit_the_target():
         "wide": (open_source(np.random.default_rng(0).normal(size=(20, 1001)), y[:20]).schema, ["cfs", "naive_bayes"]),
     }
     for schema, names in cases.values():
-        assert list(usual_candidates(schema)) == names
-    scorings = {case: usual_candidates(cases[case][0])["naive_bayes"].merit.scoring for case in ("two", "three")}
+        assert list(default_candidates(schema)) == names
+    scorings = {case: default_candidates(cases[case][0])["naive_bayes"].merit.scoring for case in ("two", "three")}
     assert scorings == {"two": "roc_auc", "three": "balanced_accuracy"}
-    bound = usual_candidates(cases["two"][0], n_features=2, columns={"fixed": ["x1"]})
+    bound = default_candidates(cases["two"][0], n_features=2, column_options={"fixed": ["x1"]})
     for name in ("cfs", "naive_bayes", "ridge"):
         assert (bound[name].n_features, bound[name].search.fixed) == (2, ["x1"])
 
@@ -270,11 +272,11 @@ def test_weights_groups_and_samples_of_rows_are_heeded():
     weight[:10] = 0
     with pytest.warns(TamizWarning) as told:
         found = recommend_columns(X, y, sample_weight=weight, **same)
-    assert list(found.predictors) == ["logistic", "naive_bayes", "forest"]
+    assert list(found.models) == ["logistic", "naive_bayes", "forest"]
     assert found.n_samples == 110
     assert {str(one.message) for one in told} == set(found.notes)
     groups = np.arange(120) // 4
-    assert recommend_columns(X, y, groups=groups, predictors=["naive_bayes"], **same).folds == (
+    assert recommend_columns(X, y, groups=groups, predictors=["naive_bayes"], **same).folds_description == (
         "3 folds of whole groups (group)"
     )
     with pytest.warns(TamizWarning, match=r"^60 of 120 rows, drawn at random\.$"):
@@ -288,9 +290,9 @@ def test_it_is_told_as_json_and_as_a_table():
     assert told["columns"] == list(found.columns)
     one = next(one for one in told["candidates"] if one["id"] == "cfs")
     for k, scoring in enumerate(found.scorings):
-        for m, model in enumerate(found.predictors):
+        for m, model in enumerate(found.models):
             assert one["scores"][k][m]["folds"] == found.candidates["cfs"].scores[model, scoring].values.tolist()
-            assert one["changes"][k][m]["mean"] == found.change("cfs", model, scoring).mean
+            assert one["changes"][k][m]["mean"] == found.score_change("cfs", model, scoring).mean
     head, names, *rows, last = repr(found).splitlines()
     assert head.startswith("roc_auc of 80 rows, 3 folds, each with its share of every class; without any column 0.500")
     assert names.split("  ")[-1].strip() == "naive Bayes"

@@ -108,11 +108,13 @@ def test_recommended_columns_hold_the_scores_of_all_columns_or_the_loss_is_state
             told = "  ".join(f"{key} {np.round(scores[key], 3)} ({len(sets[key])})" for key in sets)
             print(f"{name:10} {seed}  {told}")  # noqa: T201 - the table that the documentation shows
             # In the order of `models`; naive Bayes is not among them.
-            names = [model for model in found.predictors if model != "naive_bayes"]
+            names = [model for model in found.models if model != "naive_bayes"]
             for model, loss in zip(names, scores["all"] - scores[found.recommended], strict=True):
                 losses.append(loss)
                 stated = (
-                    found.change(found.recommended, model).interval[0] if found.recommended != "all_columns" else 0.0
+                    found.score_change(found.recommended, model).interval[0]
+                    if found.recommended != "all_columns"
+                    else 0.0
                 )
                 assert loss <= 0.03 or -stated >= 0.03, (name, seed, model, loss, stated)
     assert np.median(losses) <= 0.01

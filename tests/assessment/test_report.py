@@ -9,7 +9,7 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
-from tamiz.assessment.null import Null
+from tamiz.assessment.null import PermutationNull
 from tamiz.assessment.report import RoleScores, SelectionReport
 from tamiz.assessment.scores import FoldScores
 from tamiz.criteria import CFS, InformationGain, Variance
@@ -23,9 +23,9 @@ def scores(*values):
 
 REPORT = SelectionReport(
     selector="CFS by BestFirst",
-    predictor="naive Bayes",
+    model="naive Bayes",
     scoring="accuracy",
-    folds="4 folds, each with its share of every class",
+    folds_description="4 folds, each with its share of every class",
     n_samples=60,
     n_columns=4,
     groups=None,
@@ -39,9 +39,9 @@ REPORT = SelectionReport(
     apparent=scores(0.9, 0.8, 0.8, 0.9),
     baseline=scores(0.5, 0.5, 0.5, 0.5),
     all_columns=scores(0.6, 0.6, 0.6, 0.8),
-    sets=np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool),
-    taking_part=np.array([True, True, True, False]),
-    null=Null(np.array([0.1, 0.2, 0.05]), 0.25, "merit", "shuffled among all rows"),
+    fold_sets=np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool),
+    candidate_mask=np.array([True, True, True, False]),
+    null=PermutationNull(np.array([0.1, 0.2, 0.05]), 0.25, "merit", "shuffled among all rows"),
     notes=("4 folds in place of 10: class 'x' has 4 rows.",),
     seed=0,
 )
@@ -55,7 +55,7 @@ IMBALANCED = replace(
     baseline=scores(0.95, 0.95, 0.95, 0.95),
     all_columns=scores(0.92, 0.93, 0.92, 0.93),
     null=None,
-    beside={
+    other_scores={
         "roc_auc": RoleScores(
             scores(0.8, 0.85, 0.8, 0.83), scores(0.86, 0.86, 0.85, 0.87), scores(0.5, 0.5, 0.5, 0.5), None
         ),
@@ -68,7 +68,7 @@ IMBALANCED = replace(
 
 def test_the_numbers_follow_from_the_folds():
     assert REPORT.columns == ("a", "b<c")
-    assert REPORT.gap == pytest.approx(0.1)
+    assert REPORT.optimism == pytest.approx(0.1)
     assert REPORT.frequencies.tolist() == [1, 0.75, 0.25, 0]
     assert REPORT.stability.n_columns == 3
     assert REPORT.null.p_value == 0.25
@@ -134,12 +134,15 @@ def test_a_report_is_json():
         # Three shuffled targets say nothing, nineteen do.
         ({}, "The columns chosen predict better than none: accuracy 0.75"),
         (
-            {"null": Null(np.arange(19) / 19, 0.25, "merit", "")},
+            {"null": PermutationNull(np.arange(19) / 19, 0.25, "merit", "")},
             "The columns chosen predict better than none, but the search finds as much on shuffled targets: accuracy 0.75",
         ),
-        ({"null": Null(np.zeros(19), 0.25, "merit", "")}, "The columns chosen predict better than none: accuracy 0.75"),
         (
-            {"nested": scores(0.4, 0.8, 0.3, 0.9), "null": Null(np.zeros(19), 0.25, "merit", "")},
+            {"null": PermutationNull(np.zeros(19), 0.25, "merit", "")},
+            "The columns chosen predict better than none: accuracy 0.75",
+        ),
+        (
+            {"nested": scores(0.4, 0.8, 0.3, 0.9), "null": PermutationNull(np.zeros(19), 0.25, "merit", "")},
             "The search finds more than on shuffled targets, but what it gains is within its error: accuracy 0.6",
         ),
         (
@@ -161,29 +164,29 @@ def test_the_verdict_needs_a_gain_beyond_its_error_and_beyond_luck(changes, verd
     [
         (None, True),
         # Too few to tell, whatever they found.
-        (Null(np.zeros(5), 0.25, "merit", ""), True),
-        (Null(np.ones(5), 0.25, "merit", ""), True),
-        (Null(np.zeros(19), 0.25, "merit", ""), True),
-        (Null(np.arange(19) / 19, 0.25, "merit", ""), False),
-        (Null(np.zeros(99), 0.25, "merit", ""), True),
-        (Null(np.ones(99), 0.25, "merit", ""), False),
+        (PermutationNull(np.zeros(5), 0.25, "merit", ""), True),
+        (PermutationNull(np.ones(5), 0.25, "merit", ""), True),
+        (PermutationNull(np.zeros(19), 0.25, "merit", ""), True),
+        (PermutationNull(np.arange(19) / 19, 0.25, "merit", ""), False),
+        (PermutationNull(np.zeros(99), 0.25, "merit", ""), True),
+        (PermutationNull(np.ones(99), 0.25, "merit", ""), False),
     ],
 )
 def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
     assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
-    assert ("may be chance" in trust.verdict(report.to_dict())) is not beats_chance
+    assert ("may be chance" in trust.assessment_verdict(report.to_dict())) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
-    assert without.helps is False
-    told = trust.verdict(without.to_dict())
+    assert without.beats_baseline is False
+    told = trust.assessment_verdict(without.to_dict())
     assert told.startswith("No gain over the baseline was found on new rows")
     assert ("nor more than on shuffled targets" in told) is not beats_chance
 
 
 def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decides():
-    assert IMBALANCED.decided_by == "roc_auc"
-    assert IMBALANCED.helps
+    assert IMBALANCED.deciding_score == "roc_auc"
+    assert IMBALANCED.beats_baseline
     assert IMBALANCED.verdict == (
         "The columns chosen predict better than none: roc_auc 0.82 (0.5 without any column) in nested cross-validation; "
         "accuracy 0.94 (0.95); balanced_accuracy 0.502 (0.5); 60 rows."
@@ -193,11 +196,11 @@ def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decide
     assert [one["id"] for one in told["beside"]] == ["roc_auc", "balanced_accuracy"]
     assert told["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
     # Without the area it is balanced accuracy, and a score that was asked for decides in any case.
-    beside = {"balanced_accuracy": IMBALANCED.beside["balanced_accuracy"]}
-    assert replace(IMBALANCED, beside=beside).decided_by == "balanced_accuracy"
-    assert not replace(IMBALANCED, beside=beside).helps
-    assert replace(REPORT, scoring="f1_macro", beside=IMBALANCED.beside).decided_by == "f1_macro"
-    assert replace(REPORT, beside={}).decided_by == "accuracy"
+    beside = {"balanced_accuracy": IMBALANCED.other_scores["balanced_accuracy"]}
+    assert replace(IMBALANCED, other_scores=beside).deciding_score == "balanced_accuracy"
+    assert not replace(IMBALANCED, other_scores=beside).beats_baseline
+    assert replace(REPORT, scoring="f1_macro", other_scores=IMBALANCED.other_scores).deciding_score == "f1_macro"
+    assert replace(REPORT, other_scores={}).deciding_score == "accuracy"
 
 
 def test_a_report_is_not_changed():

@@ -81,10 +81,10 @@ def test_the_frame_keeps_its_types():
         def _get_support_mask(self):
             return self.kept_
 
-    report = selection_report(KeepsKinds(), X, y, predictor=trees, n_splits=3, n_permutations=0)
+    report = selection_report(KeepsKinds(), X, y, model=trees, n_splits=3, n_permutations=0)
     assert report.columns == ("a", "kind")
     assert report.nested.mean > 0.7
-    assert report.predictor == "Pipeline"
+    assert report.model == "Pipeline"
 
 
 def test_what_draws_lots_is_seeded():
@@ -102,7 +102,7 @@ def test_weights_go_to_who_takes_them():
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     selector = SelectFromModel(LogisticRegression())
     report = selection_report(
-        selector, X, y, sample_weight=weight, predictor=LogisticRegression(), n_splits=3, n_permutations=0
+        selector, X, y, sample_weight=weight, model=LogisticRegression(), n_splits=3, n_permutations=0
     )
     chosen = selector.fit(X, y, sample_weight=weight).get_support()
     assert report.support.tolist() == chosen.tolist()

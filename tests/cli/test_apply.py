@@ -20,7 +20,7 @@ from tamiz.reduction import MDS, PCA
 from tamiz.search import Forward
 from tamiz.sources import room
 from tamiz.steps import placing
-from tamiz.warn import held
+from tamiz.warn import capture_warnings
 
 MAPS = {
     "PCA": ["--method", "pca"],
@@ -96,8 +96,8 @@ def test_the_table_of_fit_has_the_places_of_fit_to_the_bit(
 ) -> None:
     done = tamiz("reduce", table, "-t", "kind", *MAPS[method], "--model", "m.tamiz")
     assert places(tamiz("apply", "m.tamiz", table)) == places(done)
-    monkeypatch.setattr(placing, "_SPAN", 7)
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(placing, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
     assert places(tamiz("apply", "m.tamiz", table, "-j", 1)) == places(done)
 
 
@@ -464,8 +464,8 @@ def test_in_python_a_frame_in_another_order_is_refused_as_scikit_learn_does(
         columns = model.feature_names_in_.tolist()
         with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
             model.transform(turned[sorted(columns, reverse=True)])
-        source = open_source(turned, like=model.schema_)
-        with held():
+        source = open_source(turned, schema=model.schema_)
+        with capture_warnings():
             found, expected = model.transform(source), model.transform(rows[columns])
         pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(expected), check_exact=True)
 
@@ -473,10 +473,10 @@ def test_in_python_a_frame_in_another_order_is_refused_as_scikit_learn_does(
 def test_in_python_a_selector_takes_a_file_by_name(
     folder: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
-    with held():
+    with capture_warnings():
         selector = SubsetSelector(CFS(), Forward(), n_features=2).fit(open_source(table, "kind"))
     turned = new(flowers()[sorted(flowers().columns, reverse=True)])
-    found = selector.transform(open_source(turned, like=selector.schema_)).to_pandas()
+    found = selector.transform(open_source(turned, schema=selector.schema_)).to_pandas()
     assert found.columns.tolist() == selector.get_feature_names_out().tolist()
 
 

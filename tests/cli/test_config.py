@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tamiz.cli import main
-from tamiz.cli.config import _key, _value
+from tamiz.cli.config import _convert_value, _option_name
 from tamiz.cli.study import study
 
 Tamiz = Callable[..., Result]
@@ -75,7 +75,7 @@ def test_kinds_lists_and_groups_are_as_toml_has_them(tamiz: Tamiz, folder: Path,
     write(f'zip,"a, b","say ""x""",d=e,y\n{rows}')
     text = (
         f'{QUICK}table = "data.csv"\ntarget = "y"\nseed = 3\nsearch = "forward"\n'
-        'together = [["a, b", "say \\"x\\""]]\nfixed = ["zip"]\n'
+        'column-group = [["a, b", "say \\"x\\""]]\nfixed = ["zip"]\n'
         '[kinds]\nzip = "categorical"\n"d=e" = "id"\n'
     )
     done = tamiz("study", "--config", write(text, "study.toml"), "--json", "r.json")
@@ -85,7 +85,7 @@ def test_kinds_lists_and_groups_are_as_toml_has_them(tamiz: Tamiz, folder: Path,
         "zip": "categorical", "a, b": "numeric", 'say "x"': "numeric", "d=e": "id",
     }  # fmt: skip
     reasons = {reason["name"]: reason for reason in numbers["subset"]["reasons"]}
-    assert reasons["a, b"]["together"] == ['say "x"']
+    assert reasons["a, b"]["column-group"] == ['say "x"']
     assert reasons["zip"]["role"] == "fixed"
     assert numbers["seed"] == 3
 
@@ -130,7 +130,7 @@ def test_a_byte_order_mark_is_passed_over(tamiz: Tamiz, config: Callable[..., Pa
         ('assess = "yes"', "study.toml, line 3, assess: it is true or false, got 'yes'."),
         ('search = "bset-first"', "study.toml, line 3, search: 'bset-first' is no search (did you mean 'best-first'?)"),
         ('n-features = "8-3"', "line 3, n-features: '8-3' is neither a number of columns such as 3 nor a share"),
-        ('together = ["a"]', "study.toml, line 3, together: 'a' names no columns that go together"),
+        ('column-group = ["a"]', "study.toml, line 3, together: 'a' names no columns that go together"),
         ("fixed = [[1]]", "study.toml, line 3, fixed: it is text or a number, got [1]."),
         ('graph = "knm:3"', "study.toml, line 3, graph: 'knm' is no graph (did you mean 'knn'?)"),
         ("search = ", "study.toml is not TOML: invalid value (at line 3, column 10)."),
@@ -174,14 +174,16 @@ def test_a_table_must_be_named_somewhere(tamiz: Tamiz, write: Write) -> None:
 def test_every_option_of_the_command_is_a_key() -> None:
     # Whatever the command takes, the file takes, without a list that has to be kept.
     context = click.Context(study)
-    options = [param for param in study.params if _key(param) != "config"]
-    assert {"table", "kinds", "n-features", "output", "json", "seed", "assess", "no-points"} <= set(map(_key, options))
+    options = [param for param in study.params if _option_name(param) != "config"]
+    assert {"table", "kinds", "n-features", "output", "json", "seed", "assess", "no-points"} <= set(
+        map(_option_name, options)
+    )
     for param in options:
         flag = isinstance(param, click.Option) and param.is_flag
         many = isinstance(param, click.Option) and param.multiple
         # A word that an option does not take is refused by its own type.
         with contextlib.suppress(click.BadParameter):
-            param.process_value(context, _value(param, True if flag else ["?"] if many else "?", Path()))
+            param.process_value(context, _convert_value(param, True if flag else ["?"] if many else "?", Path()))
 
 
 def test_the_help_names_it() -> None:

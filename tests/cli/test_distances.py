@@ -26,7 +26,11 @@ def test_a_matrix_of_distances_is_mapped_as_in_python(
     path = write(pd.DataFrame(DISTANCES, CITIES, CITIES).to_csv(index=named, index_label="city"))
     done = tamiz("reduce", path, "--method", method, "--dissimilarity", "precomputed", "--seed", 3)
     found = shown(done)
-    reducer = mapping.find_map(method).wanted(open_source(DISTANCES).schema, "precomputed", asked=True).reducer
+    reducer = (
+        mapping.find_map_method(method)
+        .make_request(open_source(DISTANCES).schema, "precomputed", explicit=True)
+        .reducer
+    )
     if "random_state" in reducer.get_params(deep=False):
         reducer.set_params(random_state=3)
     expected = reducer.fit(DISTANCES).embedding_

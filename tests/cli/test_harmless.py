@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tamiz.cli import main
-from tamiz.cli.terminal import Voice, show_lines
+from tamiz.cli.terminal import Messenger, show_lines
 
 SIGNS = "\x1b[2J\r\x07\x9b\u202e"
 WITHIN = SIGNS.replace("\r", "")
@@ -110,7 +110,7 @@ def test_warnings_of_other_libraries_are_escaped_too(capsys: pytest.CaptureFixtu
     with pytest.MonkeyPatch.context() as patch:
         shown: list[str] = []
         patch.setattr(warnings, "showwarning", lambda message, *_, **__: shown.append(str(message)))
-        with Voice(quiet=True).at_work():
+        with Messenger(quiet=True).capture_messages():
             warnings.warn(f"column {SIGNS}", UserWarning, stacklevel=1)
     assert shown == ["column \\x1b[2J\\r\\x07\\x9b\\u202e"]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from tamiz.cli.methods import LIST, list_methods
+from tamiz.cli.methods import METHODS_FILE, list_methods
 from tamiz.criteria import registry as criteria
 from tamiz.reduction import registry as reduction
 from tamiz.search import registry as searches
 
 
 def test_the_list_is_that_of_the_code() -> None:
-    written = json.loads((files("tamiz.cli") / LIST).read_text(encoding="utf-8"))
+    written = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
     assert written == list_methods(), "run `make stubs`"
 
 

@@ -17,8 +17,8 @@ from tamiz.cli import places
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
 from tamiz.steps import joining, placing
-from tamiz.steps.sampling import rows_with
-from tamiz.warn import held
+from tamiz.steps.sampling import sample_including
+from tamiz.warn import capture_warnings
 
 from .test_bad_input import DATA
 
@@ -66,7 +66,9 @@ def test_a_map_is_that_of_the_estimator(tamiz: Callable[..., Result], iris: Path
     mds = MDS(3, kind="ordinal", dissimilarity="gower", random_state=5).fit(X)
     found = numbers(tamiz(*command, "--method", "mds:ordinal", "-k", 3, "--dissimilarity", "gower", "--seed", 5))
     np.testing.assert_array_equal(found, mds.embedding_)
-    graph = KNearest(7, metric="seuclidean", weight=Binary()).build(open_source(X), fill=True).connected()
+    graph = (
+        KNearest(7, metric="seuclidean", weight=Binary()).build(open_source(X), fill_missing=True).connect_components()
+    )
     found = numbers(tamiz(*command, "--method", "laplacian", "--graph", "knn:7"))
     np.testing.assert_array_equal(found, LaplacianEigenmaps(2, graph=graph).fit(X).embedding_)
 
@@ -78,7 +80,7 @@ def test_missing_values_are_taken_by_the_rule_of_pca(
     X = np.random.default_rng(1).normal(size=(40, 3)).round(5)
     X[::7, 1] = np.nan
     path = write(pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(index=False))
-    with held():
+    with capture_warnings():
         expected = PCA(2, standardize=True, missing=missing).fit(X)
     np.testing.assert_array_equal(numbers(tamiz("reduce", path, "--missing", missing)), expected.embedding_)
 
@@ -163,7 +165,7 @@ def test_a_large_table_is_fitted_on_a_sample_and_the_others_placed(
     assert len(reducer.embedding_) == 40
     np.testing.assert_array_equal(numbers(done), reducer.transform(pd.read_csv(iris)))
     # However many rows are placed at a time, and on however many threads.
-    monkeypatch.setattr(placing, "_SPAN", 7)
+    monkeypatch.setattr(placing, "_BLOCK_ROWS", 7)
     assert tamiz(*command, "-j", 1).stdout == done.stdout
     assert tamiz(*command, "--seed", 4).stdout != done.stdout
 
@@ -173,7 +175,7 @@ def test_a_column_without_a_value_in_the_sample_is_no_trouble(
 ) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(200, 2)).round(5), columns=["a", "b"]).assign(rare=None)
-    drawn = rows_with(np.arange(0), 200, 30, np.random.default_rng(0))
+    drawn = sample_including(np.arange(0), 200, 30, np.random.default_rng(0))
     table.loc[np.setdiff1d(np.arange(200), drawn)[0], "rare"] = 7.0
     path = write(table.to_csv(index=False))
     done = tamiz("reduce", path, "--method", "mds", "--map-rows", 30)
@@ -185,7 +187,7 @@ def test_a_column_without_a_value_in_the_sample_is_no_trouble(
 def test_a_graph_of_a_sample_places_the_other_rows(
     tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "_MOST_JOINED", 60)
+    monkeypatch.setattr(joining, "_MAX_GRAPH_ROWS", 60)
     done = tamiz("reduce", iris, "-t", "species", "--method", "laplacian", "--model", "m.tamiz")
     assert "The graph joins 60 of the 150 rows, drawn at random" in done.stderr
     assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 were placed one by one." in done.stderr
@@ -347,7 +349,7 @@ def test_a_ranking_keeps_its_best_columns_in_a_model(tamiz: Callable[..., Result
         ["--merit", "cfs", "--search", "genetic", "--max-evaluations", 30, "--journal", "search.journal"],
         ["--merit", "wrapper:gaussian_nb", "--scoring", "f1_macro", "--folds", 3],
         ["--merit", "wrapper:tree", "--search", "recursive", "-k", 2],
-        ["--merit", "cfs", "--search", "branch-and-bound", "--stale", 99],
+        ["--merit", "cfs", "--search", "branch-and-bound", "--patience", 99],
     ],
     ids=lambda how: how[1],
 )

@@ -32,7 +32,7 @@ def test_json_holds_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable
         "merit": selector.merit_,
         "merit_name": "CFS",
         "n_evaluations": selector.n_evaluations_,
-        "stopped": selector.archive_.stopped,
+        "stopped": selector.archive_.stop_reason,
     }
 
 
@@ -166,9 +166,9 @@ def test_a_search_is_named_with_what_it_takes(
         (["--search", "beam:wide"], "--search beam: width is a whole number of at least 1, got 'wide'."),
         (["--search", "best-first:backwards"], "got 'backwards' (did you mean 'backward'?)."),
         (["--search", "forward:3"], "--search forward: Forward takes no word after a colon, got '3'."),
-        (["--together", "petal_length"], "'petal_length' names no columns that go together, such as a,b."),
-        (["--together", "a,,b"], "'a,,b' names no columns that go together"),
-        (["--stale", "0"], "0 is not in the range x>=1"),
+        (["--column-group", "petal_length"], "'petal_length' names no columns that go together, such as a,b."),
+        (["--column-group", "a,,b"], "'a,,b' names no columns that go together"),
+        (["--patience", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_a_search_that_cannot_be_is_a_wrong_command_line(
@@ -184,8 +184,8 @@ def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Calla
     assert "sepal_width" in tamiz(*command, "--fixed", "sepal_width").stdout.split()
     without = tamiz(*command, "--exclude", "petal_width", "--exclude", "sepal_length").stdout.split()
     assert without == ["petal_length"]
-    together = tamiz(*command, "--together", "petal_length, sepal_width").stdout.split()
-    assert together.count("petal_length") == together.count("sepal_width")
+    joined = tamiz(*command, "--column-group", "petal_length, sepal_width").stdout.split()
+    assert joined.count("petal_length") == joined.count("sepal_width")
     begun = tamiz(*command, "--start", "sepal_width", "--start", "sepal_length", "--max-evaluations", 1).stdout.split()
     assert begun == ["sepal_length", "sepal_width"]
     done = tamiz(*command, "--fixed", "petals")
@@ -197,7 +197,7 @@ def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Calla
     ("rule", "stopped"),
     [
         (["--target-merit", "0.5"], "a merit of 0.5 is reached"),
-        (["--stale", "1"], "1 step without a better set"),
+        (["--patience", "1"], "1 step without a better set"),
         (["--min-gain", "10"], "a step gained less than 10"),
         (["--min-gain", "10", "--max-evaluations", "1"], "1 evaluation made"),
     ],

@@ -180,7 +180,7 @@ def test_the_seconds_of_a_study_leave_out_steps_and_are_in_the_command_that_repe
     assert "note: Left out, because the 0.001 seconds of max_seconds (--max-seconds) are over" in done.stderr
     found = json.loads((folder / "r.json").read_text(encoding="utf-8"))
     assert found["maps"] == []
-    assert "--max-seconds 0.001" in found["repeat"]["command"]
+    assert "--max-seconds 0.001" in found["reproduction"]["command"]
 
 
 def test_the_same_columns_come_of_a_study_and_a_selection(tamiz: Callable[..., Result], iris: Path) -> None:
@@ -296,7 +296,7 @@ def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     assert "'x' and 'near' (0." in note
     tamiz("study", *arguments, "--allow-duplicates", *options)
     again = json.loads((tmp_path / "a.json").read_text())
-    assert "--allow-duplicates" in json.dumps(again["repeat"])
+    assert "--allow-duplicates" in json.dumps(again["reproduction"])
     assert [one["same_as"] for one in again["subset"]["reasons"]] == [None] * 4
 
 

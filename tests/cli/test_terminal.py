@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tamiz import progress
-from tamiz.cli.terminal import Voice, printable
+from tamiz.cli.terminal import Messenger, escape_nonprintable
 
 
 def _on_a_terminal(*arguments: object, **settings: str) -> tuple[str, str, int]:
@@ -70,10 +70,10 @@ def test_a_pipe_gets_no_control_sequences(iris: Path) -> None:
     ("text", "shown"), [("plain é 表", "plain é 表"), ("a\nb\tc", "a\\nb\\tc"), ("\x1b[31m", "\\x1b[31m")]
 )
 def test_signs_that_cannot_be_printed_are_shown_as_escapes(text: str, shown: str) -> None:
-    assert printable(text) == shown
+    assert escape_nonprintable(text) == shown
 
 
 def test_quiet_commands_show_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    with Voice(quiet=True).at_work():
-        progress.tell("rows", 1, 3)
+    with Messenger(quiet=True).capture_messages():
+        progress.report_progress("rows", 1, 3)
     assert capsys.readouterr().err == ""

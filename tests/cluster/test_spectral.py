@@ -27,7 +27,7 @@ quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_groups_that_the_eye_sees_are_found(make, assign):
     X, truth = make()
     k = len(np.unique(truth))
-    labels = SpectralClustering(k, graph=KNearest(10), assign=assign, random_state=0).fit_predict(X)
+    labels = SpectralClustering(k, graph=KNearest(10), assign_labels=assign, random_state=0).fit_predict(X)
     assert adjusted_rand_score(truth, labels) > 0.98
 
 
@@ -35,7 +35,7 @@ def test_groups_that_the_eye_sees_are_found(make, assign):
 @pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
 def test_components_are_the_groups_where_there_are_as_many(assign):
     X, truth = make_blobs(90, centers=[[0, 0], [100, 0], [0, 100]], random_state=0)
-    found = SpectralClustering(3, graph=KNearest(5), assign=assign, random_state=0).fit(X)
+    found = SpectralClustering(3, graph=KNearest(5), assign_labels=assign, random_state=0).fit(X)
     assert adjusted_rand_score(truth, found.labels_) == 1.0
     np.testing.assert_array_equal(found.eigenvalues_, [0.0, 0.0, 0.0])
 
@@ -51,9 +51,9 @@ def test_labels_are_numbered_by_their_first_rows():
 def test_a_fitted_map_is_used_again(assign, monkeypatch):
     X, _truth = make_moons(200, noise=0.05, random_state=2)
     mapped = LaplacianEigenmaps(4, graph=KNearest(10)).fit(X)
-    alone = SpectralClustering(2, graph=KNearest(10), assign=assign, random_state=0).fit(X)
+    alone = SpectralClustering(2, graph=KNearest(10), assign_labels=assign, random_state=0).fit(X)
     monkeypatch.setattr("tamiz.cluster.spectral.smallest", None)
-    again = SpectralClustering(2, embedding=mapped, assign=assign, random_state=0).fit(X)
+    again = SpectralClustering(2, embedding=mapped, assign_labels=assign, random_state=0).fit(X)
     assert again.graph_ is mapped.graph_
     np.testing.assert_array_equal(again.labels_, alone.labels_)
     np.testing.assert_allclose(again.eigenvalues_, alone.eigenvalues_, atol=1e-12)
@@ -68,7 +68,7 @@ def test_the_same_seed_gives_the_same_groups():
 def test_a_graph_without_rows_can_be_cut_too():
     left = [(i, j) for i in range(6) for j in range(i)]
     heads, tails = np.array([*left, *[(i + 6, j + 6) for i, j in left], (0, 6)]).T
-    labels = SpectralClustering(2, graph=Graph.from_edges(heads, tails), assign="cluster_qr").fit_predict(
+    labels = SpectralClustering(2, graph=Graph.from_edges(heads, tails), assign_labels="cluster_qr").fit_predict(
         np.zeros((12, 1))
     )
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 6))
@@ -80,7 +80,10 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
     for make, sentence in [
         (lambda: SpectralClustering(0).fit(X), "n_clusters must be at least 1, got 0"),
         (lambda: SpectralClustering(41).fit(X), "n_clusters must be at most the number of rows = 40, got 41"),
-        (lambda: SpectralClustering(2, assign="discretize").fit(X), "assign must be one of 'kmeans', 'cluster_qr'"),
+        (
+            lambda: SpectralClustering(2, assign_labels="discretize").fit(X),
+            "assign must be one of 'kmeans', 'cluster_qr'",
+        ),
         (
             lambda: SpectralClustering(5, embedding=mapped).fit(X),
             "5 clusters need 4 coordinates and the embedding has 2",
@@ -95,7 +98,7 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
 def test_fewer_groups_than_asked_for_are_told_of(assign):
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 20, axis=0)
     with pytest.warns(TamizWarning, match=r"3 groups were found, fewer than the 5 clusters asked for"):
-        model = SpectralClustering(5, graph=KNearest(45), assign=assign, random_state=0).fit(X)
+        model = SpectralClustering(5, graph=KNearest(45), assign_labels=assign, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 20))
 
 
@@ -129,12 +132,12 @@ def test_an_embedding_brings_its_own_graph():
 def test_a_built_graph_and_an_embedding_are_clustered_without_their_rows(assign):
     X, _ = make_moons(120, noise=0.05, random_state=0)
     graph = KNearest(10).build(X)
-    expected = SpectralClustering(2, graph=graph, assign=assign, random_state=0).fit_predict(X)
+    expected = SpectralClustering(2, graph=graph, assign_labels=assign, random_state=0).fit_predict(X)
     np.testing.assert_array_equal(
-        SpectralClustering(2, graph=graph, assign=assign, random_state=0).fit_predict(), expected
+        SpectralClustering(2, graph=graph, assign_labels=assign, random_state=0).fit_predict(), expected
     )
     embedding = LaplacianEigenmaps(1, graph=graph, disconnected="connect").fit()
-    reused = SpectralClustering(2, embedding=embedding, assign=assign, random_state=0)
+    reused = SpectralClustering(2, embedding=embedding, assign_labels=assign, random_state=0)
     np.testing.assert_array_equal(reused.fit_predict(), reused.fit_predict(X))
     with pytest.raises(ValueError, match="n_clusters must be at most the number of rows = 120, got 121"):
         SpectralClustering(121, graph=graph).fit()

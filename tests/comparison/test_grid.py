@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris, make_swiss_roll
 from tamiz import optional, parallel
 from tamiz.comparison import eigenmap_grid
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.graphs import Exact, HeatKernel, KNearest
-from tamiz.graphs.search.base import Index, NeighborSearch
+from tamiz.graphs import BruteForce, HeatKernel, KNearest
+from tamiz.graphs.search.base import NeighborIndex, NeighborSearch
 from tamiz.reduction import LaplacianEigenmaps
 
 NUMBERS, WIDTHS = (5, 10, 15), (5.0, 25.0, np.inf)
@@ -23,7 +23,7 @@ def roll(request):
     return X, along, eigenmap_grid(X)
 
 
-class CountingIndex(Index):
+class CountingIndex(NeighborIndex):
     description = "counted"
 
     def __init__(self, index, asked):
@@ -33,7 +33,7 @@ class CountingIndex(Index):
         self.asked.append((k, queries))
         return self.index.query(k, queries)
 
-    def within(self, radius, queries=None):
+    def query_radius(self, radius, queries=None):
         self.asked.append((radius, queries))
         return self.index.within(radius, queries)
 
@@ -46,7 +46,7 @@ class Counting(NeighborSearch):
 
     def fit(self, points):
         self.fits += 1
-        return CountingIndex(Exact().fit(points), self.asked)
+        return CountingIndex(BruteForce().fit(points), self.asked)
 
 
 def test_few_neighbours_follow_the_roll_at_any_width_and_many_only_at_a_narrow_one(roll):
@@ -102,9 +102,9 @@ def test_distances_and_frames_are_taken_as_the_builder_takes_them():
 
 def test_the_threads_change_no_bit():
     X = load_iris().data[50:]
-    with parallel.session(1):
+    with parallel.thread_session(1):
         one = eigenmap_grid(X, n_neighbors=[12, 15], t=[1, 5])
-    with parallel.session(2):
+    with parallel.thread_session(2):
         two = eigenmap_grid(X, n_neighbors=[12, 15], t=[1, 5])
     for key, mapped in one.maps.items():
         np.testing.assert_array_equal(mapped.embedding_, two.maps[key].embedding_)

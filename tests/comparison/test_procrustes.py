@@ -197,7 +197,7 @@ def test_the_test_agrees_with_all_orders_of_few_rows():
     tested = procrustes_test(A, B, n_permutations=20_000, random_state=0)
     assert len(all_orders) == factorial(6)
     assert tested.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
-    assert np.isin(tested.permuted.round(9), all_orders.round(9)).all()
+    assert np.isin(tested.null_correlations.round(9), all_orders.round(9)).all()
 
 
 def test_the_p_value_is_that_of_r():
@@ -227,12 +227,12 @@ def test_independent_maps_have_p_values_of_every_size():
 def test_a_seed_gives_the_same_permutations_at_any_number_of_threads():
     rng = np.random.default_rng(4)
     A, B = rng.normal(size=(9000, 2)), rng.normal(size=(9000, 2))
-    with parallel.session(1):
+    with parallel.thread_session(1):
         one = procrustes_test(A, B, n_permutations=40, random_state=5)
-    with parallel.session(2):
+    with parallel.thread_session(2):
         two = procrustes_test(A, B, n_permutations=40, random_state=5)
-    np.testing.assert_array_equal(one.permuted, two.permuted)
-    assert len(np.unique(one.permuted)) == 40
+    np.testing.assert_array_equal(one.null_correlations, two.null_correlations)
+    assert len(np.unique(one.null_correlations)) == 40
 
 
 def test_the_test_is_drawn_with_what_was_found():
@@ -242,7 +242,7 @@ def test_the_test_is_drawn_with_what_was_found():
     assert panel.lines[0].get_xdata()[0] == tested.correlation
     assert sum(bar.get_height() for bar in panel.patches) == 49
     assert repr(tested) == (
-        f"<ProcrustesTest: correlation={tested.correlation:.4f}, p=0.02, 49 permutations up to {tested.permuted.max():.4f}>"
+        f"<ProcrustesTest: correlation={tested.correlation:.4f}, p=0.02, 49 permutations up to {tested.null_correlations.max():.4f}>"
     )
 
 

@@ -38,8 +38,8 @@ def test_a_table_of_few_directions_has_less_stress_than_any_of_its_permutations(
     tested = stress_test(X, n_permutations=19, random_state=0)
     assert tested.stress == MDS().fit(X).stress_
     assert tested.permute == "columns"
-    assert tested.permuted.shape == (19,)
-    assert tested.stress < 0.3 * tested.permuted.min()
+    assert tested.null_stress.shape == (19,)
+    assert tested.stress < 0.3 * tested.null_stress.min()
     assert tested.p_value == 1 / 20
 
 
@@ -49,7 +49,7 @@ def test_distances_of_points_have_less_stress_than_the_same_numbers_at_other_pai
     assert tested.p_value == 1 / 20
     of_rows = stress_test(X, permute="pairs", n_permutations=19, random_state=0)
     assert of_rows.stress == pytest.approx(tested.stress, rel=1e-6)
-    np.testing.assert_allclose(of_rows.permuted, tested.permuted, rtol=1e-4)
+    np.testing.assert_allclose(of_rows.null_stress, tested.null_stress, rtol=1e-4)
 
 
 def test_the_p_value_counts_the_permutations_that_are_as_good_and_what_was_found_itself():
@@ -58,7 +58,7 @@ def test_the_p_value_counts_the_permutations_that_are_as_good_and_what_was_found
     small = D.copy()
     small[0, 1] = small[1, 0] = np.sort(pdist(X))[55]
     tested = stress_test(small, estimator=given, n_permutations=2000, random_state=1)
-    assert tested.p_value == (1 + np.sum(tested.permuted <= small[0, 1])) / 2001
+    assert tested.p_value == (1 + np.sum(tested.null_stress <= small[0, 1])) / 2001
     share = np.mean(squareform(small) <= small[0, 1])
     assert tested.p_value == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 2000))
 
@@ -84,9 +84,11 @@ def test_tables_of_independent_columns_have_p_values_of_every_size():
 )
 def test_every_column_keeps_its_values_and_loses_their_order(frame):
     given = frame(X)
-    drawn = null.Columns(given, MDS(), None).draw(np.random.default_rng(0))
-    before, after = (pd.DataFrame(np.asarray(t.collect() if hasattr(t, "collect") else t)) for t in (given, drawn))
-    assert type(drawn) is (pl.DataFrame if hasattr(given, "collect") else type(given))
+    drawn = null.ColumnwisePermutation(given, MDS(), None).draw(np.random.default_rng(0))
+    before, after = (
+        pd.DataFrame(np.asarray(t.collect_pairs() if hasattr(t, "collect_pairs") else t)) for t in (given, drawn)
+    )
+    assert type(drawn) is (pl.DataFrame if hasattr(given, "collect_pairs") else type(given))
     assert before.shape == after.shape
     orders = []
     for name in before:
@@ -101,13 +103,13 @@ def test_a_source_is_permuted_as_the_table_that_it_opens():
     frame = pd.DataFrame(X[:, :3], columns=list("abc"))
     plain = stress_test(frame, n_permutations=3, random_state=0)
     opened = stress_test(open_source(frame), n_permutations=3, random_state=0)
-    np.testing.assert_array_equal(plain.permuted, opened.permuted)
+    np.testing.assert_array_equal(plain.null_stress, opened.null_stress)
 
 
 def test_a_source_keeps_the_kinds_of_its_columns():
     frame = pd.DataFrame({"size": X[:, 0], "year": [2007.0, 2008.0, 2009.0] * 8, "class": list("ab") * 12})
     source = open_source(frame, target="class", kinds={"year": "categorical"})
-    drawn = null.Columns(source, MDS(dissimilarity="gower"), None).draw(np.random.default_rng(0))
+    drawn = null.ColumnwisePermutation(source, MDS(dissimilarity="gower"), None).draw(np.random.default_rng(0))
     assert [(column.name, column.kind) for column in drawn.schema.columns] == [
         ("size", "numeric"),
         ("year", "categorical"),
@@ -119,7 +121,7 @@ def test_pairs_keep_their_gaps_and_their_weights():
     gaps, weights = D.copy(), np.ones_like(D)
     gaps[0, 5] = gaps[5, 0] = gaps[3, 7] = gaps[7, 3] = np.nan
     weights[2, 9] = weights[9, 2] = 0.0
-    model = null.Pairs(gaps, MDS(dissimilarity="precomputed"), weights)
+    model = null.PairwisePermutation(gaps, MDS(dissimilarity="precomputed"), weights)
     drawn = model.draw(np.random.default_rng(0))
     np.testing.assert_array_equal(np.isnan(drawn), np.isnan(gaps))
     np.testing.assert_array_equal(drawn, drawn.T)
@@ -132,7 +134,7 @@ def test_pairs_keep_their_gaps_and_their_weights():
 
 def test_similarities_are_permuted_as_the_distances_that_they_stand_for():
     S = X @ X.T
-    model = null.Pairs(S, MDS(dissimilarity="similarity"), None)
+    model = null.PairwisePermutation(S, MDS(dissimilarity="similarity"), None)
     np.testing.assert_allclose(np.sort(squareform(model.draw(np.random.default_rng(0)))), np.sort(pdist(X)), atol=1e-6)
     assert model.estimator.dissimilarity == "precomputed"
 
@@ -142,19 +144,19 @@ def test_a_seed_gives_the_same_numbers_at_any_number_of_threads():
         (MDS(init="random", random_state=3), X),
         (MDS(kind="ordinal", tol=1e-3, dissimilarity="precomputed"), D),
     ]:
-        with parallel.session(1):
+        with parallel.thread_session(1):
             one = stress_test(data, estimator=estimator, n_permutations=6, random_state=5)
-        with parallel.session(2):
+        with parallel.thread_session(2):
             two = stress_test(data, estimator=estimator, n_permutations=6, random_state=5)
-        np.testing.assert_array_equal(one.permuted, two.permuted)
+        np.testing.assert_array_equal(one.null_stress, two.null_stress)
         assert one.stress == two.stress
-        assert len(np.unique(one.permuted)) == 6
+        assert len(np.unique(one.null_stress)) == 6
 
 
 def test_maps_that_are_large_are_fitted_one_after_another_with_the_same_numbers(monkeypatch):
     several = stress_test(X, n_permutations=3, random_state=5)
-    monkeypatch.setattr(null, "_MANY_ROWS", 10)
-    np.testing.assert_array_equal(stress_test(X, n_permutations=3, random_state=5).permuted, several.permuted)
+    monkeypatch.setattr(null, "_MAX_CONCURRENT_ROWS", 10)
+    np.testing.assert_array_equal(stress_test(X, n_permutations=3, random_state=5).null_stress, several.null_stress)
 
 
 def test_what_did_not_converge_is_told_once():
@@ -184,7 +186,7 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
     with pytest.raises(
         TypeError, match=r"^Columns of a sparse matrix are not permuted: pass X\.toarray\(\), or permute="
     ):
-        null.Columns(sparse.csr_array(X), MDS(), None)
+        null.ColumnwisePermutation(sparse.csr_array(X), MDS(), None)
     with pytest.raises(ValueError, match=r"^n_permutations must be at least 1, got 0\.$"):
         stress_test(X, n_permutations=0)
 
@@ -219,10 +221,10 @@ def test_a_plane_needs_two_dimensions():
 
 def test_chance_is_known_in_every_number_of_dimensions_and_the_same_as_in_the_test():
     found = stress_by_dimensions(X, [1, 2], n_permutations=9, random_state=0)
-    assert found.permuted.shape == (9, 2)
+    assert found.null_stress.shape == (9, 2)
     np.testing.assert_array_equal(found.p_values, [0.1, 0.1])
-    np.testing.assert_array_equal(found.permuted[:, 1], stress_test(X, n_permutations=9, random_state=0).permuted)
-    assert np.all(found.permuted[:, 0] > found.permuted[:, 1])
+    np.testing.assert_array_equal(found.null_stress[:, 1], stress_test(X, n_permutations=9, random_state=0).null_stress)
+    assert np.all(found.null_stress[:, 0] > found.null_stress[:, 1])
 
 
 def test_a_stress_that_rises_with_the_dimensions_is_told():
@@ -257,14 +259,14 @@ def test_both_are_drawn():
     found = stress_by_dimensions(X, [1, 2], n_permutations=3, random_state=0)
     line, chance = found.plot().lines
     np.testing.assert_array_equal(line.get_xydata(), np.column_stack([[1, 2], found.stress]))
-    np.testing.assert_allclose(chance.get_ydata(), found.permuted.mean(axis=0))
+    np.testing.assert_allclose(chance.get_ydata(), found.null_stress.mean(axis=0))
     assert len(stress_by_dimensions(X, [1, 2]).plot().lines) == 1
 
 
 def test_the_records_tell_their_numbers():
     tested = stress_test(X, n_permutations=9, random_state=0)
     assert repr(tested) == (
-        f"<StressTest: stress={tested.stress:.4f}, p=0.1, 9 permutations of columns from {tested.permuted.min():.4f}>"
+        f"<StressTest: stress={tested.stress:.4f}, p=0.1, 9 permutations of columns from {tested.null_stress.min():.4f}>"
     )
 
 

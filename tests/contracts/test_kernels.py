@@ -27,7 +27,7 @@ def imported(path):
 
 
 def kernels_of(module):
-    return {name: kernel.compiled for name, kernel in kernels.kernels_in(module).items()}
+    return {name: kernel.compiled for name, kernel in kernels.find_kernels(module).items()}
 
 
 def test_there_are_kernels_to_look_at():
@@ -82,7 +82,7 @@ def test_every_kernel_has_written_signatures_and_takes_no_other(module):
 def test_every_kernel_releases_the_lock_and_keeps_nan(module):
     for name, kernel in kernels_of(module).items():
         assert kernel.targetoptions["nogil"], name
-        assert set(kernel.targetoptions["fastmath"] or ()) <= kernels.SUMS, name
+        assert set(kernel.targetoptions["fastmath"] or ()) <= kernels.SUM_FLAGS, name
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -93,7 +93,7 @@ def test_every_array_that_a_kernel_takes_is_contiguous(module):
 
 
 def test_no_kernel_ignores_nan_or_infinity():
-    assert not kernels.SUMS & {"nnan", "ninf", "fast"}
+    assert not kernels.SUM_FLAGS & {"nnan", "ninf", "fast"}
 
 
 def test_a_kernel_takes_read_only_arrays():

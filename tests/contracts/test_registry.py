@@ -36,9 +36,9 @@ from tamiz.reduction.base import Reducer
 from tamiz.registry import Registry, suggestion
 from tamiz.search import Evaluations, Forward
 from tamiz.search.base import Search
-from tamiz.search.stopping import Stopping
+from tamiz.search.stopping import StoppingRule
 from tamiz.statistics.cuts import Discretization
-from tamiz.wrappers.base import Way
+from tamiz.wrappers.base import FoldBackend
 
 PACKAGES = [
     tamiz,
@@ -62,7 +62,7 @@ BASES = {
     "wrapper": Merit,
     "search": Search,
     "map": Reducer,
-    "stopping": Stopping,
+    "stopping": StoppingRule,
     "discretization": Discretization,
     "builder": GraphBuilder,
     "weight": Weight,
@@ -80,9 +80,9 @@ FUNCTIONS = [
 ARGUMENTS = {
     "evaluations": (10,),
     "seconds": (1.5,),
-    "stale": (3,),
+    "patience": (3,),
     "min_gain": (0.1,),
-    "target": (0.5,),
+    "target_merit": (0.5,),
     "radius": (1.0,),
     "cross_validated": ("gaussian_nb",),
 }
@@ -188,13 +188,13 @@ def test_constructors_store_and_do_nothing_else(entry):
     assert set(vars(part)) == set(inspect.signature(entry.load()).parameters)
 
 
-@by_name(wrappers.registry.of_kind("way"))
+@by_name(wrappers.registry.of_kind("backend"))
 def test_a_fast_way_is_named_after_the_estimators_that_it_is_for(entry):
     way = entry.load()
-    assert issubclass(way, Way)
+    assert issubclass(way, FoldBackend)
     assert not inspect.isabstract(way)
-    assert way.kind.__name__ == entry.name
-    assert way.how
+    assert way.estimator_class.__name__ == entry.name
+    assert way.method
 
 
 @by_name([entry for entry in PARTS if entry.kind == "discretization"])

@@ -43,7 +43,7 @@ ESTIMATORS = [
     LaplacianEigenmaps(disconnected="connect"),
     LaplacianEigenmaps(disconnected="per_component"),
     *(entry.load()() for entry in clusters.of_kind("clustering")),
-    SpectralClustering(2, assign="cluster_qr"),
+    SpectralClustering(2, assign_labels="cluster_qr"),
 ]
 
 
@@ -63,7 +63,7 @@ def use(estimator, name):
 # What needs no fit, or is one, and what a class says of itself.
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "plan", "set_"),
-    *("for_study", "study_rows", "variants", "dissimilarities", "invariants"),
+    *("for_study", "max_study_rows", "variants", "dissimilarities", "invariants"),
 )
 
 

@@ -8,7 +8,7 @@ import tamiz.reduction
 from tamiz import parallel
 from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.coding import Coding
-from tamiz.statistics.cross_products import Indicators, Scatter
+from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.statistics.tables import CodedRows, ContingencyTables, LevelCounts
@@ -67,23 +67,23 @@ MAKERS = {
     ),
     ClassMoments: (
         [lambda: ClassMoments((0, 1), N_CLASSES), lambda: ClassMoments((1,), N_CLASSES)],
-        lambda s: [s.weight, s.mean, s.squares, s.least, s.largest],
+        lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
         False,
     ),
     Moments: (
         [lambda: Moments((0, 1)), lambda: Moments((1,))],
-        lambda s: [s.weight, s.mean, s.squares, s.least, s.largest],
+        lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
         False,
     ),
-    Scatter: (
+    ScatterMatrix: (
         [
-            lambda: Scatter((0, 1), (Indicators(2, 3), Indicators(3, 5)), (0, 2, 3)),
-            lambda: Scatter((0, 1), (Indicators(2, 3, 1), Indicators(3, 5, 0)), (0,)),
-            lambda: Scatter((1, TARGET), ()),
-            lambda: Scatter((0, 1), (), (0,)),
-            lambda: Scatter((0, 1), (), (0, 1)),
+            lambda: ScatterMatrix((0, 1), (LevelIndicators(2, 3), LevelIndicators(3, 5)), (0, 2, 3)),
+            lambda: ScatterMatrix((0, 1), (LevelIndicators(2, 3, 1), LevelIndicators(3, 5, 0)), (0,)),
+            lambda: ScatterMatrix((1, TARGET), ()),
+            lambda: ScatterMatrix((0, 1), (), (0,)),
+            lambda: ScatterMatrix((0, 1), (), (0, 1)),
         ],
-        lambda s: [s.mean, s.matrix, *s.pairwise(), np.array([s.total])],
+        lambda s: [s.mean, s.matrix, *s.pairwise_covariance(), np.array([s.total_weight])],
         False,
     ),
 }
@@ -139,12 +139,12 @@ def random_parts(block, rng):
     places = np.sort(rng.integers(0, n + 1, rng.integers(1, 12)))
     first = int(rng.integers(0, n - 1))
     places = np.sort([*places, first, first, first + 1])
-    return [block.part(int(a), int(b)) for a, b in zip([0, *places], [*places, n], strict=True)]
+    return [block.slice_rows(int(a), int(b)) for a, b in zip([0, *places], [*places, n], strict=True)]
 
 
 def merged(make, parts, rng):
     """The parts filled one by one and merged in a random binary tree that keeps their order."""
-    filled = [make().update(part) if rng.random() < 0.9 else make().update(part).update(part.part(part.rows.stop, part.rows.stop))
+    filled = [make().update(part) if rng.random() < 0.9 else make().update(part).update(part.slice_rows(part.rows.stop, part.rows.stop))
               for part in parts]  # fmt: skip
     while len(filled) > 1:
         k = int(rng.integers(0, len(filled) - 1))
@@ -223,7 +223,7 @@ def test_merging_nothing_changes_nothing(cls, make):
 @pytest.mark.parametrize(("cls", "make"), WAYS)
 def test_a_block_of_no_rows_changes_nothing(cls, make):
     block = make_block(1)
-    assert_counted_alike(make().update(block).update(block.part(0, 0)), make().update(block), exact=True)
+    assert_counted_alike(make().update(block).update(block.slice_rows(0, 0)), make().update(block), exact=True)
 
 
 @pytest.mark.parametrize(("cls", "make"), WAYS)
@@ -258,10 +258,10 @@ def test_cut_points_of_rules_without_classes_do_not_depend_on_how_many_classes_t
 @pytest.mark.parametrize(("cls", "make"), WAYS)
 def test_threads_do_not_change_a_bit(cls, make):
     block = make_block(4, weighted=True)
-    parts = list(block.pieces(16))
+    parts = list(block.split_rows(16))
     results = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             total = make()
             for part in parallel.map_blocks(lambda piece: make().update(piece), parts):
                 total.merge(part)

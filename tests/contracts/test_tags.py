@@ -14,7 +14,7 @@ from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.reduction import MDS, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
-from tamiz.reduction.stochastic.panels import MEASURES
+from tamiz.reduction.stochastic.panels import KERNEL_METRICS
 
 from .test_scikit_learn import ESTIMATORS
 
@@ -22,7 +22,7 @@ METRICS = [entry.name for entry in metrics]
 MEASURED = [
     *(cls(dissimilarity=name) for cls in (ClassicalMDS, LandmarkMDS) for name in [*METRICS, "similarity"]),
     *(MDS(dissimilarity=name, max_iter=5, random_state=0, tol=1.0) for name in [*METRICS, "similarity"]),
-    *(StochasticMDS(dissimilarity=name, n_rounds=5, tol=10.0) for name in MEASURES),
+    *(StochasticMDS(dissimilarity=name, n_rounds=5, tol=10.0) for name in KERNEL_METRICS),
     *(LaplacianEigenmaps(graph=KNearest(5, metric=name), disconnected="connect") for name in METRICS),
     *(LaplacianEigenmaps(1, graph=Radius(100.0, metric=name)) for name in METRICS),
     *(LaplacianEigenmaps(graph=ConnectedRadius(metric=name)) for name in METRICS),

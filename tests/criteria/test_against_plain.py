@@ -40,7 +40,7 @@ MEASURES = {
 @pytest.fixture(autouse=True)
 def one_session():
     """Hundreds of small fits: opening threads for each would take longer than they do."""
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 

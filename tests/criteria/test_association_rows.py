@@ -5,8 +5,8 @@ import pytest
 
 from tamiz import SubsetSelector
 from tamiz.candidates import Candidates
-from tamiz.criteria.association_rows import AssociationRows
-from tamiz.criteria.base import Pairs
+from tamiz.criteria.association_rows import AssociationMatrix
+from tamiz.criteria.base import PairwiseAssociations
 from tamiz.criteria.cfs import CFS
 from tamiz.search import Exhaustive
 from tamiz.sources.open import as_source
@@ -15,18 +15,18 @@ from ..reference import cfs as plain
 from ..statistics.mixed import make_mixed
 
 
-class Given(Pairs):
+class Given(PairwiseAssociations):
     """Associations of a matrix; it counts what it was asked."""
 
     def __init__(self, matrix):
         self.matrix = matrix
         self.asked = []
 
-    def pairs(self, i, j):
+    def associations(self, i, j):
         self.asked += zip(i.tolist(), j.tolist(), strict=True)
         return self.matrix[i, j]
 
-    def own(self, columns):
+    def self_associations(self, columns):
         return np.diag(self.matrix)[columns]
 
 
@@ -40,7 +40,7 @@ def random_matrix(seed, p):
 def rows_of(matrix, used=None):
     p = len(matrix)
     pairs = Given(matrix)
-    return AssociationRows(pairs, p, np.arange(p) if used is None else used), pairs
+    return AssociationMatrix(pairs, p, np.arange(p) if used is None else used), pairs
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -51,7 +51,7 @@ def test_totals_are_the_sums_over_all_pairs(seed):
     masks = rng.random((30, p)) < rng.random((30, 1))
     plain = [matrix[np.ix_(mask, mask)].sum() for mask in masks]
     np.testing.assert_allclose(rows.totals(masks), plain, rtol=1e-14)
-    np.testing.assert_allclose(rows.sums(masks[0]).value, matrix[masks[0]].sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(rows.column_sums(masks[0]).value, matrix[masks[0]].sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
@@ -64,17 +64,17 @@ def test_a_total_is_the_same_to_the_bit_from_any_parent(width):
         columns = np.array([rng.permutation(p)[:width] for _ in range(6)])
         signs = np.where(mask[columns], -1.0, 1.0)
         children = np.array([mask ^ np.isin(np.arange(p), flipped) for flipped in columns])
-        reached = rows.flipped_totals(mask, rows.sums(mask), columns, signs)
+        reached = rows.totals_after_flips(mask, rows.column_sums(mask), columns, signs)
         np.testing.assert_array_equal(reached, rows.totals(children))
 
 
 def test_a_pair_is_counted_once_and_only_when_a_set_needs_it():
     rows, pairs = rows_of(random_matrix(0, 8), used=np.array([0, 1, 2, 4, 5, 6]))
-    rows.sums(np.array([0, 0, 1, 0, 0, 0, 0, 0], dtype=bool))
+    rows.column_sums(np.array([0, 0, 1, 0, 0, 0, 0, 0], dtype=bool))
     assert sorted(pairs.asked) == [(0, 2), (1, 2), (2, 4), (2, 5), (2, 6)]
     rows.totals(np.array([[0, 0, 1, 0, 1, 0, 0, 0]], dtype=bool))
     assert len(pairs.asked) == len(set(pairs.asked)) == 9
-    whole = rows.whole()
+    whole = rows.to_dense()
     assert len(pairs.asked) == len(set(pairs.asked)) == 15
     expected = random_matrix(0, 8)
     expected[[3, 7]] = expected[:, [3, 7]] = 0
@@ -94,14 +94,14 @@ def test_more_rows_than_memory_holds_are_refused_before_they_are_counted(monkeyp
 def test_a_merit_of_cfs_is_the_same_to_the_bit_from_any_parent():
     table = make_mixed(3, n=80, n_numbers=5, n_codes=5)
     source = as_source(table.frame(), table.target())
-    evaluator = CFS().prepare(source.reduce, source.schema, np.random.default_rng(0))
+    evaluator = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
     p, rng = source.schema.n_columns, np.random.default_rng(1)
-    c, A = evaluator.quadratic()
+    c, A = evaluator.quadratic_form()
     for _ in range(60):
         target, parent = rng.random((2, p)) < 0.5
         flips = rng.permutation(np.flatnonzero(target != parent))
         (reached,) = evaluator.evaluate(Candidates(parent[None], np.array([0]), np.array([0, len(flips)]), flips))
-        (alone,) = evaluator.evaluate(Candidates.of(target))
+        (alone,) = evaluator.evaluate(Candidates.from_masks(target))
         assert reached == alone
         assert alone == pytest.approx(plain.merit(np.flatnonzero(target).tolist(), c, A), rel=1e-13)
 
@@ -112,11 +112,11 @@ def test_columns_that_vary_by_powers_of_ten_keep_their_merits(ratio):
     X = rng.normal(size=(200, 6)) * ratio ** np.linspace(0, 1, 6)
     y = X[:, 0] + 0.1 * rng.normal(size=200)
     source = as_source(X, y)
-    evaluator = CFS(convention="weka").prepare(source.reduce, source.schema, np.random.default_rng(0))
+    evaluator = CFS(convention="weka").make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
     spread = X.std(axis=0)
     between = np.abs(np.corrcoef(X.T, y))
     masks = (np.arange(1, 64)[:, None] >> np.arange(6) & 1).astype(bool)
-    for mask, merit in zip(masks, evaluator.evaluate(Candidates.of(masks)), strict=True):
+    for mask, merit in zip(masks, evaluator.evaluate(Candidates.from_masks(masks)), strict=True):
         total = (between[:6, :6] * np.outer(spread, spread))[np.ix_(mask, mask)].sum()
         assert merit == pytest.approx((between[6, :6] * spread)[mask].sum() / np.sqrt(total), rel=1e-6)
         # From any parent too.
@@ -125,4 +125,4 @@ def test_columns_that_vary_by_powers_of_ten_keep_their_merits(ratio):
         (reached,) = evaluator.evaluate(Candidates(parent[None], np.array([0]), np.array([0, len(flips)]), flips))
         assert reached == pytest.approx(merit, rel=1e-12)
     best = SubsetSelector(CFS(convention="weka"), Exhaustive()).fit(X, y)
-    assert best.merit_ == evaluator.evaluate(Candidates.of(masks)).max()
+    assert best.merit_ == evaluator.evaluate(Candidates.from_masks(masks)).max()

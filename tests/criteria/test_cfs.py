@@ -22,12 +22,12 @@ from ..statistics.mixed import make_mixed
 @pytest.fixture(autouse=True)
 def one_session():
     """Many small tables: opening threads for each would take longer than they do."""
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 
 def prepare(source, merit):
-    return merit.prepare(source.reduce, source.schema, np.random.default_rng(0))
+    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
 
 
 def plain_associations(table, missing="distribute", weight=None):
@@ -60,7 +60,7 @@ def test_merits_of_random_sets_are_halls(missing, weighted):
         evaluator = prepare(table.source(weighted=weighted), CFS(SymmetricUncertainty(missing=missing)))
         masks = random_masks(np.random.default_rng(seed), 30, 9)
         expected = plain_merits(masks, *plain_associations(table, missing, weight))
-        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks)), expected, atol=1e-11)
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), expected, atol=1e-11)
 
 
 def test_merits_of_random_sets_are_wekas():
@@ -73,7 +73,7 @@ def test_merits_of_random_sets_are_wekas():
         expected = plain_merits(
             masks, single(with_target).astype(float), plain.weka_redundancy(single(between).astype(float))
         )
-        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks)), expected, atol=1e-7)
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("convention", ["hall", "weka"])
@@ -89,7 +89,7 @@ def test_flips_of_several_columns_of_several_parents_are_the_sets_they_make(conv
         starts = np.concatenate([[0], np.cumsum([len(flip) for flip in flips])]).astype(np.intp)
         flipped = np.concatenate(flips).astype(np.intp)
         candidates = Candidates(parents, rng.integers(0, 6, 40), starts, flipped)
-        whole = evaluator.evaluate(Candidates.of(candidates.masks()))
+        whole = evaluator.evaluate(Candidates.from_masks(candidates.masks()))
         np.testing.assert_allclose(evaluator.evaluate(candidates), whole, atol=1e-11)
 
 
@@ -98,21 +98,21 @@ def test_the_quadratic_form_gives_the_merits(convention):
     for seed in range(8):
         table = make_mixed(seed)
         evaluator = prepare(table.source(), CFS(convention=convention))
-        c, A = evaluator.quadratic()
+        c, A = evaluator.quadratic_form()
         masks = random_masks(np.random.default_rng(seed), 20, 6)[1:]
         masks = masks[masks.any(axis=1)].astype(float)
         expected = masks @ c / np.sqrt(np.einsum("mi,ij,mj->m", masks, A, masks))
-        np.testing.assert_allclose(evaluator.evaluate(Candidates.of(masks > 0)), expected, atol=1e-12)
+        np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks > 0)), expected, atol=1e-12)
         np.testing.assert_array_equal(A, A.T)
 
 
 def test_a_merit_does_not_depend_on_what_was_evaluated_before():
     table = make_mixed(7, n_numbers=4, n_codes=5)
     masks = random_masks(np.random.default_rng(0), 40, 9)
-    at_once = prepare(table.source(), CFS()).evaluate(Candidates.of(masks))
+    at_once = prepare(table.source(), CFS()).evaluate(Candidates.from_masks(masks))
     evaluator = prepare(table.source(), CFS())
     for number in np.random.default_rng(1).permutation(40):
-        assert evaluator.evaluate(Candidates.of(masks[number]))[0] == at_once[number]
+        assert evaluator.evaluate(Candidates.from_masks(masks[number]))[0] == at_once[number]
 
 
 def test_a_numeric_target_is_cut_into_ten_intervals_with_the_columns():
@@ -120,8 +120,10 @@ def test_a_numeric_target_is_cut_into_ten_intervals_with_the_columns():
     y = np.random.default_rng(0).normal(size=80) + table.classes
     source = table.source(target=y)
     masks = random_masks(np.random.default_rng(1), 20, 6)
-    ours = prepare(source, CFS()).evaluate(Candidates.of(masks))
-    named = prepare(source, CFS(SymmetricUncertainty(discretization=EqualFrequency(10)))).evaluate(Candidates.of(masks))
+    ours = prepare(source, CFS()).evaluate(Candidates.from_masks(masks))
+    named = prepare(source, CFS(SymmetricUncertainty(discretization=EqualFrequency(10)))).evaluate(
+        Candidates.from_masks(masks)
+    )
     np.testing.assert_array_equal(ours, named)
     assert ours.max() > 0
 
@@ -132,7 +134,9 @@ def test_a_copy_of_a_column_adds_nothing_and_an_independent_column_takes_away():
     noise = np.tile([0, 1], 32)
     frame = pd.DataFrame({"helpful": helpful, "copy": helpful, "noise": noise}).astype(str)
     evaluator = prepare(open_source(frame, y), CFS())
-    alone, twice, noisy = evaluator.evaluate(Candidates.of(np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]], dtype=bool)))
+    alone, twice, noisy = evaluator.evaluate(
+        Candidates.from_masks(np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]], dtype=bool))
+    )
     assert twice == pytest.approx(alone, abs=1e-12)
     assert noisy == pytest.approx(alone / np.sqrt(2), rel=1e-2)
 
@@ -144,8 +148,8 @@ def test_columns_left_out_never_count():
     wider = frame.assign(empty=np.nan)
     masks = random_masks(np.random.default_rng(0), 20, 6)
     wide = np.column_stack([masks, np.zeros(20, dtype=bool)])
-    ours = prepare(open_source(wider, table.target()), CFS()).evaluate(Candidates.of(wide))
-    expected = prepare(open_source(frame, table.target()), CFS()).evaluate(Candidates.of(masks))
+    ours = prepare(open_source(wider, table.target()), CFS()).evaluate(Candidates.from_masks(wide))
+    expected = prepare(open_source(frame, table.target()), CFS()).evaluate(Candidates.from_masks(masks))
     np.testing.assert_array_equal(ours, expected)
     selector = SubsetSelector(CFS(), BestFirst()).fit(wider, table.target())
     assert not (selector.archive_.masks[:, 6]).any()
@@ -155,13 +159,13 @@ def test_the_empty_set_and_a_constant_column_score_0():
     frame = pd.DataFrame({"constant": [4.2] * 20, "level": ["same"] * 20, "useful": [*"ab"] * 10})
     evaluator = prepare(open_source(frame, [*"xy"] * 10), CFS())
     masks = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    assert evaluator.evaluate(Candidates.of(masks)).tolist() == [0, 0, 0, 0, 1]
+    assert evaluator.evaluate(Candidates.from_masks(masks)).tolist() == [0, 0, 0, 0, 1]
 
 
 def test_whole_weights_are_repeated_rows():
     for seed in range(8):
         table = make_mixed(seed)
-        masks = Candidates.of(random_masks(np.random.default_rng(seed), 20, 6))
+        masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
         weighted = prepare(table.source(weighted=True), CFS()).evaluate(masks)
         repeated = prepare(table.repeated().source(), CFS()).evaluate(masks)
         np.testing.assert_allclose(weighted, repeated, atol=1e-11)
@@ -172,7 +176,7 @@ def test_wekas_merits_of_whole_weights_are_those_of_repeated_rows(target):
     for seed in range(8):
         table = make_mixed(seed)
         y = None if target == "classes" else np.random.default_rng(seed).normal(size=len(table.classes)).round(2)
-        masks = Candidates.of(random_masks(np.random.default_rng(seed), 20, 6))
+        masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
         weighted = prepare(table.source(target=y, weighted=True), CFS(convention="weka")).evaluate(masks)
         repeated = table.repeated().source(target=None if y is None else y.repeat(table.weight))
         np.testing.assert_allclose(weighted, prepare(repeated, CFS(convention="weka")).evaluate(masks), atol=1e-6)
@@ -206,15 +210,15 @@ def test_a_merit_above_1_is_explained(k):
     assert selector.support_.all()
     assert selector.merit_ == pytest.approx(2 * np.sqrt(2**k - 1) / (k + 1))
     explained = "A CFS merit can exceed 1, because symmetric uncertainties need not form a correlation matrix"
-    assert (explained in selector.merit_how_) == (selector.merit_ > 1)
+    assert (explained in selector.merit_method_) == (selector.merit_ > 1)
     one = SubsetSelector(CFS(), BestFirst(), n_features=1).fit(pd.DataFrame(parity), rows.astype(str))
-    assert one.merit_how_ == ""
+    assert one.merit_method_ == ""
 
 
 def test_a_copy_of_the_target_has_the_merit_1_and_nothing_is_explained():
     y = np.tile(["a", "b", "c"], 9)
     selector = SubsetSelector(CFS(), BestFirst()).fit(pd.DataFrame({"copy": y, "noise": np.sort(y)}), y)
-    assert (selector.merit_, selector.merit_how_) == (pytest.approx(1.0), "")
+    assert (selector.merit_, selector.merit_method_) == (pytest.approx(1.0), "")
 
 
 def of_any_scale(seed, p=7):
@@ -248,13 +252,13 @@ def test_the_bound_of_a_set_is_above_the_merits_of_its_subsets_and_does_not_depe
         evaluators = [
             prepare(open_source(X * scale, y), CFS(convention="weka")) for scale in (1.0, X.std(axis=0) ** -1)
         ]
-        merits, bounds = evaluators[0].evaluate(Candidates.of(masks)), evaluators[0].bound(masks)
+        merits, bounds = evaluators[0].evaluate(Candidates.from_masks(masks)), evaluators[0].upper_bounds(masks)
         assert (np.where(holds, merits, -np.inf).max(axis=1) <= bounds).all(), seed
         # Of columns of one scale the sums are exact, and there is a better way.
-        assert evaluators[0].quadratic() is None
-        assert evaluators[1].bound(masks) is None
+        assert evaluators[0].quadratic_form() is None
+        assert evaluators[1].upper_bounds(masks) is None
         # Of one column the bound is what it is by itself.
         single = masks.sum(axis=1) == 1
         np.testing.assert_allclose(bounds[single], merits[single], rtol=1e-5)
-        stretched = prepare(open_source(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).bound(masks)
+        stretched = prepare(open_source(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).upper_bounds(masks)
         np.testing.assert_allclose(stretched, bounds, rtol=1e-4)

@@ -40,13 +40,13 @@ def subsets(p, n=4):
 
 
 def ours(evaluator, masks):
-    with parallel.session(2):
-        return evaluator.evaluate(Candidates.of(masks))
+    with parallel.thread_session(2):
+        return evaluator.evaluate(Candidates.from_masks(masks))
 
 
 def theirs(estimator, parts, y, **given):
     """Return scikit-learn's scores, on one thread: on busy cores its own threads wait for each other."""
-    with parallel.session(1), warnings.catch_warnings():
+    with parallel.thread_session(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [cross_val_score(estimator, part, y, **{"cv": 5, **given}).mean() for part in parts]
 
@@ -166,9 +166,9 @@ def test_a_file_scores_as_the_frame_that_was_written(estimator, ending, tmp_path
     table = X.assign(y=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
     source = open_source(path, "y")
-    merit = CrossValidated(estimator, cv=StratifiedKFold(5)).ready(source)
+    merit = CrossValidated(estimator, cv=StratifiedKFold(5)).bind(source)
     masks = subsets(X.shape[1])
-    from_file = ours(merit.prepare(source.reduce, source.schema, np.random.default_rng(0)), masks)
+    from_file = ours(merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)), masks)
     np.testing.assert_array_equal(from_file, ours(evaluator_of(X, y, estimator), masks))
 
 
@@ -201,11 +201,12 @@ def test_a_number_of_folds_goes_forward_where_the_table_has_times(tmp_path):
     path = tmp_path / "times.csv"
     frame.to_csv(path, index=False)
     source = open_source(path, "y", time="when")
-    merit = CrossValidated(Ridge(), cv=4).ready(source)
+    merit = CrossValidated(Ridge(), cv=4).bind(source)
     found = ours(
-        merit.prepare(source.reduce, source.schema, np.random.default_rng(0)), np.ones((1, X.shape[1]), dtype=bool)
+        merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)),
+        np.ones((1, X.shape[1]), dtype=bool),
     )
-    parts = make_folds(source, 4, 0).parts
+    parts = make_folds(source, 4, 0).splits
     assert all(fold.train.min() > fold.test.max() for fold in parts)
     expected = cross_val_score(Ridge(), frame[source.schema.names].to_numpy(), y, cv=[(f.train, f.test) for f in parts])
     np.testing.assert_allclose(found, expected.mean(), rtol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 
 from tamiz import RankSelector, open_source
 from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty, cut_points
-from tamiz.criteria.base import complete
+from tamiz.criteria.base import gather_statistics
 from tamiz.exceptions import DataError
 from tamiz.sources import Source
 from tamiz.statistics.cuts import CutPoints
@@ -59,11 +59,11 @@ def test_an_unknown_rule_for_missing_values_is_refused_with_the_known_ones(relev
 @pytest.mark.parametrize("relevance", [InformationGain(), GainRatio(), SymmetricUncertainty()])
 def test_a_study_of_a_numeric_target_cuts_it_into_ten_intervals(relevance):
     schema = open_source(NUMBERS, A_NUMBER).schema
-    suited = relevance.suited(schema)
+    suited = relevance.adapt_to(schema)
     assert repr(suited.discretization) == repr(EqualFrequency(10))
     assert relevance.discretization is None
-    assert relevance.suited(open_source(NUMBERS).schema) is None
-    assert relevance.suited(open_source(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
+    assert relevance.adapt_to(open_source(NUMBERS).schema) is None
+    assert relevance.adapt_to(open_source(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
 
 
 def test_criteria_share_their_passes():
@@ -74,7 +74,7 @@ def test_criteria_share_their_passes():
         passes.append(len(statistics))
         return source.reduce(*statistics)
 
-    complete([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, source.schema)
+    gather_statistics([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, source.schema)
     assert passes == [1, 1]
 
 

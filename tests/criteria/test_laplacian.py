@@ -130,7 +130,7 @@ def test_a_gap_counts_as_the_mean():
 def test_columns_are_read_in_groups_and_the_groups_do_not_show(monkeypatch):
     X = np.random.default_rng(2).normal(size=(100, 9))
     whole = laplacian_score(X, KNearest(5).build(X))
-    monkeypatch.setattr("tamiz.criteria.laplacian._GROUP_VALUES", 200)
+    monkeypatch.setattr("tamiz.criteria.laplacian._BLOCK_VALUES", 200)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(9)])
     np.testing.assert_allclose(laplacian_score(frame, KNearest(5).build(frame)), whole, rtol=1e-12)
     relevance = RankSelector(LaplacianScore(graph=KNearest(5))).fit(open_source(frame))
@@ -142,7 +142,7 @@ def test_bits_do_not_depend_on_threads():
     graph = Graph.from_edges(np.arange(2999), np.arange(1, 3000), np.random.default_rng(0).random(2999))
     scores = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             scores.append((laplacian_score(X, graph), laplacian_score(X, SameClass().build(X, np.arange(3000) % 7))))
     assert scores[0][0].tobytes() == scores[1][0].tobytes()
     assert scores[0][1].tobytes() == scores[1][1].tobytes()

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import RankSelector, parallel
 from tamiz.criteria import EqualFrequency, EqualWidth, GainRatio, InformationGain, SymmetricUncertainty, registry
-from tamiz.criteria.base import complete
+from tamiz.criteria.base import gather_statistics
 
 from ..statistics.mixed import make_mixed
 
@@ -25,7 +25,7 @@ SEEDS = range(6)
 @pytest.fixture(autouse=True)
 def one_session():
     """Hundreds of small fits: opening threads for each would take longer than they do."""
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
 
 
 def scores_of(relevance, source):
-    return relevance.scores(complete([relevance], source.reduce, source.schema), source.schema)
+    return relevance.scores(gather_statistics([relevance], source.reduce, source.schema), source.schema)
 
 
 def assert_alike(ours, theirs, seed):
@@ -160,12 +160,12 @@ def test_pieces_of_rows_give_the_scores_of_one_piece(relevance, monkeypatch):
 def test_scores_do_not_depend_on_what_other_criteria_asked_for(relevance):
     table = make_mixed(3)
     source = table.source()
-    known = complete([*EVERY, relevance], source.reduce, source.schema)
+    known = gather_statistics([*EVERY, relevance], source.reduce, source.schema)
     np.testing.assert_array_equal(relevance.scores(known, source.schema), scores_of(relevance, source))
 
 
 def test_scoring_leaves_the_statistics_as_they_were(relevance):
     source = make_mixed(4).source()
-    known = complete([relevance], source.reduce, source.schema)
+    known = gather_statistics([relevance], source.reduce, source.schema)
     first = relevance.scores(known, source.schema)
     np.testing.assert_array_equal(relevance.scores(known, source.schema), first)

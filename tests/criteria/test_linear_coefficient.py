@@ -51,7 +51,7 @@ def test_many_coefficients_are_found_step_by_step_and_are_the_same(monkeypatch):
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(axis=0) > 0][:, :25]
     newton = scores_of(X, y)
-    monkeypatch.setattr(linear_coefficient, "_FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(linear_coefficient, "_MAX_NEWTON_COEFFICIENTS", 0)
     np.testing.assert_allclose(scores_of(X, y), newton, rtol=2e-3, atol=2e-3)
 
 
@@ -164,9 +164,9 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)
     schema = open_source(X, y).schema
-    assert LinearCoefficient().suited(schema).max_rows is None
-    monkeypatch.setattr(linear_coefficient, "_MOST_VALUES", 4 * 3 * 700)
-    assert LinearCoefficient(alpha=3.0).suited(schema).get_params() == {
+    assert LinearCoefficient().adapt_to(schema).max_rows is None
+    monkeypatch.setattr(linear_coefficient, "_MAX_VALUES", 4 * 3 * 700)
+    assert LinearCoefficient(alpha=3.0).adapt_to(schema).get_params() == {
         "alpha": 3.0, "max_iter": 1000, "missing": "distribute", "max_rows": 700, "random_state": 0,
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import RankSelector, open_source, parallel
 from tamiz.criteria import LinearCoefficient, TreeImportance
-from tamiz.sources.views import rows_of
+from tamiz.sources.views import select_rows
 
 from ..statistics.mixed import make_mixed
 from .test_laws import DEGENERATE
@@ -27,7 +27,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def one_session():
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 
@@ -50,7 +50,7 @@ def test_whole_weights_are_repeated_rows_and_rows_of_weight_0_are_not_there(rele
         repeated = np.repeat(np.arange(len(weight)), weight)
         weighted = open_source(table.frame(), y, weight=weight.astype(float))
         # Rows repeated by a view keep the levels and kinds of the whole table.
-        rows = scores_of(relevance, rows_of(open_source(table.frame(), y), repeated))
+        rows = scores_of(relevance, select_rows(open_source(table.frame(), y), repeated))
         np.testing.assert_allclose(scores_of(relevance, weighted), rows, rtol=1e-6, atol=1e-7, err_msg=str(seed))
 
 
@@ -113,7 +113,7 @@ def test_scores_of_degenerate_tables_are_finite(relevance, name):
 def test_one_class_or_one_number_for_all_rows_tells_nothing(relevance):
     X = make_mixed(0).frame()
     for y in ([0.5] * len(X), ["a"] * len(X)):
-        source = rows_of(open_source(X, [*y[:-1], 1.5 if y[0] == 0.5 else "b"]), np.arange(len(X) - 1))
+        source = select_rows(open_source(X, [*y[:-1], 1.5 if y[0] == 0.5 else "b"]), np.arange(len(X) - 1))
         assert scores_of(relevance, source).tolist() == [0] * X.shape[1]
 
 

@@ -34,7 +34,7 @@ def scores_of(relevance, X, y, **more):
 def test_scores_are_the_importances_of_all_columns_together(monkeypatch):
     monkeypatch.setattr(
         importance,
-        "_orders",
+        "_draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
     X, y = IRIS

@@ -23,10 +23,10 @@ def again(relevance, X, y, n_samples=12):
     """Scores under row counts, and those of tables of repeated rows for the first four."""
     source, n, rng = open_source(X, y), len(y), np.random.default_rng(0)
     counts = np.array([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(n_samples)])
-    with parallel.session(1):
-        found = relevance.reweighting(source, n_samples)(counts.astype(float))
+    with parallel.thread_session(1):
+        found = relevance.make_reweighted_scorer(source, n_samples)(counts.astype(float))
         rows = [np.repeat(np.arange(n), one) for one in counts[:4]]
-        refitted = [relevance.ready(open_source(X[at], y[at])).values for at in rows]
+        refitted = [relevance.bind(open_source(X[at], y[at])).values for at in rows]
     return found, np.array(refitted)
 
 
@@ -53,7 +53,7 @@ def test_trees_rank_columns_as_trees_of_repeated_rows_do(name):
 @pytest.mark.parametrize("relevance", [LinearCoefficient(), TreeImportance()])
 def test_a_sample_of_one_class_scores_nothing(relevance):
     X, y = load_iris(return_X_y=True)
-    scores = relevance.reweighting(open_source(X, y), 1)(np.repeat([1.0, 0.0], [50, 100])[None])
+    scores = relevance.make_reweighted_scorer(open_source(X, y), 1)(np.repeat([1.0, 0.0], [50, 100])[None])
     assert scores.tolist() == [[0.0] * 4]
 
 
@@ -62,13 +62,13 @@ def test_a_sample_of_the_rows_is_what_models_read_in_every_bootstrap_sample():
     for relevance in (LinearCoefficient(max_rows=100), TreeImportance(max_rows=100)):
         source = open_source(X, y)
         with pytest.warns(UserWarning, match="100 of the 400 rows"):
-            whole = relevance.ready(source).values
-        np.testing.assert_allclose(relevance.reweighting(source, 1)(np.ones((1, 400)))[0], whole, atol=1e-4)
+            whole = relevance.bind(source).values
+        np.testing.assert_allclose(relevance.make_reweighted_scorer(source, 1)(np.ones((1, 400)))[0], whole, atol=1e-4)
 
 
 def test_models_that_would_take_minutes_are_not_refitted(monkeypatch):
     source = open_source(*load_iris(return_X_y=True))
-    monkeypatch.setattr(linear, "_MOST_REFITTED", 1e5)
-    monkeypatch.setattr(trees, "_MOST_REGROWN", 1e5)
-    assert LinearCoefficient().reweighting(source, 200) is None
-    assert TreeImportance().reweighting(source, 200) is None
+    monkeypatch.setattr(linear, "_MAX_REFIT_PRODUCTS", 1e5)
+    monkeypatch.setattr(trees, "_MAX_REGROWTH_SUMS", 1e5)
+    assert LinearCoefficient().make_reweighted_scorer(source, 200) is None
+    assert TreeImportance().make_reweighted_scorer(source, 200) is None

@@ -33,7 +33,7 @@ def test_a_tree_drawn_by_hand():
 
 
 def of_one_set(monkeypatch):
-    monkeypatch.setattr(tree_importance, "_split", lambda n, _: [np.arange(n)])
+    monkeypatch.setattr(tree_importance, "_split_columns", lambda n, _: [np.arange(n)])
 
 
 # The tree's own, which decides between questions that are equally good.
@@ -82,13 +82,13 @@ def test_a_number_is_scored_as_rows_walked_down_a_tree_say(monkeypatch):
 
 def test_every_column_is_in_one_tree_of_a_round(monkeypatch):
     seen = []
-    split = tree_importance._split
+    split = tree_importance._split_columns
 
     def watched(n, rng):
         seen.append(split(n, rng))
         return seen[-1]
 
-    monkeypatch.setattr(tree_importance, "_split", watched)
+    monkeypatch.setattr(tree_importance, "_split_columns", watched)
     X, y = load_breast_cancer(return_X_y=True)
     scores_of(X, y, n_rounds=4)
     assert len(seen) == 4
@@ -152,7 +152,7 @@ def test_the_seed_draws_the_sets_and_the_number_of_threads_does_not_matter():
     X, y = load_breast_cancer(return_X_y=True)
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             found.append(scores_of(X, y))
     np.testing.assert_array_equal(*found)
     assert (scores_of(X, y, random_state=1) != found[0]).any()
@@ -169,12 +169,12 @@ def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_told():
 def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     schema = open_source(X, y).schema
-    assert TreeImportance().suited(schema).max_rows is None
-    monkeypatch.setattr(tree_importance, "_MOST_VALUES", 30 * 510)
-    assert TreeImportance().suited(schema).max_rows == 510
-    assert TreeImportance(max_rows=100).suited(schema).max_rows == 100
-    monkeypatch.setattr(tree_importance, "_MOST_VALUES", 1)
-    assert TreeImportance().suited(schema).max_rows == 500
+    assert TreeImportance().adapt_to(schema).max_rows is None
+    monkeypatch.setattr(tree_importance, "_MAX_VALUES", 30 * 510)
+    assert TreeImportance().adapt_to(schema).max_rows == 510
+    assert TreeImportance(max_rows=100).adapt_to(schema).max_rows == 100
+    monkeypatch.setattr(tree_importance, "_MAX_VALUES", 1)
+    assert TreeImportance().adapt_to(schema).max_rows == 500
 
 
 @pytest.mark.parametrize(

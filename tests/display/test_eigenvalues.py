@@ -67,8 +67,8 @@ def test_values_below_zero_are_in_sight_and_a_panel_can_be_given():
 class Chance(PCA):
     """A map that knows what its values would be by chance, in shares of the variance."""
 
-    def facts(self):
-        return replace(super().facts(), reference=[0.4, 0.3, 0.2])
+    def describe(self):
+        return replace(super().describe(), reference=[0.4, 0.3, 0.2])
 
 
 def test_what_chance_would_give_is_drawn_dashed_in_the_unit_of_the_values():

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.manifold import MDS
 
 from tamiz.display import EmbeddingDisplay, palette
-from tamiz.display.arrows import arrows
+from tamiz.display.arrows import biplot_arrows
 from tamiz.exceptions import DataError
 from tamiz.graphs import KNearest
 from tamiz.reduction import PCA, LaplacianEigenmaps
@@ -65,7 +65,7 @@ def test_numbers_are_shades_with_a_bar_and_missing_ones_grey_below():
     assert len(gaps.get_offsets()) == 2
     assert colors.to_hex(gaps.get_facecolor()[0]) == palette.FAINT
     np.testing.assert_array_equal(shaded.get_array(), values[~np.isnan(values)])
-    assert shaded.cmap(0.0)[:3] == colors.to_rgb(palette.SCALE[0])
+    assert shaded.cmap(0.0)[:3] == colors.to_rgb(palette.GRADIENT[0])
     assert display.figure_.axes[-1].get_ylabel() == "weight (2 missing, grey)"
 
 
@@ -76,7 +76,7 @@ def test_classes_have_a_colour_and_a_shape_each_and_missing_ones_are_grey():
     assert display.ax_.get_legend().get_title().get_text() == "species"
     assert [len(points.get_offsets()) for points in display.points_] == [3, 49, 49, 49]
     drawn = [colors.to_hex(points.get_facecolor()[0]) for points in display.points_]
-    assert drawn == [palette.FAINT, *palette.LEVELS[:3]]
+    assert drawn == [palette.FAINT, *palette.CLASS_COLORS[:3]]
     assert len({points.get_paths()[0].vertices.tobytes() for points in display.points_[1:]}) == 3
 
 
@@ -196,7 +196,7 @@ def test_a_biplot_draws_the_columns_as_arrows_from_the_middle():
     names = [name.get_text() for name in display.arrows_]
     assert names == ["sepal width", "petal length", r" _petal \$width\$", "sepal length"]
     tips = np.array([name.xy for name in display.arrows_])
-    expected = arrows(fitted.embedding_[:, :2].tolist(), fitted.loadings_[:, :2].tolist(), one_scale=True)
+    expected = biplot_arrows(fitted.embedding_[:, :2].tolist(), fitted.loadings_[:, :2].tolist(), one_scale=True)
     np.testing.assert_allclose(tips, [[arrow.x, arrow.y] for arrow in expected])
     display.figure_.canvas.draw()
     (low_x, high_x), (low_y, high_y) = display.ax_.get_xlim(), display.ax_.get_ylim()

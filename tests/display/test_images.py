@@ -19,13 +19,13 @@ DIGITS = load_digits().data[:300]
 class Pictures(PCA):
     """A map that was told what its columns are."""
 
-    def facts(self):
+    def describe(self):
         names = [f"PC {k + 1}" for k in range(self.n_components_)]
         galleries = [
             Gallery("The mean", "", (8, 8), ["mean"], [self.mean_.tolist()]),
             Gallery("Components", "", (8, 8), names, self.components_.tolist(), signed=True),
         ]
-        return replace(super().facts(), galleries=galleries)
+        return replace(super().describe(), galleries=galleries)
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_every_pair_is_a_point_and_a_perfect_map_a_line():
     (_, far), (_, high) = display.line_.get_data()
     assert high == pytest.approx(2.0 * far)
     assert far == pytest.approx(found.dissimilarities.max())
-    assert display.steps_ is None
+    assert display.disparities_ is None
     assert display.ax_.get_title(loc="left") == "435 pairs, correlation 1.000, of ranks 1.000"
     assert (display.ax_.get_xlim()[0], display.ax_.get_ylim()[0]) == (0.0, 0.0)
 
@@ -56,8 +56,8 @@ def test_many_pairs_are_a_density():
 
 def test_disparities_are_a_line_in_the_order_of_the_dissimilarities():
     display = ShepardDisplay.from_estimator(Ordinal().fit())
-    np.testing.assert_array_equal(display.steps_.get_xdata(), [1.0, 2.0, 2.0, 3.0])
-    np.testing.assert_array_equal(display.steps_.get_ydata(), [0.9, 0.9, 1.5, 2.0])
+    np.testing.assert_array_equal(display.disparities_.get_xdata(), [1.0, 2.0, 2.0, 3.0])
+    np.testing.assert_array_equal(display.disparities_.get_ydata(), [0.9, 0.9, 1.5, 2.0])
     assert display.line_ is None
     assert display.ax_.get_title(loc="left") == "stress 0.1250"
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["disparities"]

@@ -37,7 +37,7 @@ def test_an_mds_is_drawn_as_it_came_to_its_map():
     X = np.random.default_rng(0).normal(size=(20, 4))
     mapped = MDS().fit(X)
     display = StressDisplay.from_estimator(mapped)
-    np.testing.assert_array_equal(display.line_.get_ydata(), mapped.course_)
+    np.testing.assert_array_equal(display.line_.get_ydata(), mapped.stress_history_)
     assert display.line_.get_xdata()[-1] == mapped.n_iter_
     worst = PointStressDisplay.from_estimator(mapped, n_points=4)
     np.testing.assert_array_equal(worst.points_.get_xdata(), np.sort(mapped.stress_per_point_)[:-5:-1])
@@ -48,20 +48,20 @@ def test_dimensions_are_drawn_from_a_stress_of_zero_on():
     np.testing.assert_array_equal(display.line_.get_xydata(), [[2, 0.3], [4, 0.1]])
     assert display.ax_.get_xlabel() == "Dimensions"
     assert display.ax_.get_ylim()[0] == 0.0
-    assert display.chance_ is None
+    assert display.reference_ is None
     assert display.ax_.get_legend() is None
 
 
 def test_numbers_in_any_order_make_one_line_from_left_to_right():
-    display = StressDisplay([0.1, 0.3, 0.2], numbers=[3, 1, 2], chance=[0.4, 0.6, 0.5]).plot()
+    display = StressDisplay([0.1, 0.3, 0.2], numbers=[3, 1, 2], reference=[0.4, 0.6, 0.5]).plot()
     np.testing.assert_array_equal(display.line_.get_xydata(), [[1, 0.3], [2, 0.2], [3, 0.1]])
-    np.testing.assert_array_equal(display.chance_.get_ydata(), [0.6, 0.5, 0.4])
+    np.testing.assert_array_equal(display.reference_.get_ydata(), [0.6, 0.5, 0.4])
 
 
 def test_chance_is_a_dashed_line_and_several_draws_a_band():
-    display = StressDisplay([0.3, 0.1], chance=[[0.5, 0.4], [0.7, 0.5]]).plot()
-    np.testing.assert_allclose(display.chance_.get_xydata(), [[1, 0.6], [2, 0.45]])
-    assert display.chance_.get_linestyle() == "--"
+    display = StressDisplay([0.3, 0.1], reference=[[0.5, 0.4], [0.7, 0.5]]).plot()
+    np.testing.assert_allclose(display.reference_.get_xydata(), [[1, 0.6], [2, 0.45]])
+    assert display.reference_.get_linestyle() == "--"
     (band,) = display.ax_.collections
     heights = band.get_paths()[0].vertices[:, 1]
     assert (heights.min(), heights.max()) == (0.4, 0.7)
@@ -69,7 +69,7 @@ def test_chance_is_a_dashed_line_and_several_draws_a_band():
         "this map",
         "by chance (2 permutations)",
     ]
-    one = StressDisplay([0.3, 0.1], chance=[0.5, 0.4]).plot()
+    one = StressDisplay([0.3, 0.1], reference=[0.5, 0.4]).plot()
     assert not one.ax_.collections
     assert one.ax_.get_legend().get_texts()[1].get_text() == "by chance"
 

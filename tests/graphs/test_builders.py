@@ -11,16 +11,16 @@ from tamiz import open_source, parallel
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import (
     Binary,
-    ClassShare,
+    BruteForce,
     ConnectedRadius,
-    Exact,
     Graph,
     HeatKernel,
+    InverseClassSize,
     KNearest,
     Radius,
     SameClass,
 )
-from tamiz.graphs.builder import check_builder
+from tamiz.graphs.builder import check_builder_or_graph
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -104,7 +104,7 @@ def test_the_connected_radius_graph_is_the_radius_graph_of_its_radius():
 
 def test_neighbours_within_the_class_are_of_the_class():
     X, y = load_iris(return_X_y=True)
-    graph = KNearest(4, within_class=True, weight=ClassShare()).build(X, y)
+    graph = KNearest(4, within_class=True, weight=InverseClassSize()).build(X, y)
     heads, tails = graph.adjacency.nonzero()
     assert (y[heads] == y[tails]).all()
     np.testing.assert_array_equal(graph.adjacency.data, 1 / 50)
@@ -161,7 +161,7 @@ def test_bits_do_not_depend_on_threads(metric):
     X = rows(5, n=300, p=6)
     built = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             built.append(KNearest(7, metric=metric).build(X).adjacency)
     assert built[0].data.tobytes() == built[1].data.tobytes()
     assert built[0].indices.tobytes() == built[1].indices.tobytes()
@@ -201,7 +201,7 @@ def test_sparse_rows_make_the_same_graph():
             r"t=1e-12 makes the weight of every edge 0: .* t=\d.* or more leaves a weight to all of them",
         ),
         (
-            lambda X: KNearest(3, weight=ClassShare()).build(X, np.arange(60) % 2),
+            lambda X: KNearest(3, weight=InverseClassSize()).build(X, np.arange(60) % 2),
             r"ClassShare weighs rows of one class",
         ),
         (lambda X: KNearest(3, within_class=True).build(X), r"requires y to be passed, but the target y is None"),
@@ -280,7 +280,7 @@ def test_a_gap_can_be_filled_and_is_told_of():
     X = rows(10)
     X[3, 1] = np.nan
     with pytest.warns(TamizWarning, match="1 missing value was given the mean of the column"):
-        graph = KNearest(5).build(X, fill=True)
+        graph = KNearest(5).build(X, fill_missing=True)
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     np.testing.assert_allclose(graph.adjacency.toarray(), KNearest(5).build(filled).adjacency.toarray(), rtol=1e-12)
 
@@ -297,7 +297,7 @@ def test_a_graph_in_pieces_is_joined_by_the_shortest_edges_when_asked():
     with pytest.warns(TamizWarning, match="3 components"):
         graph = KNearest(5).build(X)
     with pytest.warns(TamizWarning, match=r"2 edges of lengths .* join the 3 components of the graph"):
-        joined = graph.connected()
+        joined = graph.connect_components()
     assert len(joined.components) == 1
     assert joined.n_edges == graph.n_edges + 2
     added = (joined.adjacency - graph.adjacency).tocoo()
@@ -308,7 +308,7 @@ def test_a_graph_in_pieces_is_joined_by_the_shortest_edges_when_asked():
             (i, j) for i, j in zip(added.row, added.col, strict=True) if i < j and graph.components.labels[j] == high
         ]
         assert D[edge[0]] == D[between].min()
-    assert joined.connected() is joined
+    assert joined.connect_components() is joined
 
 
 @quiet
@@ -321,10 +321,10 @@ def test_new_rows_are_attached_each_by_itself():
         alone = graph.attach(new[i : i + 1])
         here = slice(together.neighbors.indptr[i], together.neighbors.indptr[i + 1])
         np.testing.assert_array_equal(together.neighbors.indices[here], alone.neighbors.indices)
-        assert together.weights[here].tobytes() == alone.weights.tobytes()
+        assert together.relative_weights[here].tobytes() == alone.relative_weights.tobytes()
         np.testing.assert_array_equal(together.neighbors.indices[here], np.argsort(D[i], kind="stable")[:5])
         near = np.sort(D[i])[:5]
-        np.testing.assert_allclose(together.weights[here], np.exp((near[0] ** 2 - near**2) / 3.0), rtol=1e-9)
+        np.testing.assert_allclose(together.relative_weights[here], np.exp((near[0] ** 2 - near**2) / 3.0), rtol=1e-9)
         assert together.nearest_weights[i] == pytest.approx(np.exp(-(near[0] ** 2) / 3.0), rel=1e-9)
 
 
@@ -340,7 +340,7 @@ def test_a_new_row_outside_every_radius_is_joined_to_the_nearest_and_told_of():
 
 def test_the_search_can_be_named_and_is_told():
     X = rows(19)
-    assert KNearest(5, search=Exact()).build(X).search == "exact, by blocks of products"
+    assert KNearest(5, search=BruteForce()).build(X).search_description == "exact, by blocks of products"
     assert KNearest(5).build(X).recall == 1.0
 
 
@@ -352,13 +352,13 @@ def test_what_is_neither_a_builder_nor_a_graph_is_refused(given, told):
     with pytest.raises(
         TypeError, match=rf"^graph must be a GraphBuilder or a Graph, such as KNearest\(15\), got {told}\.$"
     ):
-        check_builder(given)
+        check_builder_or_graph(given)
 
 
 def test_builders_and_graphs_are_taken_as_they_are():
     builder, graph = KNearest(5), Graph.from_edges([0], [1])
-    assert check_builder(builder) is builder
-    assert check_builder(graph) is graph
+    assert check_builder_or_graph(builder) is builder
+    assert check_builder_or_graph(graph) is graph
 
 
 def test_rows_are_named_by_their_numbers_in_the_users_table():
@@ -367,7 +367,7 @@ def test_rows_are_named_by_their_numbers_in_the_users_table():
     X[50] += 1000.0
     with pytest.warns(TamizWarning, match=r"2 components of 56 and 1 rows; row 50 stands alone\.$"):
         graph = Radius(100.0).build(open_source(X, target))
-    assert graph.components.described() == "2 components of 56 and 1 rows; row 47 stands alone"
+    assert graph.components.describe() == "2 components of 56 and 1 rows; row 47 stands alone"
     X[50] = 0.0
     with pytest.raises(DataError, match=r"^Row 50 has only zeros and so no direction"):
         KNearest(5, metric="cosine").build(open_source(X, target))

@@ -10,7 +10,7 @@ from scipy import sparse
 from tamiz import validation
 from tamiz.exceptions import DataError
 from tamiz.graphs import Graph
-from tamiz.graphs.weights import LEAST_WEIGHT
+from tamiz.graphs.weights import MIN_WEIGHT
 from tamiz.reduction import LaplacianEigenmaps
 
 
@@ -54,7 +54,7 @@ def test_more_rows_than_memory_holds_are_refused_before_they_are_made(monkeypatc
         ([1j], "weights must be real numbers, got an array of complex128"),
         ([None], "weights must be real numbers, got an array of object"),
         ([[1.0], [1.0, 2.0]], "weights must be an array of numbers, got lists of unequal lengths"),
-        ([LEAST_WEIGHT / 2], r"The edge of rows 0 and 1 has the weight 5e-291; one that is not 0 is at least 1e-290\."),
+        ([MIN_WEIGHT / 2], r"The edge of rows 0 and 1 has the weight 5e-291; one that is not 0 is at least 1e-290\."),
         ([5e-324], r"The edge of rows 0 and 1 has the weight 4.941e-324; one that is not 0 is at least 1e-290\."),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_matrix_is_left_as_it_was():
 def test_weights_at_the_floor_make_the_map_that_weights_near_one_make():
     heads, tails = np.arange(29), np.arange(1, 30)
     w = 1 + np.random.default_rng(0).random(29)
-    tiny, ordinary = (Graph.from_edges(heads, tails, w * unit) for unit in (LEAST_WEIGHT, 1.0))
+    tiny, ordinary = (Graph.from_edges(heads, tails, w * unit) for unit in (MIN_WEIGHT, 1.0))
     found, expected = (LaplacianEigenmaps(2, graph=graph).fit(np.zeros((30, 1))) for graph in (tiny, ordinary))
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
 

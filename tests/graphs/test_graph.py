@@ -26,7 +26,7 @@ def test_edges_and_their_matrix_are_one_graph():
         np.testing.assert_array_equal(graph.adjacency.toarray(), S)
         np.testing.assert_allclose(graph.degrees, S.sum(axis=1), rtol=1e-14)
         assert graph.n_edges == np.count_nonzero(S) // 2
-    assert (by_edges.radius, by_edges.t, by_edges.recall, by_edges.search) == (None, None, None, None)
+    assert (by_edges.radius, by_edges.t, by_edges.recall, by_edges.search_description) == (None, None, None, None)
 
 
 def test_the_laplacians_are_what_their_names_say():
@@ -45,7 +45,7 @@ def test_components_are_numbered_by_their_first_rows():
     graph = Graph.from_edges([0, 2, 1], [4, 3, 2], n_samples=7)
     np.testing.assert_array_equal(graph.components.labels, [0, 1, 1, 1, 0, 2, 3])
     np.testing.assert_array_equal(graph.components.sizes, [2, 3, 1, 1])
-    assert graph.components.described() == "4 components of 3, 2, 1 and 1 rows; rows 5, 6 stand alone"
+    assert graph.components.describe() == "4 components of 3, 2, 1 and 1 rows; rows 5, 6 stand alone"
 
 
 def test_a_graph_without_edges_is_one():
@@ -85,7 +85,7 @@ def test_what_a_graph_without_rows_cannot_do_it_says():
     with pytest.raises(
         DataError, match=r"falls into 2 components of 2 and 2 rows, and without distances nothing can join them"
     ):
-        graph.connected()
+        graph.connect_components()
 
 
 def test_a_graph_tells_what_it_is():

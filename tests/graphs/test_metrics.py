@@ -9,11 +9,11 @@ from scipy.spatial.distance import cdist
 
 from tamiz import open_source, parallel
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.graphs.metrics.cosine import CosineRows
-from tamiz.graphs.metrics.gower import GowerRows
+from tamiz.graphs.metrics.cosine import CosinePoints
+from tamiz.graphs.metrics.gower import GowerPoints
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.metrics.sparse_rows import SparseRows
-from tamiz.graphs.points import Rows
+from tamiz.graphs.metrics.sparse_rows import SparsePoints
+from tamiz.graphs.points import EuclideanPoints
 
 from ..reference import metrics as plain
 
@@ -74,13 +74,13 @@ def gower_table(frame, fitted=None):
 
 def points_of(name, seed=0):
     if name == "cosine":
-        return CosineRows(numbers(seed))
+        return CosinePoints(numbers(seed))
     if name in ("sparse euclidean", "sparse cosine"):
-        return SparseRows(numbers(seed), metric=name.split()[1])
+        return SparsePoints(numbers(seed), metric=name.split()[1])
     if name == "gower":
-        return GowerRows.of(open_source(mixed(seed, gaps=0.0)))
+        return GowerPoints.from_source(open_source(mixed(seed, gaps=0.0)))
     if name == "gower with gaps":
-        return GowerRows.of(open_source(mixed(seed)))
+        return GowerPoints.from_source(open_source(mixed(seed)))
     rows = numbers(seed)
     return PrecomputedDistances(cdist(rows, rows))
 
@@ -142,11 +142,11 @@ def test_equal_rows_are_at_exactly_zero_and_found_as_equal(name):
     assert block[3, 7] == block[12, 50] == 0.0
     first = np.arange(N)
     first[7], first[50] = 3, 12
-    np.testing.assert_array_equal(points.first_equal(), first)
+    np.testing.assert_array_equal(points.first_occurrences(), first)
     keys = points.row_keys(np.array([7, 3, 4, 50]))
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
-    assert points.take(np.array([50, 3, 12])).first_equal().tolist() == [0, 1, 0]
+    assert points.take(np.array([50, 3, 12])).first_occurrences().tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,11 +154,11 @@ def test_training_rows_that_come_again_as_new_rows_are_where_they_were(name):
     points = points_of(name)
     some = np.array([50, 3, 4])
     if name == "precomputed":
-        new = points.like(expected_rows(points)[some])
+        new = points.new_points(expected_rows(points)[some])
     elif name.startswith("gower"):
-        new = points.like(mixed(gaps=0.2 if "gaps" in name else 0.0).iloc[some])
+        new = points.new_points(mixed(gaps=0.2 if "gaps" in name else 0.0).iloc[some])
     else:
-        new = points.like(numbers()[some])
+        new = points.new_points(numbers()[some])
     assert (points.block(new, 0, 3) == points.block(points, 0, N)[some]).all()
     assert (points.take(some).block(new, 1, 3) == points.block(points, 0, N)[some][1:, some]).all()
     assert new.row_keys(np.arange(3)) == points.row_keys(some)
@@ -171,53 +171,56 @@ def test_new_rows_that_are_equal_to_a_point_are_found_with_the_lowest_of_these(n
     if name == "precomputed":
         new = expected_rows(points)[asked]
         new[1] += 1.0
-        new = points.like(new)
+        new = points.new_points(new)
     elif name.startswith("gower"):
         frame = mixed(gaps=0.2 if "gaps" in name else 0.0).iloc[asked].reset_index(drop=True)
         frame.loc[1, "size"] = 1.25
-        new = points.like(frame)
+        new = points.new_points(frame)
     else:
         changed = numbers()[asked]
         changed[1, 0] += 1e-9
-        new = points.like(changed)
-    equal, found = points.equal_to(new)
+        new = points.new_points(changed)
+    equal, found = points.match_rows(new)
     assert equal.tolist() == [0, 2, 3]
     assert found.tolist() == [3, 12, 3]
-    equal, found = points.take(np.array([50, 12, 7])).equal_to(new)
+    equal, found = points.take(np.array([50, 12, 7])).match_rows(new)
     assert (equal.tolist(), found.tolist()) == ([0, 2, 3], [2, 0, 2])
-    equal, found = points.equal_to(points)
+    equal, found = points.match_rows(points)
     assert equal.tolist() == list(range(N))
-    assert (found == points.first_equal()).all()
-    assert [part.tolist() for part in points.equal_to(new.take(np.arange(1, 2)))] == [[], []]
+    assert (found == points.first_occurrences()).all()
+    assert [part.tolist() for part in points.match_rows(new.take(np.arange(1, 2)))] == [[], []]
 
 
 def test_many_new_rows_are_compared_a_part_at_a_time():
     rows = np.repeat(np.random.default_rng(0).normal(size=(1500, 2)), 2, axis=0)
-    equal, found = Rows(rows).equal_to(Rows(rows[::-1]))
+    equal, found = EuclideanPoints(rows).match_rows(EuclideanPoints(rows[::-1]))
     assert (equal == np.arange(3000)).all()
     assert (found == np.arange(3000)[::-1] // 2 * 2).all()
 
 
 def test_rows_at_distance_zero_are_not_taken_for_equal_where_what_is_missing_differs():
-    points = GowerRows.of(open_source(np.array([[1.0, np.nan], [1.0, 2.0], [3.0, 5.0], [1.0, 0.0]])))
-    new = points.like(np.array([[1.0, 2.0], [1.0, np.nan], [np.nan, 2.0], [1.0, 1e150]]))
+    points = GowerPoints.from_source(open_source(np.array([[1.0, np.nan], [1.0, 2.0], [3.0, 5.0], [1.0, 0.0]])))
+    new = points.new_points(np.array([[1.0, 2.0], [1.0, np.nan], [np.nan, 2.0], [1.0, 1e150]]))
     assert points.block(new, 0, 1)[0, :2].tolist() == [0.0, 0.0]
-    assert [part.tolist() for part in points.equal_to(new)] == [[0, 1], [1, 0]]
+    assert [part.tolist() for part in points.match_rows(new)] == [[0, 1], [1, 0]]
 
 
 def test_a_difference_whose_square_vanishes_is_a_difference():
-    points = Rows(np.array([[0.0, 1.0], [1e-200, 1.0]]))
+    points = EuclideanPoints(np.array([[0.0, 1.0], [1e-200, 1.0]]))
     assert points.block(points, 0, 1)[0, 1] == 0.0
-    assert [part.tolist() for part in points.equal_to(Rows(np.array([[1e-200, 1.0], [-0.0, 1.0], [2e-200, 1.0]])))] == [
+    assert [
+        part.tolist()
+        for part in points.match_rows(EuclideanPoints(np.array([[1e-200, 1.0], [-0.0, 1.0], [2e-200, 1.0]])))
+    ] == [
         [0, 1],
         [1, 0],
     ]
 
 
 def test_new_rows_beyond_every_number_are_equal_to_none():
-    points = GowerRows.of(open_source(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
-    new = points.like(np.array([[1e150, -1e150], [5e-324, 1e-323]]))
-    assert [part.tolist() for part in points.equal_to(new)] == [[1], [1]]
+    points = GowerPoints.from_source(open_source(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
+    new = points.new_points(np.array([[1e150, -1e150], [5e-324, 1e-323]]))
+    assert [part.tolist() for part in points.match_rows(new)] == [[1], [1]]
 
 
 def expected_rows(points):
@@ -227,9 +230,9 @@ def expected_rows(points):
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_have_the_same_bits_at_any_number_of_threads(name):
     def whole(n_jobs):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             points = points_of(name)
-            spans = parallel.spans(N, 8)
+            spans = parallel.block_ranges(N, 8)
             return np.concatenate(list(parallel.map_blocks(lambda span: points.block(points, *span), spans)))
 
     assert (whole(1) == whole(2)).all()
@@ -239,18 +242,20 @@ def test_blocks_have_the_same_bits_at_any_number_of_threads(name):
 
 
 def test_the_cosine_distances_of_a_right_and_of_a_straight_angle_are_1_and_2():
-    points = CosineRows(np.array([[2.0, 0.0], [0.0, 5.0], [-3.0, 0.0], [1.0, 1.0]]))
+    points = CosinePoints(np.array([[2.0, 0.0], [0.0, 5.0], [-3.0, 0.0], [1.0, 1.0]]))
     expected = [[0, 1, 2, 1 - np.sqrt(0.5)], [1, 0, 1, 1 - np.sqrt(0.5)], [2, 1, 0, 1 + np.sqrt(0.5)]]
     np.testing.assert_allclose(points.block(points, 0, 3), expected, rtol=1e-15)
 
 
 def test_a_small_angle_keeps_its_digits():
     angle = 1e-6
-    points = CosineRows(np.array([[3.0, 0.0], [7 * np.cos(angle), 7 * np.sin(angle)]]))
+    points = CosinePoints(np.array([[3.0, 0.0], [7 * np.cos(angle), 7 * np.sin(angle)]]))
     assert points.block(points, 0, 1)[0, 1] == pytest.approx(2 * np.sin(angle / 2) ** 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("make", [CosineRows, lambda rows: SparseRows(rows, metric="cosine")], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "make", [CosinePoints, lambda rows: SparsePoints(rows, metric="cosine")], ids=["dense", "sparse"]
+)
 def test_directions_of_huge_and_of_tiny_rows_are_measured_alike(make):
     rows = np.array([[3e300, 4e300], [3e-310, 4e-310], [3.0, -4.0], [1.7e308, 0.0], [5e-324, 0.0]])
     points = make(rows)
@@ -261,15 +266,17 @@ def test_directions_of_huge_and_of_tiny_rows_are_measured_alike(make):
 
 
 def test_the_distances_of_the_unit_rows_stand_for_those_of_the_cosine_to_the_bit():
-    points = CosineRows(numbers())
-    between = cdist(points.euclidean(), points.euclidean())
+    points = CosinePoints(numbers())
+    between = cdist(points.euclidean_values(), points.euclidean_values())
     assert (points.from_euclidean(between) == points.block(points, 0, N)).all()
     assert points.from_euclidean(np.array([2.0000000000000004])) == 2.0
     for distance in (0.0, 0.125, 1.0, 2.0):
         assert points.from_euclidean(np.array(points.to_euclidean(distance))) == pytest.approx(distance, rel=1e-15)
 
 
-@pytest.mark.parametrize("make", [CosineRows, lambda rows: SparseRows(rows, metric="cosine")], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "make", [CosinePoints, lambda rows: SparsePoints(rows, metric="cosine")], ids=["dense", "sparse"]
+)
 def test_a_row_without_a_direction_is_named(make):
     rows = numbers()
     rows[4] = 0.0
@@ -288,9 +295,9 @@ def test_a_row_without_a_direction_is_named(make):
 
 
 def test_new_rows_of_other_columns_are_refused():
-    for points in (CosineRows(numbers()), SparseRows(numbers())):
+    for points in (CosinePoints(numbers()), SparsePoints(numbers())):
         with pytest.raises(DataError, match=r"^X has 12 features, but 13 were there in fit\.$"):
-            points.like(numbers()[:, :12])
+            points.new_points(numbers()[:, :12])
 
 
 # Gower
@@ -298,14 +305,14 @@ def test_new_rows_of_other_columns_are_refused():
 
 def test_gowers_distance_of_a_table_worked_by_hand():
     frame = pd.DataFrame({"age": [20.0, 30, 40], "sex": ["m", "f", "f"], "income": [10.0, np.nan, 30]})
-    points = GowerRows.of(open_source(frame))
+    points = GowerPoints.from_source(open_source(frame))
     expected = [[0, (1 / 2 + 1) / 2, 1], [3 / 4, 0, (1 / 2 + 0) / 2], [1, 1 / 4, 0]]
     np.testing.assert_allclose(points.block(points, 0, 3), expected, rtol=1e-15)
     np.testing.assert_allclose(gower_table(frame), expected, rtol=1e-15)
 
 
 def test_rows_without_a_column_in_common_are_at_the_largest_distance():
-    points = GowerRows.of(open_source(np.array([[1.0, np.nan], [np.nan, 1.0], [2.0, 2.0], [2.0, 5.0]])))
+    points = GowerPoints.from_source(open_source(np.array([[1.0, np.nan], [np.nan, 1.0], [2.0, 2.0], [2.0, 5.0]])))
     block = points.block(points, 0, 4)
     assert block[0, 1] == block[1, 0] == 1.0
     assert block[0].tolist() == [0.0, 1.0, 1.0, 1.0]
@@ -315,15 +322,15 @@ def test_a_column_that_does_not_vary_counts_nowhere():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.random(12), "y": rng.choice(["a", "b"], 12)})
     wider = frame.assign(one=3.0, gappy=[1.0, np.nan] * 6, word="same")
-    narrow, wide = (GowerRows.of(open_source(f)) for f in (frame, wider))
+    narrow, wide = (GowerPoints.from_source(open_source(f)) for f in (frame, wider))
     assert (narrow.block(narrow, 0, 12) == wide.block(wide, 0, 12)).all()
 
 
 def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
     train = pd.DataFrame({"x": [0.0, 1.0, 4.0], "c": ["a", "b", "b"]})
-    points = GowerRows.of(open_source(train))
+    points = GowerPoints.from_source(open_source(train))
     with pytest.warns(TamizWarning, match="Column c: 1 level in 1 row was not there in fit: 'unheard'"):
-        new = points.like(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
+        new = points.new_points(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
     expected = [[1, 1 / 2, 1 / 2], [1 / 2, 1 / 4, 1 / 2], [0, 1, 1]]
     np.testing.assert_allclose(points.block(new, 0, 3), expected, rtol=1e-15)
 
@@ -331,18 +338,18 @@ def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
 def test_the_unit_of_a_number_does_not_matter():
     rows = np.random.default_rng(0).normal(size=(40, 3))
     rows[3, 1] = np.nan
-    points = GowerRows.of(open_source(rows))
+    points = GowerPoints.from_source(open_source(rows))
     expected = points.block(points, 0, 40)
     for unit in (1e140, 1e-300, 1e-140):
-        other = GowerRows.of(open_source(rows * unit))
+        other = GowerPoints.from_source(open_source(rows * unit))
         np.testing.assert_allclose(other.block(other, 0, 40), expected, rtol=1e-12)
-    tiny = GowerRows.of(open_source(np.array([[0.0], [5e-324], [1e-323]])))
+    tiny = GowerPoints.from_source(open_source(np.array([[0.0], [5e-324], [1e-323]])))
     assert tiny.block(tiny, 0, 1).tolist() == [[0.0, 0.5, 1.0]]
-    assert tiny.block(tiny.like(np.array([[1e150], [-1e150]])), 0, 2).tolist() == [[1.0] * 3] * 2
+    assert tiny.block(tiny.new_points(np.array([[1e150], [-1e150]])), 0, 2).tolist() == [[1.0] * 3] * 2
 
 
 def test_the_square_root_of_gowers_distance_is_euclidean_where_nothing_is_missing():
-    points = GowerRows.of(open_source(mixed(gaps=0.0)))
+    points = GowerPoints.from_source(open_source(mixed(gaps=0.0)))
     squared = points.block(points, 0, N)
     centre = np.eye(N) - 1 / N
     assert np.linalg.eigvalsh(-0.5 * centre @ squared @ centre).min() > -1e-12
@@ -350,7 +357,7 @@ def test_the_square_root_of_gowers_distance_is_euclidean_where_nothing_is_missin
 
 def test_gowers_distance_passes_through_tiles_of_points_without_a_seam():
     frame = mixed(n=1100)
-    points = GowerRows.of(open_source(frame))
+    points = GowerPoints.from_source(open_source(frame))
     some = np.array([0, 3, 511, 512, 1024, 1099])
     np.testing.assert_allclose(
         points.block(points.take(some), 0, 6), gower_table(frame.iloc[some], frame), rtol=1e-12, atol=1e-30
@@ -364,17 +371,17 @@ def test_a_row_without_any_value_is_named_as_in_the_users_table():
         DataError,
         match=r"^Row 6 has no value in any column that varies, and so no distance to others\. Leave such rows out\.$",
     ):
-        GowerRows.of(open_source(rows))
+        GowerPoints.from_source(open_source(rows))
     # Row 2 has no target and is dropped; the numbers stay those of the table.
     target = np.array(["a", "b"] * 5, dtype=object)
     target[2] = None
     with pytest.raises(DataError, match=r"^Row 6 has no value"):
-        GowerRows.of(open_source(rows, target))
-    points = GowerRows.of(open_source(rows[:6]))
+        GowerPoints.from_source(open_source(rows, target))
+    points = GowerPoints.from_source(open_source(rows[:6]))
     with pytest.raises(DataError, match=r"^Rows 1, 2 have no value"):
-        points.like(np.array([[1.0, 2.0], [np.nan] * 2, [np.nan] * 2]))
+        points.new_points(np.array([[1.0, 2.0], [np.nan] * 2, [np.nan] * 2]))
 
 
 def test_a_table_in_which_no_column_varies_has_no_gower_distance():
     with pytest.raises(DataError, match=r"^Gower's distance needs a column that varies; none of the 2 does\."):
-        GowerRows.of(open_source(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]])))
+        GowerPoints.from_source(open_source(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]])))

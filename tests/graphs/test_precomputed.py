@@ -92,12 +92,12 @@ def test_distances_that_are_no_square_matrix_of_numbers_are_refused():
 def test_new_rows_come_with_their_distances_to_the_training_rows():
     points = PrecomputedDistances(distances())
     with pytest.raises(DataError, match=r"distances to the 61 training rows, got 60 columns\.$"):
-        points.like(distances()[:3, :60])
+        points.new_points(distances()[:3, :60])
     bad = distances()[:3].copy()
     bad[1, 4] = -3.0
     with pytest.raises(DataError, match=r"^Row 1, column 4 holds -3; a distance must be at least 0\.$"):
-        points.like(bad)
-    new = points.like(distances()[:3])
+        points.new_points(bad)
+    new = points.new_points(distances()[:3])
     with pytest.raises(ValueError, match=r"^New rows are known by their distances to the training rows only"):
         new.block(points, 0, 3)
     assert (points.block(new.take(np.array([2, 0])), 0, 2) == distances()[[2, 0]]).all()
@@ -107,16 +107,19 @@ def test_new_rows_too_far_to_be_squared_are_refused():
     new = distances()[:2].copy()
     new[1, 7] = 1e151
     with pytest.raises(DataError, match=r"^Row 1, column 7 holds 1e\+151; a distance above 1e\+150 is too large"):
-        PrecomputedDistances(distances()).like(new)
+        PrecomputedDistances(distances()).new_points(new)
 
 
 def test_a_zero_off_the_diagonal_makes_rows_near_and_not_equal():
     matrix = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
     points = PrecomputedDistances(matrix)
-    assert points.first_equal().tolist() == [0, 1, 2]
+    assert points.first_occurrences().tolist() == [0, 1, 2]
     new = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.5], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     for dtype in (np.float64, np.float32):
-        assert [part.tolist() for part in points.equal_to(points.like(new.astype(dtype)))] == [[0, 2, 3], [1, 2, 0]]
+        assert [part.tolist() for part in points.match_rows(points.new_points(new.astype(dtype)))] == [
+            [0, 2, 3],
+            [1, 2, 0],
+        ]
 
 
 def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
@@ -128,7 +131,7 @@ def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
     sentence = (
         r"^metric='precomputed' takes an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
     )
-    for read in (PrecomputedDistances, points.like):
+    for read in (PrecomputedDistances, points.new_points):
         with pytest.raises(TypeError, match=sentence):
             read(open_source(matrix))
 
@@ -143,16 +146,16 @@ def test_rows_are_equal_where_their_distances_differ_by_accepted_rounding(dtype,
     points = PrecomputedDistances(rounded)
     expected = np.arange(N)
     expected[[20, 40]] = 7
-    assert points.first_equal().tolist() == expected.tolist()
+    assert points.first_occurrences().tolist() == expected.tolist()
     for given in (rounded, rounded.T, matrix.astype(dtype)):
-        equal, found = points.equal_to(points.like(given))
+        equal, found = points.match_rows(points.new_points(given))
         assert equal.tolist() == list(range(N))
         assert expected[found].tolist() == expected.tolist()
     some = np.array([33, 40, 5])
-    assert [part.tolist() for part in points.take(some).equal_to(points.like(rounded.T[some]))] == [
+    assert [part.tolist() for part in points.take(some).match_rows(points.new_points(rounded.T[some]))] == [
         [0, 1, 2],
         [0, 1, 2],
     ]
     far = rounded[:3].copy()
     far[1, 30] *= 1 + 4 * share
-    assert points.equal_to(points.like(far))[0].tolist() == [0, 2]
+    assert points.match_rows(points.new_points(far))[0].tolist() == [0, 2]

@@ -10,7 +10,7 @@ from scipy import sparse
 from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import KNearest
-from tamiz.graphs.reading import array_of, count_rows, row_numbers
+from tamiz.graphs.reading import as_array, count_rows, row_numbers
 from tamiz.reduction import LaplacianEigenmaps
 
 N = 40
@@ -37,7 +37,7 @@ CASES = [(numbers, "euclidean"), (numbers, "seuclidean"), (numbers, "cosine"), (
 @pytest.mark.parametrize(("table", "metric"), CASES)
 def test_gaps_of_new_rows_are_filled_and_told_of_where_the_graph_was_built_so(table, metric):
     train, new = table(), new_rows(table)
-    graph = KNearest(5, metric=metric).build(train, fill=True)
+    graph = KNearest(5, metric=metric).build(train, fill_missing=True)
     with pytest.warns(TamizWarning, match=r"^2 missing values of new rows were given the mean of the column") as told:
         filled = graph.attach(new)
     assert len(told) == 1
@@ -62,7 +62,7 @@ def test_gaps_of_new_rows_are_filled_as_those_of_the_graphs_were():
     train = numbers()
     train.loc[3, "a"] = np.nan
     with pytest.warns(TamizWarning, match=r"^1 missing value was given the mean of the column before distances"):
-        graph = KNearest(5).build(train, fill=True)
+        graph = KNearest(5).build(train, fill_missing=True)
     new = numbers(1, 2)
     new.loc[1, "a"] = np.nan
     with pytest.warns(TamizWarning, match=r"^1 missing value of new rows was given the mean of the column"):
@@ -73,7 +73,7 @@ def test_gaps_of_new_rows_are_filled_as_those_of_the_graphs_were():
 
 def test_a_gap_is_given_the_weighted_mean_where_rows_have_weights():
     train, weight = numbers(), np.random.default_rng(2).random(N) * 5
-    graph = KNearest(5).build(open_source(train, weight=weight), fill=True)
+    graph = KNearest(5).build(open_source(train, weight=weight), fill_missing=True)
     new = numbers(1, 1)
     gap = new.assign(a=np.nan)
     with pytest.warns(TamizWarning, match="1 missing value of new rows"):
@@ -91,7 +91,7 @@ def test_an_unknown_level_is_missing_and_told_of_or_refused():
             TamizWarning, match=r"^Column d: 1 level in 1 row was not there in fit: 'unheard'; such a value counts as"
         ),
     ):
-        filled = KNearest(5).build(train, fill=True).attach(new)
+        filled = KNearest(5).build(train, fill_missing=True).attach(new)
     share = (train["d"] == "x").mean(), (train["d"] == "y").mean()
     indicators = (
         np.where(train["d"] == "x", 1 / np.sqrt(share[0]), 0),
@@ -194,4 +194,4 @@ def test_the_numbers_of_rows_are_those_of_a_source():
 
 def test_an_array_is_handed_on_without_a_copy():
     X = numbers().to_numpy()
-    assert array_of(X, "it takes an array") is X
+    assert as_array(X, "it takes an array") is X

@@ -2,8 +2,16 @@
 
 import numpy as np
 
-from tamiz.kernels.descent import GROUP, arrange, best_first, gather, join_groups, join_leaves, link
-from tamiz.kernels.trees import descend, grow
+from tamiz.kernels.descent import (
+    GROUP_SIZE,
+    best_first_search,
+    build_links,
+    expand_neighbor_lists,
+    gather_candidates,
+    join_groups,
+    join_leaves,
+)
+from tamiz.kernels.trees import find_leaves, grow_tree
 
 LEAF = 16
 
@@ -16,7 +24,7 @@ def tree(rows, offset):
     n_leaves = -(-(len(rows) + offset) // LEAF)
     order = np.arange(len(rows), dtype=np.int32)
     directions, thresholds = np.zeros((n_leaves, rows.shape[1]), np.float32), np.zeros(n_leaves, np.float32)
-    grow(rows, np.random.default_rng(1).random((n_leaves, 6)), LEAF, offset, order, directions, thresholds)
+    grow_tree(rows, np.random.default_rng(1).random((n_leaves, 6)), LEAF, offset, order, directions, thresholds)
     return order, directions, thresholds
 
 
@@ -26,7 +34,7 @@ def test_every_row_comes_to_the_leaf_that_it_lies_in():
         order, directions, thresholds = tree(rows, offset)
         assert sorted(order) == list(range(n))
         leaves = np.empty(n, dtype=np.int32)
-        descend(rows, directions, thresholds, leaves)
+        find_leaves(rows, directions, thresholds, leaves)
         assert (leaves[order] == (np.arange(n) + offset) // LEAF).all()
 
 
@@ -79,7 +87,7 @@ def test_links_go_both_ways_and_tell_which_are_new():
     entries[7, 3:] = -1
     links, filled = np.empty((40, 12), np.int32), np.empty(40, np.int32)
     for start, stop in [(0, 25), (25, 40)]:
-        link(entries, 4, start, stop, links, filled)
+        build_links(entries, 4, start, stop, links, filled)
     for v in range(40):
         own = [entry for entry in entries[v, :4] if entry >= 0]
         known = {entry >> 1 for entry in own}
@@ -91,14 +99,14 @@ def test_links_go_both_ways_and_tell_which_are_new():
 
 def test_a_group_reaches_what_two_links_lead_to_unless_both_are_old():
     rng = np.random.default_rng(3)
-    n = 3 * GROUP
+    n = 3 * GROUP_SIZE
     links = (2 * rng.integers(0, n, (n, 4)) + (rng.random((n, 4)) < 0.3)).astype(np.int32)
     filled = rng.integers(2, 5, n).astype(np.int32)
-    mark, near, found = np.zeros(n, np.uint8), np.empty(4 * GROUP + 1, np.int32), np.empty(n + 1, np.int32)
+    mark, near, found = np.zeros(n, np.uint8), np.empty(4 * GROUP_SIZE + 1, np.int32), np.empty(n + 1, np.int32)
     followed = {u: links[u, : filled[u]] for u in range(n)}
-    for start in range(0, n, GROUP):
-        n_found = gather(links, filled, start, start + GROUP, mark, near, found)
-        group = range(start, start + GROUP)
+    for start in range(0, n, GROUP_SIZE):
+        n_found = gather_candidates(links, filled, start, start + GROUP_SIZE, mark, near, found)
+        group = range(start, start + GROUP_SIZE)
         old = {entry >> 1 for u in group for entry in followed[u] if entry & 1 == 0}
         first = {entry >> 1 for u in group for entry in followed[u]}
         expected = first - old
@@ -117,7 +125,7 @@ def test_a_pass_compares_with_neighbours_of_neighbours():
     for start in (0, 32):
         join_leaves(rows, np.roll(np.arange(200), start).astype(np.int32), 0, 0, 256, distances, entries)
     links, filled = np.empty((200, 10), np.int32), np.empty(200, np.int32)
-    link(entries, 5, 0, 200, links, filled)
+    build_links(entries, 5, 0, 200, links, filled)
     before = entries >> 1
     n_pairs = sum(join_groups(rows, links, filled, *span, distances, entries) for span in [(0, 128), (128, 200)])
     assert 0 < n_pairs <= 200 * 200
@@ -140,7 +148,7 @@ def test_a_search_follows_links_to_the_nearest():
     out = np.empty((2, 4), np.int32)
     orders = np.arange(n, dtype=np.int32)[None]
     queries, starts = np.array([[250.2], [-3.0]], np.float32), np.array([[0], [256]], np.int32)
-    best_first(rows, links, np.full(n, 2, np.int32), queries, starts, orders, out)
+    best_first_search(rows, links, np.full(n, 2, np.int32), queries, starts, orders, out)
     assert out.tolist() == [[250, 251, 249, 252], [0, 1, 2, 3]]
 
 
@@ -149,6 +157,6 @@ def test_candidates_are_arranged_by_distance_then_by_row():
     candidates = np.array([[2, -1, 0, 2, 3, 1], [3, -1, -1, -1, -1, -1]], np.int32)
     lengths = np.array([[1.0, 0.0, 1.0, 1.0, 0.5, 2.0], [0.25, 0, 0, 0, 0, 0]])
     dist, rows = np.empty((2, 4)), np.empty((2, 4), np.int32)
-    arrange(candidates, lengths, members, starts, dist, rows)
+    expand_neighbor_lists(candidates, lengths, members, starts, dist, rows)
     assert rows.tolist() == [[3, 0, 2, 4], [3, -1, -1, -1]]
     assert dist.tolist() == [[0.5, 1, 1, 1], [0.25, np.inf, np.inf, np.inf]]

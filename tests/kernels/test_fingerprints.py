@@ -29,8 +29,8 @@ def test_rows_are_folded_as_written_plainly():
     numbers, codes = rng.normal(size=6), rng.integers(-1, 3, 6).astype(np.int32)
     first, second = np.zeros((2, 6), dtype=np.uint64)
     total, totals = np.zeros(2, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
-    kernels.fold_numbers(numbers.view(np.uint64), 10, first, second, total)
-    kernels.fold_codes(codes, 10, first, second, totals)
+    kernels.hash_numbers(numbers.view(np.uint64), 10, first, second, total)
+    kernels.hash_codes(codes, 10, first, second, totals)
     words = [numbers.view(np.uint64).tolist(), (codes + 1).tolist()]
     ours = plain(words, [0] * 6, [0] * 6)
     assert (first.tolist(), second.tolist()) == ours
@@ -45,7 +45,7 @@ def test_numbers_are_equal_by_value():
     odd_nan = np.array([0xFFF8000000000123], dtype=np.uint64).view(np.float64)
     a = np.array([0.0, -0.0, np.nan, odd_nan[0], np.inf, -np.inf, 5e-324])
     first, second = np.zeros((2, 7), dtype=np.uint64)
-    kernels.fold_numbers(a.view(np.uint64), 0, first, second, np.zeros(2, dtype=np.uint64))
+    kernels.hash_numbers(a.view(np.uint64), 0, first, second, np.zeros(2, dtype=np.uint64))
     for numbers in (first, second):
         assert numbers[0] == numbers[1]
         assert numbers[2] == numbers[3]
@@ -57,10 +57,10 @@ def test_parts_of_a_column_add_up(cut):
     values = np.random.default_rng(1).normal(size=8)
     room = np.zeros((2, 8), dtype=np.uint64)
     whole, parts = np.zeros((2, 2), dtype=np.uint64)
-    kernels.fold_numbers(values.view(np.uint64), 5, room[0], room[1], whole)
+    kernels.hash_numbers(values.view(np.uint64), 5, room[0], room[1], whole)
     for start, stop in ((0, cut), (cut, 8)):
         room = np.zeros((2, stop - start), dtype=np.uint64)
-        kernels.fold_numbers(values[start:stop].view(np.uint64), 5 + start, room[0], room[1], parts)
+        kernels.hash_numbers(values[start:stop].view(np.uint64), 5 + start, room[0], room[1], parts)
     assert parts.tolist() == whole.tolist()
 
 
@@ -69,7 +69,7 @@ def test_swapped_values_and_swapped_columns_are_others():
     totals, rows = np.zeros((2, 2), dtype=np.uint64), np.zeros((2, 2, 2), dtype=np.uint64)
     for k, columns in enumerate([(a, b), (b, a)]):
         for column in columns:
-            kernels.fold_numbers(column.view(np.uint64), 0, rows[k, 0], rows[k, 1], np.zeros(2, dtype=np.uint64))
-        kernels.fold_numbers(columns[0].view(np.uint64), 0, *np.zeros((2, 2), dtype=np.uint64), totals[k])
+            kernels.hash_numbers(column.view(np.uint64), 0, rows[k, 0], rows[k, 1], np.zeros(2, dtype=np.uint64))
+        kernels.hash_numbers(columns[0].view(np.uint64), 0, *np.zeros((2, 2), dtype=np.uint64), totals[k])
     assert (rows[0] != rows[1]).all()
     assert (totals[0] != totals[1]).all()

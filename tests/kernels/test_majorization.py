@@ -15,30 +15,30 @@ ENDS = ROWS[ORDER].astype(np.uint16), COLUMNS[ORDER].astype(np.uint16)
 
 
 def turn_plane(values, weights, points, out):
-    return majorization.turn_plane(values, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
+    return majorization.guttman_step_plane(values, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
 
 
 def turn(values, weights, points, out):
-    return majorization.turn(values, weights, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
+    return majorization.guttman_step(values, weights, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
 
 
 def weigh(values, weights, points, out):
-    return majorization.weigh(weights, points, 3, N - 2, out)
+    return majorization.apply_weights(weights, points, 3, N - 2, out)
 
 
 def turn_ordered(values, weights, points, out):
-    return isotonic.turn_ordered(points, *ENDS, weights, HEIGHTS, BEGINS, 5, PAIRS - 700, 1e-30, out)
+    return isotonic.guttman_step_ordinal(points, *ENDS, weights, HEIGHTS, BEGINS, 5, PAIRS - 700, 1e-30, out)
 
 
 def regress(values, weights, points, out):
     sums = np.zeros(2)
-    majorization.regress(values, weights, points, 3, N - 2, sums)
+    majorization.regression_sums(values, weights, points, 3, N - 2, sums)
     return sums.tobytes()
 
 
 def pool(values, weights, points, out):
     room = np.empty(PAIRS), np.empty(PAIRS), np.empty(PAIRS, dtype=np.int64)
-    n = isotonic.pool(points, *ENDS, weights, np.empty(0, dtype=bool), 5, PAIRS - 700, *room)
+    n = isotonic.pool_adjacent_violators(points, *ENDS, weights, np.empty(0, dtype=bool), 5, PAIRS - 700, *room)
     return b"".join(part[:n].tobytes() for part in room)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels.squares import squares_along, squares_times
+from tamiz.kernels.squares import multiply_squares, project_squares
 
 
-@pytest.mark.parametrize(("kernel", "width"), [(squares_times, 8), (squares_along, 4)])
+@pytest.mark.parametrize(("kernel", "width"), [(multiply_squares, 8), (project_squares, 4)])
 @pytest.mark.parametrize("n_rows", [1, 6, 7])
 def test_squares_are_made_as_they_are_read(kernel, width, n_rows):
     rng = np.random.default_rng(n_rows)
@@ -20,7 +20,7 @@ def test_a_row_has_the_same_bits_whatever_comes_with_it():
     rng = np.random.default_rng(0)
     D, X = rng.random((9, 1001)), rng.normal(size=(4, 1001))
     together, alone = np.empty((4, 9)), np.empty((4, 1))
-    squares_along(D, 1.0, 0.3, X, together)
+    project_squares(D, 1.0, 0.3, X, together)
     for i in range(9):
-        squares_along(D[i : i + 1], 1.0, 0.3, X, alone)
+        project_squares(D[i : i + 1], 1.0, 0.3, X, alone)
         assert alone.tobytes() == together[:, i : i + 1].copy().tobytes()

@@ -45,11 +45,11 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
         rows = coded_rows(columns, sizes)
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
-        pairs = uncertainty._CodedPairs(rows, distribute=missing == "distribute")
+        pairs = uncertainty._PairwiseUncertainties(rows, distribute=missing == "distribute")
         np.testing.assert_allclose(pairs._count_rows(i, j), expected, atol=1e-12)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(uncertainty, "_MOST_BIT_VALUES", 20)
-            by_bits = uncertainty._CodedPairs(rows, distribute=missing == "distribute")
+            patch.setattr(uncertainty, "_MAX_BIT_VALUES", 20)
+            by_bits = uncertainty._PairwiseUncertainties(rows, distribute=missing == "distribute")
         assert by_bits._by_bits.all()
         np.testing.assert_array_equal(by_bits._count_bits(i, j), pairs._count_rows(i, j))
 
@@ -59,11 +59,11 @@ def test_pairs_take_bits_for_few_values_and_counting_for_many(missing):
     rng = np.random.default_rng(8)
     sizes = [2, 13, 14, 15, 20, 60]
     columns = [random_codes(rng, 500, size, gaps=True) for size in sizes]
-    pairs = uncertainty._CodedPairs(coded_rows(columns, sizes), distribute=missing == "distribute")
+    pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes), distribute=missing == "distribute")
     assert pairs._by_bits.tolist() == [True, True, True, False, False, False]
     i, j = all_pairs(len(sizes))
     expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
-    np.testing.assert_allclose(pairs.pairs(i, j), expected, atol=1e-12)
+    np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", ["distribute", "category"])
@@ -73,11 +73,13 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
         sizes = [int(size) for size in rng.integers(1, 21, 5)]
         columns = [random_codes(rng, 150, size, gaps=True) for size in sizes]
         weight = rng.random(150) * 3
-        pairs = uncertainty._CodedPairs(coded_rows(columns, sizes, weight), distribute=missing == "distribute")
+        pairs = uncertainty._PairwiseUncertainties(
+            coded_rows(columns, sizes, weight), distribute=missing == "distribute"
+        )
         assert not pairs._by_bits.any()
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing, weight) for a, b in zip(i, j, strict=True)]
-        np.testing.assert_allclose(pairs.pairs(i, j), expected, atol=1e-12)
+        np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", ["distribute", "category"])
@@ -88,8 +90,8 @@ def test_more_than_255_values_are_counted_in_two_bytes(missing):
         a[:size] = np.arange(size)
         rows = coded_rows([a, b], [size, 3])
         assert rows.codes.dtype == (np.uint8 if size <= 255 else np.uint16)
-        pairs = uncertainty._CodedPairs(rows, distribute=missing == "distribute")
-        value = pairs.pairs(np.array([0]), np.array([1]))[0]
+        pairs = uncertainty._PairwiseUncertainties(rows, distribute=missing == "distribute")
+        value = pairs.associations(np.array([0]), np.array([1]))[0]
         assert value == pytest.approx(plain_uncertainty(a, b, missing), abs=1e-12)
 
 
@@ -97,10 +99,10 @@ def test_tables_equal_counts_by_hand():
     a = np.array([0, 0, 1, -1, 1, -1], dtype=np.int32)
     b = np.array([0, 1, 1, 1, -1, -1], dtype=np.int32)
     table = np.zeros((3, 3), dtype=np.int64)
-    kernels.count(a, b, table)
+    kernels.count_pairs(a, b, table)
     assert table.tolist() == [[1, 1, 0], [0, 1, 1], [0, 1, 1]]
     weighted = np.zeros((3, 3))
-    kernels.count_weighted(a, b, np.arange(1.0, 7.0), weighted)
+    kernels.add_pair_weights(a, b, np.arange(1.0, 7.0), weighted)
     assert weighted.tolist() == [[1, 2, 0], [0, 3, 5], [0, 4, 6]]
 
 
@@ -112,7 +114,7 @@ def test_missing_counts_are_shared_out_as_the_plain_version_does():
             continue
         expected = plain.distribute(table)
         total = table.sum()
-        assert kernels.share_missing(table, True) == pytest.approx(total, rel=1e-14)
+        assert kernels.distribute_missing(table, True) == pytest.approx(total, rel=1e-14)
         np.testing.assert_allclose(table[:-1, :-1], expected, atol=1e-12)
         assert not table[-1].any()
         assert not table[:, -1].any()
@@ -122,8 +124,8 @@ def test_missing_counts_are_shared_out_as_the_plain_version_does():
 def test_a_pair_that_no_row_has_present_shares_nothing():
     a = np.array([0, 1, -1, -1], dtype=np.int32)
     b = np.array([-1, -1, 0, 1], dtype=np.int32)
-    pairs = uncertainty._CodedPairs(coded_rows([a, b], [2, 2]), distribute=True)
-    assert pairs.pairs(np.array([0]), np.array([1])).tolist() == [0.0]
+    pairs = uncertainty._PairwiseUncertainties(coded_rows([a, b], [2, 2]), distribute=True)
+    assert pairs.associations(np.array([0]), np.array([1])).tolist() == [0.0]
 
 
 def test_a_constant_column_with_gaps_shares_exactly_nothing_and_has_no_entropy():
@@ -135,7 +137,7 @@ def test_a_constant_column_with_gaps_shares_exactly_nothing_and_has_no_entropy()
                 kernels.table_entropies(one.copy(), True, out)
                 assert min(out[0], out[1]) == 0.0
                 assert out[2] == 0.0
-        assert kernels.table_uncertainty(rng.random((2, 2)), True, out) == 0.0
+        assert kernels.symmetric_uncertainty(rng.random((2, 2)), True, out) == 0.0
 
 
 def test_entropies_equal_the_plain_version():

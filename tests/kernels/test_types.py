@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numba.types import float32, float64, int64, void
 
-from tamiz.kernels import jit, kernels_in, majorization, ro, rw
+from tamiz.kernels import find_kernels, jit, majorization, ro, rw
 
 
 def twice(values, n, out):
@@ -38,14 +38,14 @@ def test_a_kernel_that_calls_another_computes_in_the_type_that_it_is_given(dtype
 def test_only_the_type_that_is_called_is_compiled():
     kernel = jit(SIGNATURES)(twice)
     kernel(np.ones(2), 2, np.empty(2))
-    assert {name: one.is_read for name, one in kernel.kernels.items()} == {
+    assert {name: one.is_loaded for name, one in kernel.kernels.items()} == {
         "twice_float64": True,
         "twice_float32": False,
     }
 
 
 def test_each_type_is_a_kernel_of_its_file_and_has_a_name_of_its_own():
-    names = kernels_in(majorization)
+    names = find_kernels(majorization)
     assert {"fold_float64", "fold_float32"} <= set(names)
     assert "fold" not in names
     assert names["fold_float32"].function.__qualname__ == "fold_float32"

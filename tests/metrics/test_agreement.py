@@ -79,7 +79,7 @@ def test_any_number_of_threads_gives_the_same_bits():
     X, Y = scattered(600, 12)
     areas = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             areas.append((rank_agreement(X, Y).area, co_ranking(X, Y).tobytes()))
     assert areas[0] == areas[1]
 

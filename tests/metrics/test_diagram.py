@@ -17,7 +17,7 @@ def test_every_pair_is_there_once_with_its_correlations(name):
     found = shepard(X, Y)
     np.testing.assert_allclose(found.dissimilarities, D[pairs], rtol=1e-13)
     np.testing.assert_allclose(found.distances, E[pairs], rtol=1e-13)
-    assert found.every_pair
+    assert found.all_pairs
     assert found.correlation == pytest.approx(pearsonr(D[pairs], E[pairs]).statistic, abs=1e-12)
     assert found.rank_correlation == pytest.approx(spearmanr(D[pairs], E[pairs]).statistic, abs=1e-12)
     assert found.scale == pytest.approx(reference.best_scales(D, E)[0], rel=1e-12)
@@ -28,7 +28,7 @@ def test_drawn_pairs_are_pairs_of_the_table():
     X, Y = scattered(80)
     _D, _E = distances(X, Y)
     found = shepard(X, Y, n_pairs=800)
-    assert not found.every_pair
+    assert not found.all_pairs
     assert len(found.distances) == 800
     every = shepard(X, Y)
     at = np.searchsorted(np.sort(every.dissimilarities), found.dissimilarities * (1 - 1e-13))

@@ -110,16 +110,16 @@ def test_more_than_ten_thousand_rows_are_sampled_and_told():
     assert repr(card).startswith(
         "Quality of a map: 1,000 rows drawn of 10,001, each compared with all; 15 neighbours, "
     )
-    assert np.isnan(card.of_points("stress")).sum() == 9_001
+    assert np.isnan(card.point_values("stress")).sum() == 9_001
 
 
 def test_numbers_of_points_colour_the_map():
     X, Y = scattered()
     card = quality(X, Y)
-    np.testing.assert_array_equal(card.of_points("recall"), card.points.recall)
+    np.testing.assert_array_equal(card.point_values("recall"), card.points.recall)
     assert card.points.trustworthiness.mean() == pytest.approx(card["trustworthiness"].value, abs=1e-15)
     with pytest.raises(ValueError, match=r"^name must be one of stress, trustworthiness, .*, got 'area'\.$"):
-        card.of_points("area")
+        card.point_values("area")
 
 
 def test_the_card_prints_as_an_aligned_table():

@@ -119,7 +119,7 @@ def test_any_number_of_threads_gives_the_same_bits(metric):
     X, Y = scattered(700, 20)
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             card = quality(X, Y, metric=metric, sample=400)
         found.append(np.concatenate([[m.value for m in card.measures], [m.error for m in card.measures]]))
         found[-1] = np.concatenate([found[-1], card.agreement.r_nx, card.points.stress])

@@ -8,7 +8,7 @@ from scipy.stats import kruskal, rankdata, spearmanr
 from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, axis_correlations
-from tamiz.reduction.axes import correlate
+from tamiz.reduction.axes import correlate_columns
 
 from ..reference.axes import correlation_ratio
 
@@ -94,7 +94,7 @@ def test_chance_is_what_columns_of_no_meaning_reach():
     X = pd.DataFrame({"number": RNG.normal(size=60), "many": RNG.integers(0, 20, 60).astype(str)})
     drawn = [axis_correlations(X, RNG.normal(size=(60, 200))) for _ in range(5)]
     squares = np.mean([np.mean(found.values**2, axis=1) for found in drawn], axis=0)
-    np.testing.assert_allclose(np.sqrt(squares), drawn[0].chance, rtol=0.06)
+    np.testing.assert_allclose(np.sqrt(squares), drawn[0].chance_level, rtol=0.06)
 
 
 def test_a_source_a_frame_and_an_array_agree_and_a_target_takes_no_part(table, points):
@@ -116,8 +116,8 @@ def test_float32_coordinates_are_taken_as_they_are(table, points):
 
 def test_the_groups_and_pieces_that_columns_are_read_in_change_nothing(table, points, monkeypatch):
     whole = axis_correlations(table, points)
-    monkeypatch.setattr("tamiz.reduction.axes._HELD_VALUES", 2 * N)
-    monkeypatch.setattr("tamiz.reduction.axes._PIECE_VALUES", 1)
+    monkeypatch.setattr("tamiz.reduction.axes._VALUES_IN_MEMORY", 2 * N)
+    monkeypatch.setattr("tamiz.reduction.axes._VALUES_PER_TASK", 1)
     for jobs in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", jobs)
         np.testing.assert_array_equal(axis_correlations(table, points).values, whole.values)
@@ -128,8 +128,8 @@ def test_some_rows_are_compared_as_a_table_of_them_would_be(table, points):
     expected = axis_correlations(table.iloc[rows], points[rows])
     source = open_source(table, weight=np.arange(N) + 1.0)
     weighted = axis_correlations(table.iloc[rows], points[rows], sample_weight=rows + 1.0)
-    np.testing.assert_array_equal(correlate(open_source(table), points[rows], rows).values, expected.values)
-    np.testing.assert_array_equal(correlate(source, points[rows], rows).values, weighted.values)
+    np.testing.assert_array_equal(correlate_columns(open_source(table), points[rows], rows).values, expected.values)
+    np.testing.assert_array_equal(correlate_columns(source, points[rows], rows).values, weighted.values)
 
 
 def test_the_first_component_of_standardised_columns_is_explained_by_its_loadings():
@@ -172,5 +172,5 @@ def test_chance_counts_a_weight_of_two_as_two_rows():
     X = np.random.default_rng(0).normal(size=(20, 2))
     weighted = axis_correlations(X, X[:, :1], sample_weight=np.full(20, 2.0))
     np.testing.assert_allclose(
-        weighted.chance, axis_correlations(X.repeat(2, axis=0), X[:, :1].repeat(2, axis=0)).chance
+        weighted.chance_level, axis_correlations(X.repeat(2, axis=0), X[:, :1].repeat(2, axis=0)).chance_level
     )

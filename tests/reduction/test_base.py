@@ -57,11 +57,11 @@ def test_before_fit_there_are_none():
 
 
 def test_facts_give_the_stress_of_maps_that_have_one():
-    assert PCA(2).fit(X).facts().stress is None
+    assert PCA(2).fit(X).describe().stress is None
     mds = MDS(random_state=0).fit(X)
-    assert mds.facts().stress == mds.stress_
+    assert mds.describe().stress == mds.stress_
     landmark = LandmarkMDS(random_state=0).fit(X)
-    assert landmark.facts().stress == landmark.sampled_stress_
+    assert landmark.describe().stress == landmark.sampled_stress_
 
 
 @pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, lambda rows: open_source(pd.DataFrame(rows))])

@@ -60,10 +60,10 @@ def test_the_distances_of_european_cities_give_rs_numbers():
     with pytest.warns(TamizWarning, match=sentence):
         mapped = ClassicalMDS(2, dissimilarity="precomputed").fit(D)
     np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:2], rtol=1e-12)
-    assert mapped.least_ == pytest.approx(min(expected["eig"]), rel=1e-10)
-    assert mapped.total_ == pytest.approx(sum(expected["eig"]), rel=1e-10)
+    assert mapped.smallest_eigenvalue_ == pytest.approx(min(expected["eig"]), rel=1e-10)
+    assert mapped.eigenvalue_sum_ == pytest.approx(sum(expected["eig"]), rel=1e-10)
     assert mapped.negative_share_ == pytest.approx(plain.negative_share(np.array(expected["eig"])), rel=1e-10)
-    assert mapped.negative_share_error_ == mapped.constant_ == 0.0
+    assert mapped.negative_share_error_ == mapped.additive_constant_ == 0.0
     np.testing.assert_allclose(mapped.goodness_of_fit_, expected["GOF"], rtol=1e-11)
     assert apart(mapped.embedding_, np.array(expected["points"]["rows"])) < 1e-8
 
@@ -73,19 +73,19 @@ def test_the_constants_of_european_cities_are_rs():
     cases = json.loads((SHARED / "reference/r.json").read_text())["cases"]
     expected = cases["eurodist_cmdscale_k3_add"]["value"]
     mapped = ClassicalMDS(3, dissimilarity="precomputed", correction="cailliez").fit(eurodist())
-    assert mapped.constant_ == pytest.approx(expected["ac"], rel=1e-11)
-    assert round(mapped.constant_, 3) == 2132.678
+    assert mapped.additive_constant_ == pytest.approx(expected["ac"], rel=1e-11)
+    assert round(mapped.additive_constant_, 3) == 2132.678
     np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:3], rtol=1e-11)
     np.testing.assert_allclose(mapped.goodness_of_fit_, expected["GOF"], rtol=1e-11)
     assert mapped.negative_share_ < 1e-9
-    assert mapped.facts().notes == [
+    assert mapped.describe().notes == [
         "2132.68 was added to every distance, by Cailliez's rule, so that the distances are Euclidean."
     ]
     mapped = ClassicalMDS(3, dissimilarity="precomputed", correction="lingoes").fit(eurodist())
     eig = np.array(cases["eurodist_cmdscale_k2"]["value"]["eig"])
-    assert round(mapped.constant_, 2) == 2251844.33
+    assert round(mapped.additive_constant_, 2) == 2251844.33
     np.testing.assert_allclose(mapped.eigenvalues_, eig[:3] - eig.min(), rtol=1e-11)
-    assert mapped.facts().notes == [
+    assert mapped.describe().notes == [
         "4.50369e+06 was added to every squared distance, by Lingoes's rule, so that the distances are Euclidean."
     ]
 
@@ -104,12 +104,12 @@ def test_the_coordinates_are_those_of_the_dense_problem(kind, n):
     with nullcontext() if kind == "euclidean" else not_euclidean():
         mapped = ClassicalMDS(3, dissimilarity="precomputed").fit(D)
     np.testing.assert_allclose(mapped.eigenvalues_, values[:3], rtol=1e-10)
-    assert mapped.total_ == pytest.approx(values.sum(), rel=1e-9)
+    assert mapped.eigenvalue_sum_ == pytest.approx(values.sum(), rel=1e-9)
     assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
     assert (mapped.residuals_ < 1e-6 * values[0]).all()
     np.testing.assert_allclose((mapped.embedding_**2).sum(axis=0), mapped.eigenvalues_, rtol=1e-7)
     if n == 30:
-        assert mapped.least_ == pytest.approx(values[-1], abs=1e-9 * values[0])
+        assert mapped.smallest_eigenvalue_ == pytest.approx(values[-1], abs=1e-9 * values[0])
         assert mapped.negative_share_ == pytest.approx(plain.negative_share(values), abs=1e-12)
     share = plain.negative_share(values)
     assert abs(mapped.negative_share_ - share) <= max(3 * mapped.negative_share_error_, 1e-12)
@@ -166,17 +166,17 @@ def test_a_constant_is_the_least_that_makes_distances_euclidean(rule, n):
     new = cdist(*[np.random.default_rng(n).normal(size=(m, 6)) * 3 for m in (9, n)], "cityblock")
     mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
     if n == 60:
-        assert mapped.constant_ == pytest.approx(plain.constant(D, rule), rel=1e-9)
-    corrected = plain.corrected(D, rule, mapped.constant_)
+        assert mapped.additive_constant_ == pytest.approx(plain.constant(D, rule), rel=1e-9)
+    corrected = plain.corrected(D, rule, mapped.additive_constant_)
     values, places = plain.classical(corrected, 2)
     least = plain.classical(D, 1)[0][-1]
     # That of the centring is 0 too.
     assert np.abs(values[-2:]).max() < 1e-8 * abs(least)
     np.testing.assert_allclose(mapped.eigenvalues_, values[:2], rtol=1e-10)
-    assert mapped.total_ == pytest.approx(values.sum(), rel=1e-9)
+    assert mapped.eigenvalue_sum_ == pytest.approx(values.sum(), rel=1e-9)
     assert mapped.negative_share_ < 1e-9
     assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
-    lifted = np.sqrt(new**2 + 2 * mapped.constant_) if rule == "lingoes" else new + mapped.constant_
+    lifted = np.sqrt(new**2 + 2 * mapped.additive_constant_) if rule == "lingoes" else new + mapped.additive_constant_
     assert apart(mapped.transform(new), plain.placed(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
 
 
@@ -185,10 +185,10 @@ def test_euclidean_distances_need_no_constant(rule):
     for n in (40, 600):
         D = some_distances("euclidean", n)
         mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
-        assert mapped.constant_ == mapped.negative_share_ == 0.0
+        assert mapped.additive_constant_ == mapped.negative_share_ == 0.0
         np.testing.assert_array_equal(mapped.embedding_, ClassicalMDS(2, dissimilarity="precomputed").fit(D).embedding_)
     X = np.random.default_rng(0).normal(size=(20, 3))
-    assert ClassicalMDS(2, correction=rule).fit(X).constant_ == 0.0
+    assert ClassicalMDS(2, correction=rule).fit(X).additive_constant_ == 0.0
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -197,7 +197,7 @@ def test_equal_rows_share_a_place_under_a_constant(rule):
     X[20:25] = X[3]
     D = cdist(X, X, "cityblock")
     mapped = ClassicalMDS(2, dissimilarity="precomputed", correction=rule).fit(D)
-    assert mapped.constant_ > 0
+    assert mapped.additive_constant_ > 0
     np.testing.assert_array_equal(mapped.embedding_[20:25], mapped.embedding_[[3] * 5])
     np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
 
@@ -216,15 +216,15 @@ def test_similarities_and_the_distances_they_stand_for_give_one_map(n):
             mapped = ClassicalMDS(2, dissimilarity="similarity", correction=correction).fit(S)
         expected = of_distances(D, correction=correction)
         np.testing.assert_allclose(mapped.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
-        assert mapped.constant_ == pytest.approx(expected.constant_, rel=1e-7, abs=1e-9)
-        assert mapped.total_ == pytest.approx(expected.total_, rel=1e-10)
+        assert mapped.additive_constant_ == pytest.approx(expected.additive_constant_, rel=1e-7, abs=1e-9)
+        assert mapped.eigenvalue_sum_ == pytest.approx(expected.eigenvalue_sum_, rel=1e-10)
         assert apart(mapped.embedding_, expected.embedding_) < 1e-3
         if correction != "cailliez":
             # A row that is 7 similar to itself.
             distances = np.sqrt(7 + S.diagonal() - 2 * new)
             assert apart(mapped.transform(new), expected.transform(distances)) < 1e-3
     centred = S - S.mean(axis=0)
-    np.testing.assert_allclose(of_distances(D).total_, np.trace(centred), rtol=1e-10)
+    np.testing.assert_allclose(of_distances(D).eigenvalue_sum_, np.trace(centred), rtol=1e-10)
 
 
 def test_inner_products_give_the_map_of_the_rows():
@@ -265,7 +265,7 @@ def test_bits_do_not_depend_on_threads(correction):
     D = some_distances("cityblock", 1300)
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             found.append(of_distances(D, correction=correction).embedding_.tobytes())
     assert found[0] == found[1]
 
@@ -294,7 +294,7 @@ def test_rows_without_any_distance_lie_at_the_origin(n):
     with pytest.warns(TamizWarning, match="0 eigenvalues are above 0, and the other 2 coordinates are 0"):
         mapped = ClassicalMDS(2, dissimilarity="precomputed", correction="lingoes").fit(np.zeros((n, n)))
     assert not mapped.embedding_.any()
-    assert mapped.negative_share_ == mapped.constant_ == mapped.total_ == 0.0
+    assert mapped.negative_share_ == mapped.additive_constant_ == mapped.eigenvalue_sum_ == 0.0
 
 
 def test_more_coordinates_than_columns_are_zero_and_told():
@@ -312,7 +312,10 @@ def test_single_precision_distances_are_read_where_they_lie():
 
 def test_rounding_to_single_precision_makes_no_distances_that_are_not_euclidean():
     assert (
-        ClassicalMDS(2, dissimilarity="precomputed").fit(some_distances("euclidean", 300).astype(np.float32)).least_ < 0
+        ClassicalMDS(2, dissimilarity="precomputed")
+        .fit(some_distances("euclidean", 300).astype(np.float32))
+        .smallest_eigenvalue_
+        < 0
     )
 
 
@@ -441,7 +444,7 @@ def test_rows_of_a_matrix_that_is_symmetric_to_rounding_get_their_place(kind, ru
     exact = (rounded + rounded.T) / 2
     for given in (rounded, exact):
         mapped = ClassicalMDS(2, dissimilarity=kind, correction=rule).fit(given)
-        assert mapped.constant_ > 0
+        assert mapped.additive_constant_ > 0
         np.testing.assert_array_equal(mapped.transform(given), mapped.embedding_)
         if kind == "similarity":
             np.testing.assert_array_equal(mapped.embedding_[31], mapped.embedding_[4])

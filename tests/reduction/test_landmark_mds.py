@@ -12,11 +12,11 @@ from tests.reference import mds as plain
 
 from tamiz import load, open_source, parallel, save
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.random import generator
+from tamiz.random import make_rng
 from tamiz.reduction import ClassicalMDS, LandmarkMDS
-from tamiz.reduction.dissimilarities import read
+from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmark_mds import farthest_first
-from tamiz.reduction.landmarks import some_of
+from tamiz.reduction.landmarks import create_subsets
 
 
 def quietly(model, X):
@@ -69,7 +69,7 @@ def test_with_all_rows_as_landmarks_it_is_classical_scaling(dissimilarity):
     assert apart(mapped.embedding_, whole.embedding_) < 1e-8
     np.testing.assert_allclose(mapped.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
     assert mapped.negative_share_ == pytest.approx(whole.negative_share_, abs=1e-9)
-    assert mapped.least_ == pytest.approx(whole.least_, abs=1e-9)
+    assert mapped.smallest_eigenvalue_ == pytest.approx(whole.smallest_eigenvalue_, abs=1e-9)
 
 
 def test_places_are_those_of_the_formula_turned():
@@ -123,14 +123,14 @@ def test_maxmin_takes_the_farthest_row_each_time():
     D = cdist(X, X)
     mapped = LandmarkMDS(2, n_landmarks=8, landmarks="maxmin", random_state=3).fit(X)
     L = mapped.landmarks_
-    assert L[0] == generator(3).integers(50)
+    assert L[0] == make_rng(3).integers(50)
     for at in range(1, 8):
         assert L[at] == np.argmax(D[:, L[:at]].min(axis=1))
 
 
 def test_no_row_is_a_landmark_twice_where_rows_are_equal():
-    rows, _ = read(np.repeat([[0.0], [1.0]], 5, axis=0), "euclidean", "LandmarkMDS")
-    chosen = farthest_first(some_of(rows, "euclidean"), 6, generator(0))
+    rows, _ = read_dissimilarities(np.repeat([[0.0], [1.0]], 5, axis=0), "euclidean", "LandmarkMDS")
+    chosen = farthest_first(create_subsets(rows, "euclidean"), 6, make_rng(0))
     assert len(set(chosen.tolist())) == 6
     assert {row // 5 for row in chosen[:2].tolist()} == {0, 1}
 
@@ -141,7 +141,7 @@ def test_seeds_and_threads(landmarks):
     for rows in (X, sparse.csr_array(np.where(X > 1.0, X, 0.0))):
         maps = []
         for n_jobs in (1, 2):
-            with parallel.session(n_jobs):
+            with parallel.thread_session(n_jobs):
                 maps.append(LandmarkMDS(2, n_landmarks=30, landmarks=landmarks, random_state=5).fit(rows))
         for name in ("embedding_", "landmarks_"):
             assert getattr(maps[0], name).tobytes() == getattr(maps[1], name).tobytes()
@@ -167,7 +167,7 @@ def test_the_stress_of_many_rows_comes_with_its_error():
     whole = np.sqrt(1 - (delta @ d) ** 2 / (delta @ delta) / (d @ d))
     mapped = LandmarkMDS(2, random_state=0).fit(X)
     assert mapped.sampled_stress_ == pytest.approx(whole, rel=0.15)
-    assert mapped.facts().notes == [
+    assert mapped.describe().notes == [
         "All rows are placed by their distances to 500 of them.",
         f"Stress {mapped.sampled_stress_:.3g} +- {mapped.sampled_stress_error_:.1g}, over random pairs of rows.",
     ]
@@ -179,7 +179,7 @@ def test_the_stress_of_few_rows_is_that_of_all_pairs():
     delta, d = pdist(X), pdist(mapped.embedding_)
     assert mapped.sampled_stress_ == pytest.approx(np.sqrt(1 - (delta @ d) ** 2 / (delta @ delta) / (d @ d)), rel=1e-10)
     assert mapped.sampled_stress_error_ == 0.0
-    assert mapped.facts().notes[1] == f"Stress {mapped.sampled_stress_:.3g}."
+    assert mapped.describe().notes[1] == f"Stress {mapped.sampled_stress_:.3g}."
 
 
 def test_what_is_not_euclidean_is_told():
@@ -192,7 +192,7 @@ def test_what_is_not_euclidean_is_told():
         mapped = LandmarkMDS(2, n_landmarks=40, dissimilarity="precomputed", random_state=0).fit(
             cdist(X, X, "cityblock")
         )
-    assert mapped.least_ < 0 < mapped.negative_share_
+    assert mapped.smallest_eigenvalue_ < 0 < mapped.negative_share_
 
 
 def test_equal_rows_are_one_place():

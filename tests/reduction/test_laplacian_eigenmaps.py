@@ -144,7 +144,7 @@ def test_a_directed_graph_has_no_map_whatever_its_pieces():
     with pytest.raises(
         DataError, match=r"A directed graph has no edges that join .* symmetry='or' or 'mutual', or pass"
     ):
-        graph.assemble(X).connected()
+        graph.build_quietly(X).connect_components()
 
 
 def test_more_coordinates_than_memory_are_refused_before_they_are_made(monkeypatch):
@@ -217,7 +217,7 @@ def test_bits_do_not_depend_on_threads():
     X, _ = make_swiss_roll(1500, random_state=0)
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             mapped = LaplacianEigenmaps(3, graph=KNearest(10)).fit(X)
             found.append((mapped.embedding_.tobytes(), mapped.transform(X[:50] + 0.1).tobytes()))
     assert found[0] == found[1]

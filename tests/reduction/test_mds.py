@@ -17,10 +17,10 @@ from tamiz import RankSelector, load, parallel, progress, save
 from tamiz.criteria import LinearCoefficient
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS, StochasticMDS
-from tamiz.reduction.majorization.guttman import Division, Groups, Stepwise
-from tamiz.reduction.majorization.pairs import Pairs
-from tamiz.reduction.majorization.problem import Problem
-from tamiz.reduction.majorization.scaling import transformation_of
+from tamiz.reduction.majorization.guttman import ConjugateGradientSolver, EqualRows, WeightMatrixSolver
+from tamiz.reduction.majorization.pairs import CondensedPairs
+from tamiz.reduction.majorization.problem import StressFunction
+from tamiz.reduction.majorization.scaling import create_transformation
 
 R = json.loads((HERE / "r_smacof.json").read_text())
 RULES = {
@@ -48,11 +48,11 @@ def problem(seed, n=None, missing=0.2):
 
 def pairs_of(delta, weights, dtype=np.float64):
     n = round((1 + np.sqrt(1 + 8 * len(delta))) / 2)
-    return Pairs(n, delta, weights.astype(dtype), 1.0, np.dtype(dtype))
+    return CondensedPairs(n, delta, weights.astype(dtype), 1.0, np.dtype(dtype))
 
 
 def problem_of(pairs, rule):
-    return Problem(transformation_of(*RULES[rule], pairs), Groups(np.arange(pairs.n)))
+    return StressFunction(create_transformation(*RULES[rule], pairs), EqualRows(np.arange(pairs.n)))
 
 
 def up_to_turns(A, B):
@@ -112,35 +112,35 @@ def _squares(embedding):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_step_is_that_of_the_plain_iteration(rule, seed):
     delta, weights, X = problem(seed)
-    now = problem_of(pairs_of(delta, weights), rule).at(X.T)
+    now = problem_of(pairs_of(delta, weights), rule).evaluate(X.T)
     X = now.points.T
     d = plain.distances(X)
     dhat = plain.disparities(delta, d, weights, rule)
-    np.testing.assert_allclose(now.guttman.T, plain.guttman(X, dhat, weights), atol=1e-10)
+    np.testing.assert_allclose(now.guttman_transform.T, plain.guttman_transform(X, dhat, weights), atol=1e-10)
     assert np.sqrt(now.stress) == pytest.approx(plain.kruskal(dhat, d, weights), rel=1e-12)
     assert np.sqrt(now.stress) == pytest.approx(plain.normalized(dhat, d, weights), rel=1e-12)
     # The slope is V (X - G), half the derivative.
-    pull = plain.laplacian(plain.of_points(weights, len(X))) @ (X - now.guttman.T)
-    np.testing.assert_allclose(now.slope.T, pull, atol=1e-9)
+    pull = plain.laplacian(plain.of_points(weights, len(X))) @ (X - now.guttman_transform.T)
+    np.testing.assert_allclose(now.gradient.T, pull, atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_pairs_that_all_count_once_take_the_same_step(rule):
     delta, weights, X = problem(5, missing=0.0)
     once = np.ones_like(weights)
-    short = problem_of(pairs_of(delta, np.empty(0)), rule).at(X.T)
-    long = problem_of(pairs_of(delta, once), rule).at(X.T)
+    short = problem_of(pairs_of(delta, np.empty(0)), rule).evaluate(X.T)
+    long = problem_of(pairs_of(delta, once), rule).evaluate(X.T)
     assert short.stress == pytest.approx(long.stress, rel=1e-12)
-    np.testing.assert_allclose(short.guttman, long.guttman, atol=1e-12)
-    np.testing.assert_allclose(short.slope, long.slope, atol=1e-10)
+    np.testing.assert_allclose(short.guttman_transform, long.guttman_transform, atol=1e-12)
+    np.testing.assert_allclose(short.gradient, long.gradient, atol=1e-10)
 
 
 @pytest.mark.parametrize("m", [1, 3, 5])
 def test_a_step_in_other_dimensions_is_that_of_the_plain_iteration(m):
     delta, weights, _ = problem(2)
     X = np.random.default_rng(1).normal(size=(round((1 + np.sqrt(1 + 8 * len(delta))) / 2), m))
-    now = problem_of(pairs_of(delta, weights), "metric").at(X.T)
-    np.testing.assert_allclose(now.guttman.T, plain.guttman(now.points.T, delta, weights), atol=1e-10)
+    now = problem_of(pairs_of(delta, weights), "metric").evaluate(X.T)
+    np.testing.assert_allclose(now.guttman_transform.T, plain.guttman_transform(now.points.T, delta, weights), atol=1e-10)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -151,11 +151,11 @@ def test_conjugate_gradients_divide_as_the_factored_matrix_does(shared, monkeypa
     sums -= sums.mean(axis=1, keepdims=True)
     first = np.arange(60)
     first[40:] = first[:20]
-    groups = Groups(first if shared else np.arange(60))
-    exact = Division.of(pairs, groups)(sums, X.T)
-    monkeypatch.setattr("tamiz.reduction.majorization.guttman._LEFT", 1e-12)
+    groups = EqualRows(first if shared else np.arange(60))
+    exact = WeightMatrixSolver.create(pairs, groups)(sums, X.T)
+    monkeypatch.setattr("tamiz.reduction.majorization.guttman._CG_TOLERANCE", 1e-12)
     start = groups.means(X.T - X.T.mean(axis=1, keepdims=True))
-    np.testing.assert_allclose(Stepwise(pairs, groups)(sums, start), exact, atol=1e-10)
+    np.testing.assert_allclose(ConjugateGradientSolver(pairs, groups)(sums, start), exact, atol=1e-10)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -168,7 +168,7 @@ def test_the_stress_never_rises_and_is_the_one_that_is_told(rule):
         D[(W == 0) & ~np.eye(n, dtype=bool)] = np.nan
         with warnings.catch_warnings(action="ignore", category=TamizWarning):
             mds = scaled(D, kind=kind, ties=ties, init=start, weights=W, max_iter=60)
-        assert (np.diff(mds.course_) < 0).all()
+        assert (np.diff(mds.stress_history_) < 0).all()
         d, dhat = plain.distances(mds.embedding_), np.nan_to_num(mds.disparities_)
         expected = plain.disparities(delta, d, weights, rule)
         np.testing.assert_allclose(dhat, expected, atol=1e-9)
@@ -254,18 +254,18 @@ def test_the_unit_of_the_distances_is_that_of_the_map(kind):
 def test_more_rows_are_held_as_float32_and_the_stress_hardly_tells(kind, monkeypatch):
     X = np.random.default_rng(2).normal(size=(600, 5))
     short = MDS(kind=kind, tol=1e-8).fit(X)
-    monkeypatch.setattr("tamiz.reduction.majorization.reading.FINE_ROWS", 1000)
+    monkeypatch.setattr("tamiz.reduction.majorization.reading.MAX_FLOAT64_ROWS", 1000)
     assert short.stress_ == pytest.approx(MDS(kind=kind, tol=1e-8).fit(X).stress_, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
 def test_threads_change_no_bit(kind, monkeypatch):
-    for part in ("pairs", "ordinal"):
-        monkeypatch.setattr(f"tamiz.reduction.majorization.{part}._PIECE", 2**12)
+    for name in ("pairs._PAIRS_PER_TASK", "ordinal._ENTRIES_PER_TASK"):
+        monkeypatch.setattr(f"tamiz.reduction.majorization.{name}", 2**12)
     X = np.random.default_rng(3).normal(size=(300, 4)).round(1)
     maps = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs), warnings.catch_warnings(action="ignore", category=TamizWarning):
+        with parallel.thread_session(n_jobs), warnings.catch_warnings(action="ignore", category=TamizWarning):
             maps.append(MDS(kind=kind, max_iter=5).fit(X))
     np.testing.assert_array_equal(maps[0].embedding_, maps[1].embedding_)
     np.testing.assert_array_equal(maps[0].stress_per_point_, maps[1].stress_per_point_)
@@ -337,7 +337,7 @@ def test_rows_are_placed_one_by_one_and_rows_of_fit_where_they_are(kind):
     together = mds.transform(X[1::2])
     for row in (0, 7, 40):
         np.testing.assert_array_equal(mds.transform(X[1::2][[row]])[0], together[row])
-    placed = mds.place(X[1::2])
+    placed = mds.map_rows(X[1::2])
     np.testing.assert_array_equal(placed.embedding, together)
     # Rows of the same flowers are placed about as well as those of fit.
     assert np.median(placed.stress) < 1.3 * np.median(mds.stress_per_point_)
@@ -348,7 +348,7 @@ def test_a_row_from_elsewhere_is_told_by_its_reliability():
     rng = np.random.default_rng(9)
     plane = np.column_stack([rng.normal(size=(100, 2)), 0.01 * rng.normal(size=(100, 2))])
     mds = MDS().fit(plane)
-    placed = mds.place(np.array([[0.1, 0.2, 0.0, 0.0], [0.1, 0.2, 5.0, 5.0]]))
+    placed = mds.map_rows(np.array([[0.1, 0.2, 0.0, 0.0], [0.1, 0.2, 5.0, 5.0]]))
     assert placed.reliability[0] > 0.05
     assert placed.reliability[1] == 0.0
 
@@ -363,7 +363,7 @@ def test_new_rows_are_placed_by_distances_some_of_them_missing():
     new[0, ::3] = np.nan
     places = mds.transform(new)
     np.testing.assert_allclose(cdist(places, mds.embedding_), D[50:, :50], atol=1e-6)
-    np.testing.assert_allclose(scaled(D[:50, :50]).place(new).stress, 0.0, atol=1e-6)
+    np.testing.assert_allclose(scaled(D[:50, :50]).map_rows(new).stress, 0.0, atol=1e-6)
     new[7] = np.nan
     with pytest.raises(
         DataError, match=r"^Row 7 has no distance to any row of fit, and so no place\. Measure one, or leave"
@@ -382,7 +382,7 @@ def test_equal_rows_share_a_place_on_the_whole_way(kind, start):
         mds = scaled(D, weights=given, kind=kind, init=start, random_state=0, max_iter=3000)
         np.testing.assert_array_equal(mds.embedding_[20:], mds.embedding_[:10])
         np.testing.assert_array_equal(mds.transform(D), mds.embedding_)
-        assert mds.stress_ == pytest.approx(mds.course_[-1], rel=1e-9)
+        assert mds.stress_ == pytest.approx(mds.stress_history_[-1], rel=1e-9)
         assert mds.converged_
 
 
@@ -447,11 +447,11 @@ def test_an_interrupted_fit_keeps_its_map():
             raise KeyboardInterrupt
 
     mds = MDS(init="random", random_state=0)
-    with pytest.raises(KeyboardInterrupt), progress.listening(interrupt):
+    with pytest.raises(KeyboardInterrupt), progress.use_listener(interrupt):
         mds.fit(X)
     assert mds.n_iter_ == 4
     assert not mds.converged_
-    assert mds.stress_ == pytest.approx(mds.course_[-1], rel=1e-9)
+    assert mds.stress_ == pytest.approx(mds.stress_history_[-1], rel=1e-9)
 
 
 def refused(sentence, X, error=DataError, weights=None, **given):
@@ -531,7 +531,7 @@ def test_the_classical_start_is_the_map_of_classical_scaling():
     D = cdist(load_iris().data[::6], load_iris().data[::6])
     with warnings.catch_warnings(action="ignore", category=TamizWarning):
         classical = ClassicalMDS(dissimilarity="precomputed").fit(D).embedding_
-        assert MDS(dissimilarity="precomputed", max_iter=1).fit(D).course_[0] == pytest.approx(
+        assert MDS(dissimilarity="precomputed", max_iter=1).fit(D).stress_history_[0] == pytest.approx(
             plain.kruskal(plain.of_pairs(D), plain.distances(classical), 1.0), rel=1e-9
         )
 

@@ -230,8 +230,8 @@ def test_weighted_categories_are_undone_and_read_alike_by_every_solver_file_and_
 
 
 def test_the_note_on_categories_states_what_their_weight_means():
-    balanced = PCA(2, standardize=True).fit(small_mixed_table()).facts().notes
-    famd = PCA(2, standardize=True, categories="famd").fit(small_mixed_table()).facts().notes
+    balanced = PCA(2, standardize=True).fit(small_mixed_table()).describe().notes
+    famd = PCA(2, standardize=True, categories="famd").fit(small_mixed_table()).describe().notes
     assert any("K - 1" in note and "shares of 4 columns" in note for note in balanced)
     assert any("FAMD" in note and "66.7%" in note for note in famd)
 
@@ -298,7 +298,7 @@ def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     frame = mixed_frame(n=500)
     whole = PCA(3, standardize=True).fit(frame)
     monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 37)
-    monkeypatch.setattr("tamiz.reduction.principal.table._PIECE", 37 * 5)
+    monkeypatch.setattr("tamiz.reduction.principal.table._VALUES_PER_TASK", 37 * 5)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-10, err_msg=name)
@@ -402,8 +402,8 @@ def test_a_source_keeps_its_target_and_weight_out_of_the_map():
 
 def test_facts_are_the_shares_and_loadings_of_the_fit():
     pca = PCA(2).fit(TEN_POINTS)
-    facts = pca.facts()
-    assert facts.axes == ["PC 1", "PC 2"]
+    facts = pca.describe()
+    assert facts.axis_names == ["PC 1", "PC 2"]
     assert facts.spectrum == pca.explained_variance_ratio_.tolist()
     assert facts.cumulative[-1] == pytest.approx(1, abs=1e-12)
     assert facts.loadings == pca.loadings_.tolist()

@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from tamiz.random import generator
+from tamiz.random import make_rng
 from tamiz.reduction import sampled_stress
-from tamiz.reduction.dissimilarities import read
-from tamiz.reduction.landmarks import some_of
+from tamiz.reduction.dissimilarities import read_dissimilarities
+from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
 
 
 def table_of(X, dissimilarity="euclidean"):
-    return some_of(read(X, dissimilarity, "LandmarkMDS")[0], dissimilarity)
+    return create_subsets(read_dissimilarities(X, dissimilarity, "LandmarkMDS")[0], dissimilarity)
 
 
 def test_the_sampled_stress_is_that_of_all_pairs_within_its_error(monkeypatch):
     # A small part of the rows: of all rows the error is below what groups tell.
-    monkeypatch.setattr(sampled_stress, "_GROUPS", 12)
+    monkeypatch.setattr(sampled_stress, "_MAX_GROUPS", 12)
     X = np.random.default_rng(0).normal(size=(3000, 6)) * [5, 3, 2, 2, 1, 1]
     delta, d = pdist(X), pdist(X[:, :2])
     whole = np.sqrt(1 - (delta @ d) ** 2 / (delta @ delta) / (d @ d))
     table = table_of(X)
-    found = [SampledPairs(table, generator(seed)).stress(X[:, :2]) for seed in range(40)]
+    found = [SampledPairs(table, make_rng(seed)).stress(X[:, :2]) for seed in range(40)]
     assert all(0 < one.error < 0.1 * whole for one in found)
     beyond = np.array([abs(one.value - whole) / one.error for one in found])
     assert beyond.max() < 4
@@ -31,7 +31,7 @@ def test_the_sampled_stress_is_that_of_all_pairs_within_its_error(monkeypatch):
 
 def test_the_best_scale_of_a_map_is_told():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    pairs = SampledPairs(table_of(X), generator(0))
+    pairs = SampledPairs(table_of(X), make_rng(0))
     found = pairs.stress(1e130 * X)
     assert found.value < 1e-14
     assert found.scale == pytest.approx(1e-130)
@@ -49,9 +49,9 @@ def test_pairs_of_every_dissimilarity_are_those_of_its_matrix(dissimilarity):
         "similarity": cdist(X, X),
     }[dissimilarity]
     given = {"precomputed": matrix, "similarity": X @ X.T}.get(dissimilarity, X)
-    pairs = SampledPairs(table_of(given, dissimilarity), generator(0))
+    pairs = SampledPairs(table_of(given, dissimilarity), make_rng(0))
     assert not pairs.exact
     assert len(np.unique(pairs.rows)) == pairs.rows.size == 1088
     first, second = np.triu_indices(32, 1)
-    for group, delta in zip(pairs.rows, pairs.delta, strict=True):
+    for group, delta in zip(pairs.rows, pairs.dissimilarities, strict=True):
         np.testing.assert_allclose(delta * pairs.unit, matrix[group[first], group[second]], atol=1e-7)

@@ -7,8 +7,8 @@ from tests.reference import single_point as plain
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.single_point import evaluate
-from tamiz.reduction.single_point import place, place_best, starts
+from tamiz.kernels.single_point import evaluate_stress
+from tamiz.reduction.single_point import initial_positions, minimize_row_stress, minimize_row_stress_multistart
 
 
 def problem(n, m, q, seed=0, noise=0.0, missing=0.0):
@@ -23,8 +23,8 @@ def problem(n, m, q, seed=0, noise=0.0, missing=0.0):
 @pytest.mark.parametrize("m", [1, 2, 3, 8])
 def test_distances_of_a_place_give_the_place(m):
     points, places, delta = problem(60, m, 40, missing=0.5)
-    placed = place_best(points, delta)
-    np.testing.assert_allclose(placed.places, places, atol=1e-12)
+    placed = minimize_row_stress_multistart(points, delta)
+    np.testing.assert_allclose(placed.positions, places, atol=1e-12)
     assert placed.stress.max() < 1e-12
     assert placed.converged.all()
     assert placed.n_iter.max() < 20
@@ -33,11 +33,11 @@ def test_distances_of_a_place_give_the_place(m):
 @pytest.mark.parametrize("m", [1, 2, 5])
 def test_the_minimum_is_that_of_plain_majorisation_from_the_same_start(m):
     points, _, delta = problem(80, m, 6, noise=0.6, missing=0.2)
-    first = np.ascontiguousarray(starts(points, delta)[:, 0])
-    placed = place(points, delta, first)
+    first = np.ascontiguousarray(initial_positions(points, delta)[:, 0])
+    placed = minimize_row_stress(points, delta, first)
     for i in range(len(delta)):
         y = plain.descend(points, delta[i], first[i])
-        np.testing.assert_allclose(placed.places[i], y, atol=1e-9)
+        np.testing.assert_allclose(placed.positions[i], y, atol=1e-9)
         stress = np.sqrt(plain.raw_stress(points, delta[i], y) / np.nansum(delta[i] ** 2))
         assert placed.stress[i] == pytest.approx(stress, rel=1e-9)
 
@@ -46,11 +46,11 @@ def test_the_best_of_several_minima_is_the_least_there_is():
     n_first = 0
     for seed in range(25):
         points, _, delta = problem(4, 2, 1, seed=seed, noise=0.9)
-        placed = place_best(points, delta)
+        placed = minimize_row_stress_multistart(points, delta)
         least, _ = plain.lowest(points, delta[0])
-        reached = plain.raw_stress(points, delta[0], placed.places[0])
+        reached = plain.raw_stress(points, delta[0], placed.positions[0])
         assert reached <= least + 1e-12
-        alone = place(points, delta, np.ascontiguousarray(starts(points, delta)[:, 0]))
+        alone = minimize_row_stress(points, delta, np.ascontiguousarray(initial_positions(points, delta)[:, 0]))
         n_first += alone.stress[0] <= placed.stress[0] * (1 + 1e-9)
     assert n_first < 25
 
@@ -60,67 +60,67 @@ def test_the_stress_never_rises():
     far = np.full((30, 2), 5.0)
     before = np.full(30, np.inf)
     for max_iter in range(1, 40):
-        placed = place(points, delta, far, max_iter=max_iter)
+        placed = minimize_row_stress(points, delta, far, max_iter=max_iter)
         assert (placed.stress <= before + 1e-14).all()
         assert (placed.n_iter <= max_iter).all()
         before = placed.stress
     assert placed.converged.all()
-    assert not place(points, delta, far, max_iter=1).converged.any()
+    assert not minimize_row_stress(points, delta, far, max_iter=1).converged.any()
 
 
 def test_points_on_a_line_do_not_keep_a_row_on_it():
     points = np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
     delta = cdist([[0.3, 2.0]], points)
-    placed = place(points, delta, np.array([[0.25, 0.0]]))
-    np.testing.assert_allclose(np.abs(placed.places), [[0.3, 2.0]], atol=1e-9)
+    placed = minimize_row_stress(points, delta, np.array([[0.25, 0.0]]))
+    np.testing.assert_allclose(np.abs(placed.positions), [[0.3, 2.0]], atol=1e-9)
     assert placed.converged.all()
 
 
 def test_a_row_leaves_a_point_that_it_should_be_apart_from():
     points = np.array([[0.0, 0.0], [2.0, 0.0], [-2.0, 0.0]])
-    placed = place(points, np.array([[1.0, 2.0, 2.0]]), np.zeros((1, 2)))
-    y = placed.places[0]
+    placed = minimize_row_stress(points, np.array([[1.0, 2.0, 2.0]]), np.zeros((1, 2)))
+    y = placed.positions[0]
     assert plain.raw_stress(points, np.array([1.0, 2.0, 2.0]), y) < 0.2
     np.testing.assert_allclose(plain.step(points, np.array([1.0, 2.0, 2.0]), y), y, atol=1e-8)
 
 
 def test_a_dissimilarity_of_zero_means_zero():
     points = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
-    placed = place_best(points, np.array([[3.0, 0.0, 5.0], [0.0, np.nan, np.nan]]))
-    np.testing.assert_allclose(placed.places, [[3.0, 0.0], [0.0, 0.0]], atol=1e-12)
+    placed = minimize_row_stress_multistart(points, np.array([[3.0, 0.0, 5.0], [0.0, np.nan, np.nan]]))
+    np.testing.assert_allclose(placed.positions, [[3.0, 0.0], [0.0, 0.0]], atol=1e-12)
     assert placed.stress.max() < 1e-12
 
 
 def test_a_row_with_all_dissimilarities_zero_lies_in_the_middle_and_its_stress_is_infinite():
     points = np.array([[0.0, 0.0], [2.0, 4.0]])
-    placed = place_best(points, np.zeros((1, 2)))
-    np.testing.assert_allclose(placed.places, [[1.0, 2.0]], atol=1e-9)
+    placed = minimize_row_stress_multistart(points, np.zeros((1, 2)))
+    np.testing.assert_allclose(placed.positions, [[1.0, 2.0]], atol=1e-9)
     assert placed.stress[0] == np.inf
-    assert place_best(np.ones((3, 2)), np.zeros((1, 3))).stress[0] == 0.0
+    assert minimize_row_stress_multistart(np.ones((3, 2)), np.zeros((1, 3))).stress[0] == 0.0
 
 
 def test_one_dissimilarity_is_met():
-    placed = place_best(np.array([[1.0, 1.0], [5.0, 5.0]]), np.array([[2.5, np.nan]]))
-    assert np.linalg.norm(placed.places[0] - [1.0, 1.0]) == pytest.approx(2.5, rel=1e-12)
+    placed = minimize_row_stress_multistart(np.array([[1.0, 1.0], [5.0, 5.0]]), np.array([[2.5, np.nan]]))
+    assert np.linalg.norm(placed.positions[0] - [1.0, 1.0]) == pytest.approx(2.5, rel=1e-12)
     assert placed.stress[0] < 1e-12
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-300, 1e150])
 def test_the_unit_does_not_matter(unit):
     points, _, delta = problem(30, 2, 10, noise=0.5)
-    placed = place_best(points, delta)
-    scaled = place_best(points * unit, delta * unit)
-    np.testing.assert_allclose(scaled.places / unit, placed.places, atol=1e-8)
+    placed = minimize_row_stress_multistart(points, delta)
+    scaled = minimize_row_stress_multistart(points * unit, delta * unit)
+    np.testing.assert_allclose(scaled.positions / unit, placed.positions, atol=1e-8)
     np.testing.assert_allclose(scaled.stress, placed.stress, rtol=1e-12)
     assert scaled.converged.all()
 
 
 def test_every_row_is_placed_by_itself():
     points, _, delta = problem(3000, 2, 60, noise=0.5, missing=0.3)
-    together = place_best(points, delta)
+    together = minimize_row_stress_multistart(points, delta)
     for i in (0, 7, 59):
-        alone = place_best(points, delta[i : i + 1])
-        assert alone.places.tobytes() == together.places[i : i + 1].tobytes()
+        alone = minimize_row_stress_multistart(points, delta[i : i + 1])
+        assert alone.positions.tobytes() == together.positions[i : i + 1].tobytes()
         assert alone.stress[0] == together.stress[i]
 
 
@@ -128,9 +128,9 @@ def test_threads_change_no_bit():
     points, _, delta = problem(3000, 3, 60, noise=0.5, missing=0.3)
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            found.append(place_best(points, delta))
-    for name in ("places", "stress", "n_iter", "converged"):
+        with parallel.thread_session(n_jobs):
+            found.append(minimize_row_stress_multistart(points, delta))
+    for name in ("positions", "stress", "n_iter", "converged"):
         assert getattr(found[0], name).tobytes() == getattr(found[1], name).tobytes()
 
 
@@ -152,7 +152,7 @@ def test_where_arrays_lie_changes_no_bit():
             laid[k] = whole[at : at + arrays[k].size].reshape(arrays[k].shape)
             laid[k][:] = arrays[k]
             at += arrays[k].size
-        total = evaluate(laid[0], laid[1], 290, *(laid[k] for k in range(2, 6)))
+        total = evaluate_stress(laid[0], laid[1], 290, *(laid[k] for k in range(2, 6)))
         found.add((total, laid[3].tobytes(), np.tril(laid[4]).tobytes()))
     assert len(found) == 1
 
@@ -162,11 +162,11 @@ def test_starts_are_the_place_by_squares_and_the_nearest_points_by_order():
     delta = cdist([[1.0, 1.0]], points)
     delta[0, 3] = delta[0, 1]
     delta[0, 2] = np.nan
-    found = starts(points, delta)[0]
+    found = initial_positions(points, delta)[0]
     assert found.shape == (5, 2)
     np.testing.assert_array_equal(found[1:], points[[0, 1, 3, 5]])
-    np.testing.assert_allclose(starts(points, cdist([[1.0, 1.0]], points))[0, 0], [1.0, 1.0], atol=1e-8)
-    assert starts(points[:2], delta[:, :2]).shape == (1, 3, 2)
+    np.testing.assert_allclose(initial_positions(points, cdist([[1.0, 1.0]], points))[0, 0], [1.0, 1.0], atol=1e-8)
+    assert initial_positions(points[:2], delta[:, :2]).shape == (1, 3, 2)
 
 
 def test_a_row_without_a_dissimilarity_is_named():
@@ -174,6 +174,6 @@ def test_a_row_without_a_dissimilarity_is_named():
     delta[2] = np.nan
     sentence = r"^Row 2 has no dissimilarity to any of the 7 points; a place needs at least one\. Measure one or leave "
     with pytest.raises(DataError, match=sentence):
-        place_best(points, delta)
+        minimize_row_stress_multistart(points, delta)
     with pytest.raises(DataError, match=sentence):
-        place(points, delta, np.zeros((4, 2)))
+        minimize_row_stress(points, delta, np.zeros((4, 2)))

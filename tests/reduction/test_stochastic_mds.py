@@ -9,13 +9,13 @@ from tests.reference import single_point as plain
 
 from tamiz import load, open_source, parallel, progress, save
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.random import generator
+from tamiz.random import make_rng
 from tamiz.reduction import MDS, StochasticMDS
-from tamiz.reduction.dissimilarities import read
-from tamiz.reduction.landmarks import some_of
+from tamiz.reduction.dissimilarities import read_dissimilarities
+from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.stochastic.panels import Panels, numbers_of
-from tamiz.reduction.stochastic.rounds import Rounds
+from tamiz.reduction.stochastic.panels import RowPanels, metric_values
+from tamiz.reduction.stochastic.rounds import StochasticDescent
 
 KINDS = ["euclidean", "seuclidean", "cityblock", "cosine"]
 
@@ -30,8 +30,8 @@ def stress_of(delta, d):
 
 
 def panels_of(X, dissimilarity="euclidean"):
-    rows, _ = read(X, dissimilarity, "StochasticMDS")
-    return Panels(numbers_of(rows.points), dissimilarity), some_of(rows, dissimilarity)
+    rows, _ = read_dissimilarities(X, dissimilarity, "StochasticMDS")
+    return RowPanels(metric_values(rows.points), dissimilarity), create_subsets(rows, dissimilarity)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e100])
@@ -39,18 +39,18 @@ def panels_of(X, dissimilarity="euclidean"):
 def test_a_round_moves_places_to_the_mean_of_those_that_its_anchors_want(dissimilarity, unit):
     X = rows_of(700, 5) * unit
     panels, table = panels_of(X, dissimilarity)
-    delta = table.among(np.arange(len(X)))
+    delta = table.distances_among(np.arange(len(X)))
     size = delta.max()
     places = np.random.default_rng(1).normal(size=(len(X), 3)) * size
     anchors = np.array([3, 650, 12, 13, 300])
-    laid = panels.laid(places)
-    panels.draw(laid, anchors, 0.4)
-    moved = panels.gathered(laid)
+    laid = panels.to_panels(places)
+    panels.move_towards_anchors(laid, anchors, 0.4)
+    moved = panels.from_panels(laid)
     for i in range(0, 700, 50):
         if i not in anchors:
             target = plain.step(places[anchors], delta[i, anchors], places[i])
             np.testing.assert_allclose(moved[i], places[i] + 0.4 * (target - places[i]), atol=1e-5 * size)
-    steps = panels.steps(panels.laid(places), np.array([5, 699]), anchors) * panels.unit
+    steps = panels.majorization_steps(panels.to_panels(places), np.array([5, 699]), anchors) * panels.unit
     for i, step in zip((5, 699), steps, strict=True):
         target = plain.step(places[anchors], delta[i, anchors], places[i])
         np.testing.assert_allclose(step, target - places[i], atol=1e-5 * size)
@@ -65,9 +65,9 @@ def test_the_stress_is_near_that_of_a_search_by_all_pairs(dissimilarity):
     assert found.sampled_stress_ <= 1.01 * whole.stress_
     assert found.converged_
     assert found.n_rounds_ == 600
-    assert len(found.course_) == 11
-    assert found.course_[-1] == pytest.approx(found.sampled_stress_, rel=1e-6)
-    delta = some_of(found._rows, dissimilarity).among(np.arange(900))[np.triu_indices(900, 1)]
+    assert len(found.stress_history_) == 11
+    assert found.stress_history_[-1] == pytest.approx(found.sampled_stress_, rel=1e-6)
+    delta = create_subsets(found._dissimilarities, dissimilarity).distances_among(np.arange(900))[np.triu_indices(900, 1)]
     assert found.sampled_stress_ == pytest.approx(stress_of(delta, pdist(found.embedding_)), rel=1e-6)
 
 
@@ -108,20 +108,20 @@ def test_what_a_further_step_would_lower_is_the_slope_of_the_stress():
     X = rows_of(500)
     panels, table = panels_of(X)
     places = np.random.default_rng(0).normal(size=(500, 2)) * 3
-    rounds = Rounds(panels, SampledPairs(table, generator(0)), places, generator(0))
+    rounds = StochasticDescent(panels, SampledPairs(table, make_rng(0)), places, make_rng(0))
     rounds.run(20)
-    Y, delta = rounds.places, cdist(X, X)
+    Y, delta = rounds.embedding, cdist(X, X)
     steps = np.array([plain.step(Y, delta[i], Y[i]) for i in range(500)]) - Y
     d = cdist(Y, Y)
     expected = (steps**2).sum(axis=1).mean() / ((delta - d) ** 2)[np.triu_indices(500, 1)].mean()
-    assert rounds.fall() == pytest.approx(expected, rel=0.02)
+    assert rounds.relative_decrease() == pytest.approx(expected, rel=0.02)
 
 
 def test_the_slope_of_many_rows_is_estimated_from_two_samples():
     X = rows_of(9000, 4)
     panels, table = panels_of(X)
     places = X[:, :2] * 0.8
-    rounds = Rounds(panels, SampledPairs(table, generator(0)), places, generator(0))
+    rounds = StochasticDescent(panels, SampledPairs(table, make_rng(0)), places, make_rng(0))
     some = np.arange(0, 9000, 20)
     d, delta = cdist(places[some], places), cdist(X[some], X)
     ratio = np.divide(delta, d, out=np.ones_like(d), where=d > 0)
@@ -132,14 +132,14 @@ def test_the_slope_of_many_rows_is_estimated_from_two_samples():
     # The course's stress is that at the best scale.
     scale = (delta * d).sum() / (d * d).sum()
     expected *= ((delta - d) ** 2).mean() / ((delta - scale * d) ** 2).mean()
-    assert rounds.fall() == pytest.approx(expected, rel=0.15)
+    assert rounds.relative_decrease() == pytest.approx(expected, rel=0.15)
 
 
 def test_threads_and_seeds():
     X = rows_of(5000, 5)
     maps = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             maps.append(StochasticMDS(2, random_state=7, n_rounds=60, tol=1.0).fit(X))
     for name in ("embedding_", "course_"):
         assert getattr(maps[0], name).tobytes() == getattr(maps[1], name).tobytes()
@@ -191,7 +191,7 @@ def test_a_given_start_is_kept_to_where_steps_are_few():
     X = rows_of(300, 2)
     found = StochasticMDS(2, init=X, n_rounds=50).fit(X)
     np.testing.assert_allclose(found.embedding_, X, atol=1e-4)
-    assert found.course_[0] < 1e-12
+    assert found.stress_history_[0] < 1e-12
 
 
 def test_a_map_that_is_not_at_its_end_is_told():
@@ -202,17 +202,17 @@ def test_a_map_that_is_not_at_its_end_is_told():
     with pytest.warns(TamizWarning, match=sentence):
         found = StochasticMDS(2, init="random", n_rounds=3, random_state=0).fit(rows_of())
     assert not found.converged_
-    assert len(found.course_) == 4
+    assert len(found.stress_history_) == 4
 
 
 def test_what_the_stress_is_of_is_said():
     found = StochasticMDS(2, random_state=0, n_rounds=60, tol=1.0).fit(rows_of(2000))
-    assert found.facts().notes == [
+    assert found.describe().notes == [
         "Distances on the map are near the dissimilarities, by 60 rounds of random pairs: Kruskal's stress-1 is "
         f"{found.sampled_stress_:.3g} +- {found.sampled_stress_error_:.1g}, over random pairs of rows."
     ]
     found = StochasticMDS(2, random_state=0, n_rounds=60, tol=1.0).fit(rows_of(200))
-    assert found.facts().notes[0].endswith(f"stress-1 is {found.sampled_stress_:.3g}.")
+    assert found.describe().notes[0].endswith(f"stress-1 is {found.sampled_stress_:.3g}.")
 
 
 def test_an_interrupted_fit_keeps_the_map_that_it_has_come_to():
@@ -221,11 +221,11 @@ def test_an_interrupted_fit_keeps_the_map_that_it_has_come_to():
             raise KeyboardInterrupt
 
     model = StochasticMDS(2, random_state=0, init="random")
-    with pytest.raises(KeyboardInterrupt), progress.listening(stop):
+    with pytest.raises(KeyboardInterrupt), progress.use_listener(stop):
         model.fit(rows_of())
     assert model.n_rounds_ == 40
     assert not model.converged_
-    assert model.sampled_stress_ < model.course_[0]
+    assert model.sampled_stress_ < model.stress_history_[0]
     assert model.transform(rows_of(3, seed=1)).shape == (3, 2)
 
 

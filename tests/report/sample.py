@@ -580,10 +580,10 @@ def _build(
         },
         "redundancy": redundancy(names, between),
         "subset": subset,
-        "repeat": repeat(title),
+        "reproduction": repeat(title),
         "recommendation": sample_buys.recommended(names, subset["columns"]),
-        "buys": sample_buys.bought(len(names)),
-        "argument": sample_buys.argued(names[0], len(names)),
+        "model_effect": sample_buys.bought(len(names)),
+        "noise_experiment": sample_buys.argued(names[0], len(names)),
         "assessment": assessment(subset, names),
         "maps": maps,
         # Maps of many rows are slow to judge by whole matrices.
@@ -694,14 +694,14 @@ def hostile() -> dict[str, Any]:
     result["interrupted"] = HOSTILE[0]
     result["subset"]["stopped"] = HOSTILE[1]
     result["subset"]["lattice"] = lattice(HOSTILE[:6])
-    result["repeat"] |= {"command": None, "no_command": HOSTILE[0]}
+    result["reproduction"] |= {"command": None, "no_command": HOSTILE[0]}
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
-    result["buys"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
-    result["buys"]["models"][0] = {"id": HOSTILE[0], "label": HOSTILE[0]}
-    result["buys"]["scores"][0]["id"] = HOSTILE[1]
-    result["argument"] |= {"copied": HOSTILE[8], "selector": HOSTILE[2], "folds": HOSTILE[3], "scoring": HOSTILE[4]}
-    result["argument"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
+    result["model_effect"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
+    result["model_effect"]["models"][0] = {"id": HOSTILE[0], "label": HOSTILE[0]}
+    result["model_effect"]["scores"][0]["id"] = HOSTILE[1]
+    result["noise_experiment"] |= {"copied": HOSTILE[8], "selector": HOSTILE[2], "folds": HOSTILE[3], "scoring": HOSTILE[4]}
+    result["noise_experiment"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
     result["assessment"]["stability"]["sentence"] = HOSTILE[0]
     result["assessment"]["null"]["how"] = HOSTILE[1]
@@ -752,8 +752,8 @@ def bare() -> dict[str, Any]:
     }
     result["subset"] = None
     result["recommendation"] = None
-    result["buys"] = None
-    result["argument"] = None
+    result["model_effect"] = None
+    result["noise_experiment"] = None
     result["assessment"] = None
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tamiz.report import Result, buys_words
-from tamiz.report.buys import collect_buys
-from tamiz.report.buys_charts import apart
+from tamiz.report.buys import collect_model_effect
+from tamiz.report.buys_charts import separate_labels
 
 from . import sample, sample_buys
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_buys(result)
+    shown = collect_model_effect(result)
     assert shown is not None
     return shown
 
@@ -27,7 +27,7 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 
 
 def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
-    assert buys_words.bought(sample_buys.bought()) == (
+    assert buys_words.model_effect_text(sample_buys.bought()) == (
         "With 4 to 6 of 13 columns, chosen again inside each of 10 folds of 178 rows, accuracy (baseline 40.0%) is 93.1% for naive "
         "Bayes (90.0% with all), 88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest "
         "neighbours lose; for the tree the folds tell no difference."
@@ -58,12 +58,12 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
     # -1 point, give or take .9, is a loss that the folds are sure of.
     if verdict == "nothing is lost":
         changes[1] = (-0.005, 0.009)
-    assert f": {verdict}" in buys_words.bought(compared(*changes))
+    assert f": {verdict}" in buys_words.model_effect_text(compared(*changes))
 
 
 def test_folds_that_choose_nothing_are_told_so() -> None:
     found = sample_buys.bought() | {"n_chosen": [0] * 10}
-    assert buys_words.bought(found) == (
+    assert buys_words.model_effect_text(found) == (
         "No column is chosen in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
@@ -71,65 +71,67 @@ def test_folds_that_choose_nothing_are_told_so() -> None:
 def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
     argument = sample_buys.argued()
     random, copies = argument["panels"]
-    assert buys_words.cost(random, argument) == (
+    assert buys_words.added_columns_cost(random, argument) == (
         "50 random columns cost nearest neighbours 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
         "no change"
     )
-    assert buys_words.cost(copies, argument) == (
+    assert buys_words.added_columns_cost(copies, argument) == (
         "50 copies of flavanoids cost naive Bayes 12.0 points of accuracy; the tree holds; for nearest neighbours the folds tell "
         "no change"
     )
     # Were it the other way round, so would be the title.
     random["lines"][1] = sample_buys.line(0.93, 0.05, 0.02, argument["numbers"])
     random["lines"][2] = sample_buys.line(0.88, 0.0, 0.01, argument["numbers"])
-    assert buys_words.cost(random, argument) == (
+    assert buys_words.added_columns_cost(random, argument) == (
         "50 random columns give nearest neighbours 5.0 points of accuracy; the tree holds; for naive Bayes the folds tell no change"
     )
     for k in range(3):
         random["lines"][k] = sample_buys.line(0.9, 0.0, 0.01, argument["numbers"])
-    assert buys_words.cost(random, argument) == (
+    assert buys_words.added_columns_cost(random, argument) == (
         "Naive Bayes, nearest neighbours and the tree hold against 50 random columns"
     )
     for k in range(3):
         random["lines"][k] = sample_buys.line(0.9, 0.0, 0.1, argument["numbers"])
-    assert buys_words.cost(random, argument) == (
+    assert buys_words.added_columns_cost(random, argument) == (
         "For naive Bayes, nearest neighbours and the tree the folds tell no change by 50 random columns"
     )
 
 
 def test_a_number_is_told_by_r2_without_points() -> None:
     argument = sample_buys.argued() | {"scoring": "r2"}
-    assert buys_words.cost(argument["panels"][0], argument).startswith(
+    assert buys_words.added_columns_cost(argument["panels"][0], argument).startswith(
         "50 random columns cost nearest neighbours 0.180 of R² and the tree 0.040;"
     )
     found = sample_buys.bought()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
-    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in buys_words.bought(found)
+    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in buys_words.model_effect_text(
+        found
+    )
 
 
 def test_what_a_choice_loses_all_the_same_is_told() -> None:
     argument = sample_buys.argued()
     panel = argument["panels"][0]
-    assert buys_words.sieved(panel, argument) == (
+    assert buys_words.reselection_text(panel, argument) == (
         "keeps 0.3 a fold of the 50 random columns, and no model loses anything to speak of."
     )
     panel["kept"] = [0.0, 0.0]
     panel["chosen"][1] = sample_buys.line(0.88, -0.06, 0.1, [0, 50])
-    assert buys_words.sieved(panel, argument) == (
+    assert buys_words.reselection_text(panel, argument) == (
         "keeps none of the 50 random columns; lower by it, though that may be chance: nearest neighbours 6.0 points."
     )
     panel["chosen"][2] = sample_buys.line(0.88, -0.05, 0.01, [0, 50])
-    assert buys_words.sieved(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
+    assert buys_words.reselection_text(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
 
 
 def test_differences_have_their_sign_and_nothing_has_none() -> None:
-    told, number = buys_words.told_by("accuracy"), buys_words.told_by("r2")
-    assert buys_words.difference(0.012, told) == "+1.2 points"
-    assert buys_words.difference(-0.01, told) == "−1.0 point"
-    assert buys_words.difference(0.0002, told) == "0.0 points"
-    assert buys_words.difference(-0.0001, number) == "0.000"
-    assert buys_words.between([-0.0312, 0.004], number) == "−0.031 to +0.004"
-    assert buys_words.between([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
+    told, number = buys_words.score_format_for("accuracy"), buys_words.score_format_for("r2")
+    assert buys_words.format_difference(0.012, told) == "+1.2 points"
+    assert buys_words.format_difference(-0.01, told) == "−1.0 point"
+    assert buys_words.format_difference(0.0002, told) == "0.0 points"
+    assert buys_words.format_difference(-0.0001, number) == "0.000"
+    assert buys_words.format_interval([-0.0312, 0.004], number) == "−0.031 to +0.004"
+    assert buys_words.format_interval([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
 
 
 def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
@@ -157,22 +159,22 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
 
 
 def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any]) -> None:
-    panel = wine["argument"]["panels"][0]
-    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.01, wine["argument"]["numbers"])
-    shown = collected(wine)["argument"]["panels"][0]
+    panel = wine["noise_experiment"]["panels"][0]
+    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.01, wine["noise_experiment"]["numbers"])
+    shown = collected(wine)["noise_experiment"]["panels"][0]
     assert shown["why"].startswith("In theory a random column moves all rows apart")
     assert shown["why"].endswith(" Here it came out otherwise for naive Bayes (−3.1 points).")
-    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.1, wine["argument"]["numbers"])
-    assert "otherwise" not in collected(wine)["argument"]["panels"][0]["why"]
+    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.1, wine["noise_experiment"]["numbers"])
+    assert "otherwise" not in collected(wine)["noise_experiment"]["panels"][0]["why"]
 
 
 def test_one_chosen_column_is_the_chosen_one() -> None:
-    assert buys_words.chosen([1] * 10) == "the chosen one"
-    assert buys_words.chosen([4, 6]) == "the 4 to 6 chosen"
+    assert buys_words.chosen_columns_text([1] * 10) == "the chosen one"
+    assert buys_words.chosen_columns_text([4, 6]) == "the 4 to 6 chosen"
 
 
 def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine: dict[str, Any]) -> None:
-    compared, argument = wine["buys"], wine["argument"]
+    compared, argument = wine["model_effect"], wine["noise_experiment"]
     argument |= {"n_samples": compared["n_samples"], "folds": compared["folds"]}
     above = compared["scores"][0]["models"][1]["all_columns"]["mean"]
     means = argument["panels"][0]["lines"][1]["means"]
@@ -185,16 +187,16 @@ def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine
 
 
 def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
-    cell = wine["buys"]["scores"][2]["models"][0]
+    cell = wine["model_effect"]["scores"][2]["models"][0]
     cell["chosen"] = sample_buys.folded(0.99, 0.05)
     chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
     assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
-    assert buys_words.limits({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
-    assert buys_words.limits({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
+    assert buys_words.score_interval({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
+    assert buys_words.score_interval({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
 
 
 def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
-    score, argument = wine["buys"]["scores"][0], wine["argument"]
+    score, argument = wine["model_effect"]["scores"][0], wine["noise_experiment"]
     score["id"] = argument["scoring"] = "r2"
     score["models"][1]["all_columns"] = sample_buys.folded(-3e16, 6e16, 1e16)
     argument["panels"][0]["lines"][1] = sample_buys.line(-2e16, -1e16, 4e16, argument["numbers"])
@@ -210,7 +212,7 @@ def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
     assert chart["beyond"] == (
         "Below −1, which is much worse than guessing the mean, and drawn at −1: nearest neighbours on all columns."
     )
-    panels = shown["argument"]["panels"]
+    panels = shown["noise_experiment"]["panels"]
     assert set(panels[0]["chart"]["data"][7]["y"]) == {-1}
     assert panels[0]["beyond"].endswith("drawn at −1: nearest neighbours.")
     assert panels[1]["beyond"] == ""
@@ -220,14 +222,14 @@ def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
 
 
 def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -> None:
-    told = buys_words.told_by("accuracy")
-    assert told.ticks(0.4, 1.0) == {"tickformat": ".0%"}
-    assert told.ticks(0.985, 1.0) == {"tickformat": ".1%"}
-    assert buys_words.told_by("f1_macro").ticks(0.985, 1.0) == {}
-    for panel in wine["argument"]["panels"]:
-        panel["lines"] = [sample_buys.line(0.99, -0.001, 0.002, wine["argument"]["numbers"])] * 3
-        panel["chosen"] = [sample_buys.line(0.99, -0.001, 0.002, wine["argument"]["chosen_numbers"])] * 3
-    for panel in collected(wine)["argument"]["panels"]:
+    told = buys_words.score_format_for("accuracy")
+    assert told.tick_format(0.4, 1.0) == {"tickformat": ".0%"}
+    assert told.tick_format(0.985, 1.0) == {"tickformat": ".1%"}
+    assert buys_words.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
+    for panel in wine["noise_experiment"]["panels"]:
+        panel["lines"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
+        panel["chosen"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["chosen_numbers"])] * 3
+    for panel in collected(wine)["noise_experiment"]["panels"]:
         assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
 
 
@@ -245,10 +247,10 @@ def test_the_table_holds_every_number_of_the_charts(wine: dict[str, Any]) -> Non
 
 
 def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(wine: dict[str, Any]) -> None:
-    shown = collected(wine)["argument"]
+    shown = collected(wine)["noise_experiment"]
     charts = [panel["chart"] for panel in shown["panels"]]
     assert charts[0]["layout"]["yaxis"]["range"] == charts[1]["layout"]["yaxis"]["range"]
-    for chart, panel in zip(charts, wine["argument"]["panels"], strict=True):
+    for chart, panel in zip(charts, wine["noise_experiment"]["panels"], strict=True):
         assert [trace["meta"]["level"] for trace in chart["data"]] == [0, 1, 2] * 3
         bands, dashed, lines = chart["data"][:3], chart["data"][3:6], chart["data"][6:]
         assert [line["y"][-1] for line in lines] == pytest.approx([line["means"][-1] for line in panel["lines"]])
@@ -261,14 +263,14 @@ def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(win
 
 
 def test_names_beside_lines_that_end_together_stand_apart_as_near_as_can_be() -> None:
-    assert apart([0.5, 0.9], 0.1) == [0.5, 0.9]
-    assert apart([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
-    assert apart([0.52, 0.5, 0.9], 0.1) == pytest.approx([0.56, 0.46, 0.9])
-    assert apart([0.5, 0.5, 0.62], 0.1) == pytest.approx([0.44, 0.54, 0.64])
+    assert separate_labels([0.5, 0.9], 0.1) == [0.5, 0.9]
+    assert separate_labels([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
+    assert separate_labels([0.52, 0.5, 0.9], 0.1) == pytest.approx([0.56, 0.46, 0.9])
+    assert separate_labels([0.5, 0.5, 0.62], 0.1) == pytest.approx([0.44, 0.54, 0.64])
 
 
 def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
-    shown = collected(wine)["argument"]
+    shown = collected(wine)["noise_experiment"]
     assert shown["numbers"] == [0, 5, 10, 20, 30, 40, 50]
     random, copies = shown["tables"]
     assert copies["name"] == "Copies of alcohol"
@@ -278,24 +280,24 @@ def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
 
 
 def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> None:
-    wine["argument"]["panels"].pop()
-    wine["argument"]["copied"] = None
-    assert [panel["id"] for panel in collected(wine)["argument"]["panels"]] == ["added-random"]
+    wine["noise_experiment"]["panels"].pop()
+    wine["noise_experiment"]["copied"] = None
+    assert [panel["id"] for panel in collected(wine)["noise_experiment"]["panels"]] == ["added-random"]
 
 
 def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert collect_buys(bare) is None
-    without = collected(wine | {"argument": None})
-    assert without["argument"] is None
-    alone = collected(wine | {"buys": None})
+    assert collect_model_effect(bare) is None
+    without = collected(wine | {"noise_experiment": None})
+    assert without["noise_experiment"] is None
+    alone = collected(wine | {"model_effect": None})
     assert alone["compared"] is None
     assert alone["lead"].startswith("50 random columns cost nearest neighbours 18.0 points")
     assert alone["lead"].endswith(".")
 
 
 def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
-    wine["buys"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
-    wine["argument"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
+    wine["model_effect"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
+    wine["noise_experiment"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
     shown = collected(wine)
     assert shown["notes"] == ["5 folds in place of 10."]
     assert shown["argument_notes"] == ["100 of 900 rows, drawn at random."]
@@ -310,7 +312,7 @@ def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any]
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:
     shown = collected(sample.hostile())
-    charts = [one["chart"] for one in (*shown["compared"]["charts"], *shown["argument"]["panels"])]
+    charts = [one["chart"] for one in (*shown["compared"]["charts"], *shown["noise_experiment"]["panels"])]
     texts = [
         text["text"].removeprefix("<b>").replace("</b>", "")
         for chart in charts

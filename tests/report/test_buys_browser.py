@@ -16,7 +16,7 @@ def test_every_chart_is_drawn_and_says_what_it_shows(read: Any) -> None:
     for name in CHARTS:
         reader.show(name)
         assert len(reader.page.locator(f"#{name}").get_attribute("aria-label")) > 40
-    shown = reader.page.locator("#buys")
+    shown = reader.page.locator("#model_effect")
     assert "nearest neighbours lose" in shown.locator(".lead").inner_text()
     assert shown.locator("#bought tbody").count() == 3
 
@@ -46,7 +46,7 @@ def test_names_beside_the_lines_are_within_the_chart(read: Any) -> None:
 
 def test_the_numbers_of_the_lines_open_by_keyboard(read: Any) -> None:
     page = read("wine").page
-    summary = page.locator("#buys details summary")
+    summary = page.locator("#model_effect details summary")
     summary.focus()
     page.keyboard.press("Enter")
     assert page.locator(".added-numbers").first.is_visible()

@@ -119,7 +119,7 @@ def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> N
     assert bare["assessment"] is None
     assert bare["graph"] is None
     page = render(bare)
-    assert re.findall(r'<section id="(\w+)"', page) == ["table", "repeat"]
+    assert re.findall(r'<section id="(\w+)"', page) == ["table", "reproduction"]
     assert 'href="#ranking"' not in page
     assert 'href="#maps"' not in page
 

@@ -241,7 +241,7 @@ def test_of_very_many_columns_the_first_are_listed_and_it_is_said_where_the_othe
     first = [row["name"] for row in collected(wine)["rows"]][:5]
     assert "columns are listed" not in render(wine)
     for module in (text, ranking, table, subset):
-        monkeypatch.setattr(module, "MOST_LISTED", 5)
+        monkeypatch.setattr(module, "MAX_LISTED", 5)
     assert [row["name"] for row in collected(wine)["rows"]] == first
     page = render(wine)
     assert (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tamiz.report import render
-from tamiz.report.reasons import how_cut, reason_rows
+from tamiz.report.reasons import discretization_note, reason_rows
 
 from .test_html import section, words
 
@@ -79,17 +79,17 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
 
 def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
     by_target = "Numbers are cut by MDL, which looks at the target"
-    assert how_cut(wine) == f"{by_target}; redundancy cuts them without it, so its numbers differ."
-    assert how_cut(wine) in words(section(render(wine), "subset"))
+    assert discretization_note(wine) == f"{by_target}; redundancy cuts them without it, so its numbers differ."
+    assert discretization_note(wine) in words(section(render(wine), "subset"))
     wine["redundancy"] = None
-    assert how_cut(wine) == f"{by_target}."
+    assert discretization_note(wine) == f"{by_target}."
     for column in wine["table"]["columns"]:
         column["kind"] = "categorical"
-    assert how_cut(wine) == ""
+    assert discretization_note(wine) == ""
     wine["table"]["classes"] = []
-    assert how_cut(wine) == "Numbers, the target too, are cut into 10 intervals of equal frequency."
+    assert discretization_note(wine) == "Numbers, the target too, are cut into 10 intervals of equal frequency."
     wine["table"]["target"] = None
-    assert how_cut(wine) == ""
+    assert discretization_note(wine) == ""
 
 
 def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str, Any]) -> None:

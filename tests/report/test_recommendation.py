@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tamiz.report import Result
-from tamiz.report.recommendation import collect_recommendation, cost, recommended
+from tamiz.report.recommendation import collect_recommendation, recommendation_cost, recommendation_text
 
 from . import sample_buys
 
@@ -33,19 +33,21 @@ def numbers(text: str) -> list[float]:
 
 def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() -> None:
     one = found()
-    assert recommended(one) == (
+    assert recommendation_text(one) == (
         "Keep 2 of 6 columns (CFS): ash and hue. AUC 0.890 to 0.931 over 3 models in nested cross-validation of 178 rows; baseline "
         "0.500."
     )
     means = [cell["mean"] for cell in one["candidates"][1]["scores"][0]]
-    assert numbers(recommended(one)) == pytest.approx([min(means), max(means), 0.5])
+    assert numbers(recommendation_text(one)) == pytest.approx([min(means), max(means), 0.5])
 
 
 def test_the_label_of_a_selection_is_small_inside_a_sentence_unless_it_is_an_abbreviation() -> None:
     one = found(recommended="knn", columns=NAMES[:3])
-    assert recommended(one).startswith("Keep 3 of 6 columns (nearest neighbours wrapper): ash, hue and proline. AUC ")
+    assert recommendation_text(one).startswith(
+        "Keep 3 of 6 columns (nearest neighbours wrapper): ash, hue and proline. AUC "
+    )
     every = found(recommended="all_columns", columns=NAMES)
-    assert cost(every).startswith("The nearest selection, CFS (2 columns), changes by")
+    assert recommendation_cost(every).startswith("The nearest selection, CFS (2 columns), changes by")
 
 
 def test_one_model_has_one_score() -> None:
@@ -53,44 +55,46 @@ def test_one_model_has_one_score() -> None:
     one["models"] = one["models"][:1]
     for candidate in one["candidates"]:
         candidate |= {key: [row[:1] for row in candidate[key]] for key in ("scores", "changes")}
-    assert ". AUC 0.931 over 1 model in nested" in recommended(one)
+    assert ". AUC 0.931 over 1 model in nested" in recommendation_text(one)
 
 
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
     one = found()
-    assert cost(one) == (
+    assert recommendation_cost(one) == (
         "Beside all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) for the "
         "tree and by +0.031 (+0.011 to +0.051) for naive Bayes."
     )
     changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])
     told = [number for change in changes for number in (change["mean"], *change["interval"])]
-    assert numbers(cost(one)) == pytest.approx(told, abs=5e-4)
+    assert numbers(recommendation_cost(one)) == pytest.approx(told, abs=5e-4)
 
 
 def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
     one = found()
     one["scores"][0]["id"] = "balanced_accuracy"
-    assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommended(one)
-    assert cost(one).startswith("Beside all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)")
+    assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommendation_text(one)
+    assert recommendation_cost(one).startswith(
+        "Beside all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)"
+    )
     one["scores"][0]["id"] = "r2"
-    assert ". R² 0.890 to 0.931 over 3 models" in recommended(one)
+    assert ". R² 0.890 to 0.931 over 3 models" in recommendation_text(one)
 
 
 def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_told() -> None:
     every = found(recommended="all_columns", columns=NAMES)
-    assert recommended(every) == (
+    assert recommendation_text(every) == (
         "Keep all 6 columns: every smaller selection costs a model more than 0.03, or the models together more than their standard "
         "error. AUC 0.880 to 0.930 over 3 models in nested cross-validation of 178 rows; baseline 0.500."
     )
-    assert "costs a model more than 0.03. AUC" in recommended({**every, "refused": ["cfs"]})
+    assert "costs a model more than 0.03. AUC" in recommendation_text({**every, "refused": ["cfs"]})
     # CFS loses at most .02, nearest neighbours .06.
-    assert cost(every).startswith(
+    assert recommendation_cost(every).startswith(
         "The nearest selection, CFS (2 columns), changes by −0.020 (−0.050 to +0.010) for nearest"
     )
     assert collected({"recommendation": every, "warnings": []})["columns"] == []
     alone = {**every, "candidates": every["candidates"][:1]}
-    assert cost(alone) == ""
-    assert recommended(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
+    assert recommendation_cost(alone) == ""
+    assert recommendation_text(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
 
 
 @pytest.mark.parametrize("name", ["cfs", "all_columns"])
@@ -100,18 +104,18 @@ def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_k
     one["scores"][0]["baseline"] = sample_buys.folded(0.905, 0.0, 0.0)
     chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
     chosen["scores"][0] = [sample_buys.folded(0.92, 0.03) for _ in one["models"]]
-    assert recommended(one) == (
+    assert recommendation_text(one) == (
         "No selection, and not all columns together, scores above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
         "cross-validation of 178 rows; baseline 0.905."
     )
     chosen["scores"][0][1] = sample_buys.folded(0.95, 0.03)
-    assert recommended(one).startswith("Keep ")
+    assert recommendation_text(one).startswith("Keep ")
 
 
 def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:
     names = [f"probe {j}" for j in range(40)]
     one = sample_buys.recommended([*names, "last"], names)
-    assert "probe 10 and 29 more. AUC" in recommended(one)
+    assert "probe 10 and 29 more. AUC" in recommendation_text(one)
     assert collected({"recommendation": one, "warnings": []})["columns"] == names
 
 

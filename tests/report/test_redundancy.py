@@ -9,8 +9,8 @@ import pytest
 
 from tamiz.report.html import render
 from tamiz.report.redundancy import collect_redundancy
-from tamiz.report.redundancy_charts import matrix
-from tamiz.report.text import label
+from tamiz.report.redundancy_charts import matrix_chart
+from tamiz.report.text import chart_label
 
 from . import sample
 
@@ -107,7 +107,7 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
 def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_that_stand_together() -> None:
     names = ["a", "b", "c", "d", "e"]
     shares = [0.9, 0.1, 0.2, 0.3, 0.15, 0.25, 0.35, 0.45, 0.8, 0.55]
-    chart = matrix(names, shares, [["b", "a"], ["e", "c"]])
+    chart = matrix_chart(names, shares, [["b", "a"], ["e", "c"]])
     cells = np.array(chart["data"][0]["z"])
     np.testing.assert_array_equal(cells, cells.T)
     np.testing.assert_array_equal(np.diag(cells), 1)
@@ -123,15 +123,15 @@ def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_tha
      ["constructor", "toString", "__proto__"]],
 )  # fmt: skip
 def test_whatever_its_name_a_column_is_a_row_of_its_own(names: list[str]) -> None:
-    chart = matrix(names, [0.1, 0.2, 0.3], [])
+    chart = matrix_chart(names, [0.1, 0.2, 0.3], [])
     assert chart["data"][0]["x"] == chart["data"][0]["y"] == [0, 1, 2]
     for axis in (chart["layout"]["xaxis"], chart["layout"]["yaxis"]):
         assert (axis["type"], axis["tickvals"]) == ("linear", [0, 1, 2])
-        assert axis["ticktext"] == [label(name) for name in names]
+        assert axis["ticktext"] == [chart_label(name) for name in names]
 
 
 def test_many_columns_have_no_names_at_the_side() -> None:
-    few, many = (matrix([f"c{k}" for k in range(n)], [0.1] * (n * (n - 1) // 2), []) for n in (40, 41))
+    few, many = (matrix_chart([f"c{k}" for k in range(n)], [0.1] * (n * (n - 1) // 2), []) for n in (40, 41))
     assert few["layout"]["yaxis"]["showticklabels"]
     assert not many["layout"]["yaxis"]["showticklabels"]
     assert many["layout"]["height"] <= 800

@@ -6,46 +6,46 @@ import html
 from typing import Any
 
 from tamiz.report import render
-from tamiz.report.repeat import collect_repeat
+from tamiz.report.repeat import collect_reproduction
 
 from .test_html import section, words
 
 
 def test_the_code_stands_in_the_page_as_it_is(hostile: dict[str, Any]) -> None:
-    hostile["repeat"]["command"] = "tamiz study 'a && \"b\" <c>'"
-    page = section(render(hostile), "repeat")
+    hostile["reproduction"]["command"] = "tamiz study 'a && \"b\" <c>'"
+    page = section(render(hostile), "reproduction")
     for name in ("command", "python", "config"):
-        code = page.split(f'id="repeat-{name}"><code>')[1].split("</code>")[0]
-        assert html.unescape(code) == hostile["repeat"][name]
+        code = page.split(f'id="reproduction-{name}"><code>')[1].split("</code>")[0]
+        assert html.unescape(code) == hostile["reproduction"][name]
 
 
 def test_versions_and_seed_are_told(wine: dict[str, Any]) -> None:
-    told = words(section(render(wine), "repeat"))
+    told = words(section(render(wine), "reproduction"))
     assert "Seed 0" in told
     assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7, tamiz 0.1.0" in told
     assert "2 sentences at the top of this page" in told
 
 
 def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, Any]) -> None:
-    wine["repeat"] |= {
+    wine["reproduction"] |= {
         "command": None,
         "config": None,
         "no_command": "The table was in memory.",
         "given": ["data", "target"],
     }
-    shown = collect_repeat(wine)
+    shown = collect_reproduction(wine)
     assert shown["lead"] == "The Python below repeats this study; no command line does."
     assert [block["id"] for block in shown["blocks"]] == ["python"]
     assert shown["blocks"][0]["told"] == "Put in place of data and target what the study was given."
-    assert "The table was in memory." in words(section(render(wine), "repeat"))
+    assert "The table was in memory." in words(section(render(wine), "reproduction"))
 
 
 def test_without_a_seed_it_promises_less(wine: dict[str, Any]) -> None:
     wine["seed"] = None
-    shown = collect_repeat(wine)
+    shown = collect_reproduction(wine)
     assert shown["lead"] == "The lines below repeat this study of wine.csv, but for what it drew by lot."
     assert dict(shown["facts"])["Seed"] == "none"
 
 
 def test_it_is_the_last_section(wine: dict[str, Any]) -> None:
-    assert render(wine).rindex("<section") == render(wine).index('<section id="repeat"')
+    assert render(wine).rindex("<section") == render(wine).index('<section id="reproduction"')

@@ -24,10 +24,10 @@ def copied(reader: Any) -> str:
 @pytest.mark.parametrize("name", ["command", "python", "config"])
 def test_a_button_copies_the_whole_code(read: Any, name: str) -> None:
     reader = read("wine")
-    button = reader.page.locator(f'[data-copy="repeat-{name}"]')
+    button = reader.page.locator(f'[data-copy="reproduction-{name}"]')
     button.click()
     reader.page.wait_for_function("(b) => b.textContent === 'Copied'", arg=button.element_handle())
-    assert copied(reader) == sample.wine()["repeat"][name]
+    assert copied(reader) == sample.wine()["reproduction"][name]
 
 
 def test_where_the_clipboard_is_kept_from_pages_the_code_is_selected(read: Any) -> None:
@@ -35,23 +35,23 @@ def test_where_the_clipboard_is_kept_from_pages_the_code_is_selected(read: Any) 
     reader.page.evaluate(
         "() => { Object.defineProperty(navigator, 'clipboard', { value: undefined }); document.execCommand = () => false; }"
     )
-    button = reader.page.locator('[data-copy="repeat-python"]')
+    button = reader.page.locator('[data-copy="reproduction-python"]')
     button.press("Enter")
     assert button.inner_text() == "Selected: press Ctrl+C"
     selected = reader.page.evaluate("getSelection().toString()")
-    assert selected.strip() == sample.wine()["repeat"]["python"].strip()
+    assert selected.strip() == sample.wine()["reproduction"]["python"].strip()
 
 
 def test_code_is_reached_by_keyboard_and_scrolls_in_its_own_box(read: Any) -> None:
     reader = read("hostile", width=390)
-    code = reader.page.locator("#repeat-python")
+    code = reader.page.locator("#reproduction-python")
     code.focus()
-    assert reader.page.evaluate("document.activeElement.id") == "repeat-python"
+    assert reader.page.evaluate("document.activeElement.id") == "reproduction-python"
     assert code.evaluate("(box) => box.scrollWidth > box.clientWidth")
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_names_of_markup_are_code_and_nothing_else(read: Any) -> None:
     reader = read("hostile")
-    assert reader.page.locator("#repeat-config").inner_text() == sample.hostile()["repeat"]["config"]
-    assert reader.page.locator("#repeat :is(script, img, b, a)").count() == 0
+    assert reader.page.locator("#reproduction-config").inner_text() == sample.hostile()["reproduction"]["config"]
+    assert reader.page.locator("#reproduction :is(script, img, b, a)").count() == 0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamiz.display.arrows import arrows
+from tamiz.display.arrows import biplot_arrows
 from tamiz.report import charts
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
@@ -338,7 +338,7 @@ def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadin
     reduced = wine["maps"][0]
     points = np.array(reduced["points"])
     loadings = np.array(reduced["loadings"]["values"])[:, :2]
-    drawn = arrows(points.tolist(), loadings.tolist(), one_scale=True)
+    drawn = biplot_arrows(points.tolist(), loadings.tolist(), one_scale=True)
     assert [arrow.column for arrow in drawn] == np.argsort(-np.hypot(*loadings.T), kind="stable")[:8].tolist()
     tips = np.array([[arrow.x, arrow.y] for arrow in drawn])
     spread = np.sqrt((points**2).mean(0))
@@ -346,7 +346,7 @@ def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadin
     np.testing.assert_allclose(tips / np.hypot(*tips.T).max(), slopes / np.hypot(*slopes.T).max(), atol=1e-12)
     # One in ten points lies farther than the longest arrow.
     assert (np.hypot(*points.T) > np.hypot(*tips.T).max() + 1e-9).mean() == pytest.approx(0.1, abs=0.01)
-    far = arrows((points * [100, 1]).tolist(), loadings.tolist(), one_scale=False)
+    far = biplot_arrows((points * [100, 1]).tolist(), loadings.tolist(), one_scale=False)
     tips = np.array([[arrow.x, arrow.y] for arrow in far]) / (spread * [100, 1])
     longest = loadings[[arrow.column for arrow in far]]
     np.testing.assert_allclose(tips / np.hypot(*tips.T).max(), longest / np.hypot(*longest.T).max(), atol=1e-12)
@@ -354,10 +354,10 @@ def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadin
 
 def test_what_has_no_direction_has_no_arrow() -> None:
     points = [[1.0, 0.0], [-1.0, 0.0]]
-    assert arrows(points, [[0.0, 0.0], [0.0, 1.0]], one_scale=True) == []
-    (arrow,) = arrows(points, [[1.0, 0.0], [1e-12, 0.0]], one_scale=True)
+    assert biplot_arrows(points, [[0.0, 0.0], [0.0, 1.0]], one_scale=True) == []
+    (arrow,) = biplot_arrows(points, [[1.0, 0.0], [1e-12, 0.0]], one_scale=True)
     assert (arrow.x, arrow.y) == (1.0, 0.0)
-    assert arrows(points, [], one_scale=False) == []
+    assert biplot_arrows(points, [], one_scale=False) == []
 
 
 def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: dict[str, Any]) -> None:
@@ -466,7 +466,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
     pca, eigenmap = collected(collect_maps, wine)["maps"]
     assert pca["chart"]["layout"]["yaxis"]["scaleanchor"] == "x"
     assert "One unit is as long on both axes." in pca["near"]
-    assert charts.equal_scales(wine["maps"][1]["points"])
+    assert charts.can_share_scale(wine["maps"][1]["points"])
     assert "scaleanchor" not in eigenmap["chart"]["layout"]["yaxis"]
     assert "One unit" not in eigenmap["near"]
 
@@ -543,7 +543,7 @@ def test_rows_that_all_have_as_many_neighbours_need_no_chart(wine: dict[str, Any
 
 
 def test_wide_bins_name_their_range() -> None:
-    (bars,) = charts.histogram({"start": 3, "width": 5, "rows": [4, 1]})["data"]
+    (bars,) = charts.neighbour_histogram({"start": 3, "width": 5, "rows": [4, 1]})["data"]
     assert bars["x"] == [5.0, 10.0]
     assert bars["customdata"] == [["3 to 7", "4 rows"], ["8 to 12", "1 row"]]
 
@@ -556,9 +556,9 @@ def test_numbers_of_either_sign_are_coloured_by_one_scale() -> None:
 
 
 def test_axes_of_like_length_share_one_scale() -> None:
-    assert charts.equal_scales([[0, 0], [3, 1]])
-    assert not charts.equal_scales([[0, 0], [5, 1]])
-    assert not charts.equal_scales([[0, 0], [5, 0]])
+    assert charts.can_share_scale([[0, 0], [3, 1]])
+    assert not charts.can_share_scale([[0, 0], [5, 1]])
+    assert not charts.can_share_scale([[0, 0], [5, 0]])
 
 
 def _seen(color: str, matrix: Any) -> np.ndarray[Any, Any]:

@@ -26,30 +26,30 @@ from . import sample
     ],
 )
 def test_a_number_has_four_significant_digits(value: float | None, told: str) -> None:
-    assert text.number(value) == told
+    assert text.format_number(value) == told
 
 
 @pytest.mark.parametrize(
     ("share", "told"), [(0.0, "0%"), (0.0004, "<0.1%"), (0.044, "4.4%"), (0.446, "45%"), (1.0, "100%")]
 )
 def test_a_share_has_no_more_digits_than_can_be_read(share: float, told: str) -> None:
-    assert text.percent(share) == told
+    assert text.format_percent(share) == told
 
 
 def test_a_count_agrees_with_its_noun() -> None:
-    assert [text.counted(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
-    assert text.counted(2, "class", "classes") == "2 classes"
+    assert [text.count_with_noun(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
+    assert text.count_with_noun(2, "class", "classes") == "2 classes"
 
 
 def test_a_list_counts_what_it_does_not_name() -> None:
-    assert text.listed(["a"]) == "a"
-    assert text.listed(["a", "b", "c"]) == "a, b and c"
-    assert text.listed("abcdefgh", limit=4) == "a, b, c and 5 more"
-    assert text.listed([]) == ""
+    assert text.join_names(["a"]) == "a"
+    assert text.join_names(["a", "b", "c"]) == "a, b and c"
+    assert text.join_names("abcdefgh", limit=4) == "a, b, c and 5 more"
+    assert text.join_names([]) == ""
 
 
 def test_a_long_name_keeps_its_head_and_tail() -> None:
-    short = text.shortened("measurement_of_the_left_wing_in_mm", 20)
+    short = text.shorten("measurement_of_the_left_wing_in_mm", 20)
     assert len(short) == 20
     assert short.startswith("measurement")
     assert short.endswith("_in_mm")
@@ -57,7 +57,7 @@ def test_a_long_name_keeps_its_head_and_tail() -> None:
 
 @pytest.mark.parametrize("name", sample.HOSTILE)
 def test_a_label_leaves_plotly_no_tag_and_no_formula_to_read(name: str) -> None:
-    label = text.label(name, 400)
+    label = text.chart_label(name, 400)
     assert not set("<>$\n\u2028") & set(label)
 
 
@@ -70,7 +70,7 @@ def test_json_in_a_script_gives_back_every_name_and_ends_no_element(name: str) -
 
 @pytest.mark.parametrize("name", sample.HOSTILE)
 def test_a_breakable_name_holds_no_tag_but_its_breaks(name: str) -> None:
-    assert "<" not in str(text.breakable(name)).replace("<wbr>", "")
+    assert "<" not in str(text.breakable_name(name)).replace("<wbr>", "")
 
 
 def test_json_in_a_script_refuses_a_number_that_json_does_not_have() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tamiz import RankSelector, selection_report
 from tamiz.criteria import FisherScore
-from tamiz.report.trust import Told, scores_of, verdict
+from tamiz.report.trust import ScoreFormat, assessment_verdict, scores_of
 
 from . import sample
 
@@ -38,59 +38,63 @@ def beside(scoring: str, nested: float, baseline: float) -> dict[str, Any]:
 
 
 def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
-    assert verdict(assessed(0.87, 0.79, 0.5)) == (
+    assert assessment_verdict(assessed(0.87, 0.79, 0.5)) == (
         "The selected columns predict new rows better than the baseline: accuracy 79.0% in nested cross-validation of 178 rows, "
         "baseline 50.0%. The apparent score is accuracy 87%, of which 8 points are optimism."
     )
-    assert verdict(assessed(0.87, 0.858, 0.5)).endswith("is accuracy 87.0%, of which 1.2 points are optimism.")
-    assert verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
-    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("The apparent score, accuracy 80.0%, shows no optimism.")
-    assert verdict(assessed(0.8, 0.8, 0.5)).endswith("The apparent score, accuracy 80%, shows no optimism.")
-    assert verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
+    assert assessment_verdict(assessed(0.87, 0.858, 0.5)).endswith(
+        "is accuracy 87.0%, of which 1.2 points are optimism."
+    )
+    assert assessment_verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
+    assert assessment_verdict(assessed(0.8, 0.81, 0.5)).endswith(
+        "The apparent score, accuracy 80.0%, shows no optimism."
+    )
+    assert assessment_verdict(assessed(0.8, 0.8, 0.5)).endswith("The apparent score, accuracy 80%, shows no optimism.")
+    assert assessment_verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
         "The selected columns predict new rows better than the baseline: R² 0.300 in nested cross-validation of 178 rows, "
         "baseline −0.020. The apparent score is R² 0.410, of which 0.110 is optimism."
     )
 
 
 def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
-    words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
+    words = assessment_verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
     assert words.startswith(
         "No gain over the baseline was found on new rows, nor more than on shuffled targets: accuracy 40.0% (95% 36.0% to "
         "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
-    words = verdict(assessed(0.69, 0.54, 0.55, helps=False))
+    words = assessment_verdict(assessed(0.69, 0.54, 0.55, helps=False))
     assert words.startswith("No gain over the baseline was found on new rows: accuracy 54.0% (95% ")
 
 
 def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less() -> None:
     found = assessed(0.69, 0.6, 0.55, helps=False)
     found["null"] |= {"p_value": 0.01}
-    assert verdict(found).startswith(
+    assert assessment_verdict(found).startswith(
         "The search finds more than on shuffled targets, but what it gains on new rows is within its error: accuracy 60.0% (95% "
     )
     found["null"] |= {"p_value": 0.2}
-    assert verdict(found).startswith("No gain over the baseline was found on new rows: ")
+    assert assessment_verdict(found).startswith("No gain over the baseline was found on new rows: ")
 
 
 def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
     found = assessed(0.87, 0.79, 0.5, beats_chance=False)
     merits = [0.1 * k for k in range(19)]
     found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
-    assert verdict(found).endswith(
+    assert assessment_verdict(found).endswith(
         " Yet 3 of 19 searches on shuffled targets found as much: the merit itself may be chance."
     )
 
 
 def test_a_search_that_keeps_no_column_has_no_score() -> None:
     found = assessed(0.5, 0.5, 0.5, frequencies=[{"name": "ash", "share": 0.2, "chosen": False}])
-    assert verdict(found) == (
+    assert assessment_verdict(found) == (
         "The search keeps no column, so there is no score to evaluate; the baseline is accuracy 50%."
     )
 
 
 def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() -> None:
-    found = assessed(0.9, 0.85, 0.6, decided_by="roc_auc", beside=[beside("roc_auc", 0.88, 0.5)])
-    assert verdict(found) == (
+    found = assessed(0.9, 0.85, 0.6, deciding_score="roc_auc", beside=[beside("roc_auc", 0.88, 0.5)])
+    assert assessment_verdict(found) == (
         "The selected columns predict new rows better than the baseline: AUC 0.880 in nested cross-validation of 178 rows, "
         "baseline 0.500. The apparent score is accuracy 90% beside 85% in nested cross-validation, of which 5 points are "
         "optimism."
@@ -109,10 +113,10 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
 )
 def test_accuracy_that_does_not_reach_the_most_frequent_class_is_told_beside_a_gain(nested: float, words: str) -> None:
     found = assessed(0.8, 0.8, 0.5, "roc_auc", beside=[beside("accuracy", nested, 0.95)])
-    assert verdict(found).startswith(
+    assert assessment_verdict(found).startswith(
         "The selected columns predict new rows better than the baseline: AUC 0.800 in nested"
     )
-    assert verdict(found).endswith(words)
+    assert assessment_verdict(found).endswith(words)
 
 
 def imbalanced() -> tuple[Any, Any]:
@@ -132,7 +136,7 @@ def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_
     assert accuracy["nested"]["mean"] < accuracy["baseline"]["mean"] == pytest.approx(0.95)
     assert found["decided_by"] == "roc_auc"
     assert found["helps"]
-    words = verdict(found)
+    words = assessment_verdict(found)
     mean = found["scores"]["nested"]["mean"]
     assert words.startswith(f"The selected columns predict new rows better than the baseline: AUC {mean:.3f} in nested")
     assert (
@@ -143,8 +147,8 @@ def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_
     asked = selection_report(
         RankSelector(FisherScore(), n_features=2), *imbalanced(), scoring="accuracy", n_splits=5, n_permutations=0
     )
-    assert (asked.scoring, asked.decided_by) == ("accuracy", "roc_auc")
-    assert "No gain" not in verdict(asked.to_dict())
+    assert (asked.scoring, asked.deciding_score) == ("accuracy", "roc_auc")
+    assert "No gain" not in assessment_verdict(asked.to_dict())
     assert "No gain" not in asked.verdict
 
 
@@ -154,9 +158,9 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 10)), np.arange(200) % 20 == 0
         found = selection_report(RankSelector(FisherScore(), n_features=3), X, y, n_splits=5, n_permutations=0)
-        words = verdict(found.to_dict())
-        gains += found.helps
-        if found.helps:
+        words = assessment_verdict(found.to_dict())
+        gains += found.beats_baseline
+        if found.beats_baseline:
             continue
         assert words.startswith("No gain over the baseline was found on new rows: AUC 0.")
         ends = re.search(r"\(95% (\d\.\d+) to (\d\.\d+)\)", words)
@@ -167,9 +171,16 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
 
 
 def test_scores_are_named_and_written_as_shares_or_numbers() -> None:
-    share, number = Told("balanced_accuracy", fine=False), Told("neg_mean_squared_error", fine=False)
-    assert (share.name, share.score(0.5)) == ("balanced accuracy", "50%")
-    assert (number.name, number.score(-2.5)) == ("neg mean squared error", "−2.500")
-    assert Told("roc_auc", fine=True).interval({"interval": [-0.1, 1.1]}) == (0.0, 1.0)
-    assert Told("r2", fine=True).interval({"interval": [-0.1, 1.1]}) == (-0.1, 1.1)
-    assert Told("roc_auc_ovr_weighted", fine=False).name == Told("roc_auc", fine=True).name == "AUC"
+    share, number = (
+        ScoreFormat("balanced_accuracy", with_fraction=False),
+        ScoreFormat("neg_mean_squared_error", with_fraction=False),
+    )
+    assert (share.name, share.format_score(0.5)) == ("balanced accuracy", "50%")
+    assert (number.name, number.format_score(-2.5)) == ("neg mean squared error", "−2.500")
+    assert ScoreFormat("roc_auc", with_fraction=True).clipped_interval({"interval": [-0.1, 1.1]}) == (0.0, 1.0)
+    assert ScoreFormat("r2", with_fraction=True).clipped_interval({"interval": [-0.1, 1.1]}) == (-0.1, 1.1)
+    assert (
+        ScoreFormat("roc_auc_ovr_weighted", with_fraction=False).name
+        == ScoreFormat("roc_auc", with_fraction=True).name
+        == "AUC"
+    )

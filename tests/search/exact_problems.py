@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from tamiz.evaluator import Evaluator
-from tamiz.statistics.exact import rounded
+from tamiz.statistics.exact import round_to_scale
 
 from .merits import Quadratic, problem_of
 
@@ -15,7 +15,7 @@ SCALE = 64.0
 class Known(Quadratic):
     """Whole numbers, many merits equal."""
 
-    def quadratic(self):
+    def quadratic_form(self):
         return self.c, self.A
 
 
@@ -26,8 +26,8 @@ class Smooth(Known):
         super().__init__(seed, p)
         rng = np.random.default_rng(seed)
         Z = rng.normal(size=(p, n_factors or max(2, p // 2)))
-        self.c = rounded(0.3 * rng.random(p), SCALE)
-        self.A = rounded(np.corrcoef(Z).reshape(p, p) ** 2, SCALE)
+        self.c = round_to_scale(0.3 * rng.random(p), SCALE)
+        self.A = round_to_scale(np.corrcoef(Z).reshape(p, p) ** 2, SCALE)
 
 
 class LeastSquares(Evaluator):
@@ -48,7 +48,7 @@ class LeastSquares(Evaluator):
         self.n_asked += len(candidates)
         return np.array([self.merit(np.flatnonzero(mask)) for mask in candidates.masks()])
 
-    def bound(self, masks):
+    def upper_bounds(self, masks):
         return np.array([self.merit(np.flatnonzero(mask)) for mask in masks]) + 1e-9
 
 
@@ -57,7 +57,7 @@ def varied(evaluator, seed):
     p = len(evaluator.c)
     kind = seed % 8
     if kind == 1:
-        evaluator.c = rounded(evaluator.c - evaluator.c.mean(), SCALE)
+        evaluator.c = round_to_scale(evaluator.c - evaluator.c.mean(), SCALE)
     elif kind == 2:
         evaluator.c = -np.abs(evaluator.c)
     elif kind == 3:
@@ -65,7 +65,9 @@ def varied(evaluator, seed):
     elif kind == 4:
         # Whole numbers below the diagonal's share: totals stay above 0.
         least = np.diag(evaluator.A).min() / p
-        evaluator.A = rounded(np.where(np.eye(p, dtype=bool), evaluator.A, -np.minimum(evaluator.A, least)), SCALE)
+        evaluator.A = round_to_scale(
+            np.where(np.eye(p, dtype=bool), evaluator.A, -np.minimum(evaluator.A, least)), SCALE
+        )
     elif kind == 5:
         twice = np.arange(p) % (p - p // 2)
         evaluator.c, evaluator.A = evaluator.c[twice], evaluator.A[np.ix_(twice, twice)]
@@ -107,6 +109,6 @@ def plain(problem, merit_of):
     for k in range(len(problem.units) + 1):
         for chosen in combinations(problem.units, k):
             subset = tuple(sorted([*fixed, *(j for unit in chosen for j in unit.tolist())]))
-            if problem.least <= len(subset) <= problem.most:
+            if problem.min_size <= len(subset) <= problem.max_size:
                 found.append((merit_of(subset), -len(subset), [j in subset for j in range(problem.n_columns)], subset))
     return max(found)[-1], len(found)

@@ -7,7 +7,7 @@ import numpy as np
 from tamiz.candidates import Candidates
 from tamiz.evaluator import Evaluator
 from tamiz.search.archive import Archive
-from tamiz.search.run import run
+from tamiz.search.run import run_search
 
 
 class Quadratic(Evaluator):
@@ -41,21 +41,21 @@ def losses(evaluator, mask, units):
     """What the merit of a set loses with each of some units of columns."""
     if not units:
         return np.empty(0)
-    return evaluator.evaluate(Candidates.of(mask)) - evaluator.evaluate(Candidates.flips(mask, units))
+    return evaluator.evaluate(Candidates.from_masks(mask)) - evaluator.evaluate(Candidates.from_flips(mask, units))
 
 
 def problem_of(search, p, n_features=None, form=None):
-    problem = search.problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
-    return problem if form is None else replace(problem, form=form)
+    problem = search.make_problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
+    return problem if form is None else replace(problem, merit_properties=form)
 
 
 def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None):
     """Run a search over p columns; `journal` is a function of the archive."""
     problem = problem_of(search, p, n_features, evaluator)
-    archive = Archive(p, least=problem.least, most=problem.most, min_gain=search.min_gain)
+    archive = Archive(p, min_size=problem.min_size, max_size=problem.max_size, min_gain=search.min_gain)
     opened = None if journal is None else journal(archive)
     walk = search.walk(problem, np.random.default_rng(0))
-    return run(walk, evaluator, archive, stop, opened, search.most_evaluations(problem))
+    return run_search(walk, evaluator, archive, stop, opened, search.max_evaluations(problem))
 
 
 def subset_of(mask):

@@ -12,7 +12,7 @@ from tamiz.search.archive import Archive
 def record(archive, *sets_with_merits):
     """Write sets down as one step; a set is a text of 0 and 1."""
     masks = np.array([[c == "1" for c in mask] for mask, _ in sets_with_merits])
-    candidates = Candidates.of(masks)
+    candidates = Candidates.from_masks(masks)
     archive.record(candidates, archive.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits]))
     archive.end_step()
     return archive
@@ -46,7 +46,7 @@ def test_an_archive_of_nothing_has_no_best():
 def test_a_mask_is_found_in_a_batch_of_flips():
     archive = Archive(10)
     parent = np.arange(10) < 4
-    candidates = Candidates.flips(parent, [np.array([j]) for j in range(10)])
+    candidates = Candidates.from_flips(parent, [np.array([j]) for j in range(10)])
     archive.record(candidates, archive.keys(candidates), np.arange(10.0))
     for number in range(10):
         np.testing.assert_array_equal(archive.mask(number), candidates.masks()[number])
@@ -77,11 +77,11 @@ def test_of_equal_sets_the_smaller_is_best_then_the_one_of_earlier_columns(sets,
 def test_a_set_is_better_only_by_more_than_min_gain():
     archive = record(Archive(3, min_gain=0.1), ("111", 1.0), ("110", 1.05), ("100", 1.2), ("010", 1.25), ("001", 1.251))
     assert archive.best == 2
-    assert archive.course == [2]
+    assert archive.improvements == [2]
 
 
 def test_only_sets_of_an_allowed_size_are_best():
-    archive = record(Archive(3, least=1, most=2), ("000", 9), ("111", 8))
+    archive = record(Archive(3, min_size=1, max_size=2), ("000", 9), ("111", 8))
     assert archive.best is None
     record(archive, ("110", 1), ("100", 2), ("111", 7))
     assert archive.best == 3
@@ -94,12 +94,12 @@ def test_the_course_holds_every_set_that_was_best_at_its_time():
     masks = np.unique(rng.random((200, 12)) < 0.5, axis=0)
     for number, mask in enumerate(masks):
         merit = rng.random()
-        candidates = Candidates.of(mask)
+        candidates = Candidates.from_masks(mask)
         archive.record(candidates, archive.keys(candidates), np.array([merit]))
         if merit > best:
             best = merit
             course.append(number)
-    assert archive.course == course
+    assert archive.improvements == course
     assert archive.best == course[-1]
 
 
@@ -113,39 +113,39 @@ def test_a_set_has_one_key_however_it_is_proposed():
         flips = rng.permutation(np.flatnonzero(parent != target))
         starts = np.array([0, len(flips)])
         keys.update(names_of(archive, Candidates(parent[None], np.array([0]), starts, flips)))
-    assert keys == names_of(archive, Candidates.of(target))
+    assert keys == names_of(archive, Candidates.from_masks(target))
 
 
 def test_different_sets_have_different_keys():
     archive = Archive(12)
     masks = (np.arange(2**12)[:, None] >> np.arange(12) & 1).astype(bool)
-    assert len(names_of(archive, Candidates.of(masks))) == 2**12
+    assert len(names_of(archive, Candidates.from_masks(masks))) == 2**12
 
 
 def test_merits_are_recalled_by_set():
     archive = record(Archive(3), ("100", 1), ("110", 2))
-    candidates = Candidates.of(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool))
-    assert archive.find(archive.keys(candidates)).tolist() == [1, -1, 0]
-    assert archive.recall(np.array([1, 0])).tolist() == [2, 1]
+    candidates = Candidates.from_masks(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool))
+    assert archive.lookup(archive.keys(candidates)).tolist() == [1, -1, 0]
+    assert archive.merits_at(np.array([1, 0])).tolist() == [2, 1]
 
 
 def test_stale_steps_and_the_last_gain_are_counted_by_step():
     archive = record(Archive(3), ("000", 1))
-    assert (archive.stale_steps, archive.last_gain) == (0, None)
+    assert (archive.n_steps_without_gain, archive.last_gain) == (0, None)
     record(archive, ("100", 0.5), ("010", 0.75))
-    assert (archive.stale_steps, archive.last_gain) == (1, -0.25)
+    assert (archive.n_steps_without_gain, archive.last_gain) == (1, -0.25)
     record(archive, ("001", 1.5))
-    assert (archive.stale_steps, archive.last_gain) == (0, 0.5)
+    assert (archive.n_steps_without_gain, archive.last_gain) == (0, 0.5)
     # Nothing new was written down.
     archive.end_step()
-    assert (archive.stale_steps, archive.last_gain) == (1, 0)
+    assert (archive.n_steps_without_gain, archive.last_gain) == (1, 0)
 
 
 def test_a_step_on_the_way_to_the_size_asked_for_is_stale_and_says_nothing_of_gains():
-    archive = record(Archive(3, least=2), ("110", 1))
+    archive = record(Archive(3, min_size=2), ("110", 1))
     record(archive, ("111", 3))
     record(archive, ("100", 9), ("010", 8))
-    assert (archive.stale_steps, archive.last_gain) == (1, 2)
+    assert (archive.n_steps_without_gain, archive.last_gain) == (1, 2)
 
 
 def test_a_set_without_a_score_is_never_the_best():
@@ -165,7 +165,7 @@ def test_of_equal_sets_the_one_of_earlier_columns_is_best_beyond_a_byte():
 def test_sets_of_very_many_columns_are_recorded_in_little_memory(order):
     n_columns = 20_000
     flips = [np.array([column]) for column in range(n_columns)][::order]
-    candidates = Candidates.flips(np.zeros(n_columns, dtype=bool), flips)
+    candidates = Candidates.from_flips(np.zeros(n_columns, dtype=bool), flips)
     archive = Archive(n_columns)
     keys, merits = archive.keys(candidates), np.zeros(n_columns)
     tracemalloc.start()
@@ -180,7 +180,7 @@ def test_masks_in_any_order_of_memory_have_the_same_keys():
     masks = np.random.default_rng(0).random((20, 50)) < 0.5
     archive = Archive(50)
     np.testing.assert_array_equal(
-        archive.keys(Candidates.of(np.asfortranarray(masks))), archive.keys(Candidates.of(masks))
+        archive.keys(Candidates.from_masks(np.asfortranarray(masks))), archive.keys(Candidates.from_masks(masks))
     )
 
 
@@ -190,10 +190,10 @@ def test_a_batch_that_control_c_cut_short_is_not_there(monkeypatch):
     def interrupted(keys):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(archive._seen, "add", interrupted)
+    monkeypatch.setattr(archive._index, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         record(archive, ("001", 3))
     assert len(archive) == len(archive.merits) == len(archive.sizes) == len(archive.masks) == 2
     assert (archive.best, archive.best_merit, archive.best_size) == (1, 2, 2)
-    again = Archive.restored(archive.stored())
+    again = Archive.from_state(archive.get_state())
     assert again.masks.tolist() == archive.masks.tolist()

@@ -8,11 +8,11 @@ from tamiz.evaluator import Evaluator
 from tamiz.kernels import branching as kernels
 from tamiz.search import BranchAndBound, Evaluations, Exhaustive
 from tamiz.search.exact import branches
-from tamiz.search.exact.climbing import climbed, first_set
-from tamiz.search.exact.convex import Relaxed
-from tamiz.search.exact.sums import UnitSums
-from tamiz.search.stopping import Stopping
-from tamiz.statistics.exact import rounded
+from tamiz.search.exact.climbing import hill_climb, smallest_allowed_set
+from tamiz.search.exact.convex import ConvexRelaxation
+from tamiz.search.exact.sums import UnitQuadraticForm
+from tamiz.search.stopping import StoppingRule
+from tamiz.statistics.exact import round_to_scale
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of, subset_of
@@ -24,9 +24,9 @@ def merit(seed, p):
 
 def cut_small(monkeypatch, seed):
     """Few bounds a piece of work, and few levels: nodes are put back and taken up again all the time."""
-    monkeypatch.setattr(branches, "_TESTS", [1000, 1, 3, 20][seed % 4])
-    monkeypatch.setattr(branches, "_PIECES", [16, 1, 5][seed % 3])
-    monkeypatch.setattr(branches, "_LEVELS", [64, 2, 3][seed % 3])
+    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", [1000, 1, 3, 20][seed % 4])
+    monkeypatch.setattr(branches, "_NODES_PER_STEP", [16, 1, 5][seed % 3])
+    monkeypatch.setattr(branches, "_MAX_DEPTH", [64, 2, 3][seed % 3])
 
 
 def test_it_finds_the_set_and_the_merit_of_the_exhaustive_search_and_proves_it(monkeypatch):
@@ -41,7 +41,7 @@ def test_it_finds_the_set_and_the_merit_of_the_exhaustive_search_and_proves_it(m
         assert best_of(archive) == best_of(expected), seed
         assert archive.best_merit == expected.best_merit == archive.bound
         assert archive.n_evaluations <= expected.n_evaluations + 2
-        assert archive.stopped == "no set is better"
+        assert archive.stop_reason == "no set is better"
 
 
 def test_totals_that_are_zero_or_negative_hide_no_better_set():
@@ -70,7 +70,7 @@ def signed_merit(problem, subset):
 @pytest.mark.parametrize("size", [1e6, 1e12, 1e15])
 def test_pairs_far_beyond_what_columns_are_by_themselves_end_the_search_all_the_same(size):
     problem = Known(3, 8)
-    problem.A = rounded(problem.A + size * (1 - np.eye(8)), 2.0**60)
+    problem.A = round_to_scale(problem.A + size * (1 - np.eye(8)), 2.0**60)
     problem.merit = lambda subset: signed_merit(problem, subset)
     problem.evaluate = lambda candidates: np.array([problem.merit(x) for x in map(subset_of, candidates.masks())])
     expected, archive = search_in(Exhaustive(), problem, 8), search_in(BranchAndBound(), problem, 8)
@@ -97,7 +97,7 @@ def test_stopped_at_any_number_of_sets_the_bound_holds_and_never_rises(monkeypat
         before = np.inf
         for most in np.unique(np.geomspace(1, whole.n_evaluations, 10).astype(int)).tolist():
             archive = search_in(BranchAndBound(), merit(seed, p), p, n_features=sizes, stop=Evaluations(most))
-            assert archive.n_evaluations == most or archive.stopped == "no set is better"
+            assert archive.n_evaluations == most or archive.stop_reason == "no set is better"
             assert archive.best_merit <= best
             if archive.bound is not None:
                 assert best <= archive.bound <= before
@@ -107,24 +107,24 @@ def test_stopped_at_any_number_of_sets_the_bound_holds_and_never_rises(monkeypat
 
 
 def test_the_archive_is_the_same_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(branches, "_TESTS", 5)
+    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", 5)
     for seed in range(6):
         archives = []
         for n_jobs in (1, 2):
-            with parallel.session(n_jobs):
+            with parallel.thread_session(n_jobs):
                 archives.append(search_in(BranchAndBound(), Smooth(seed, 30, n_factors=8), 30))
         one, two = archives
         assert sets_of(one) == sets_of(two)
         np.testing.assert_array_equal(one.merits, two.merits)
-        assert (one.n_passed, one.bound) == (two.n_passed, two.bound)
+        assert (one.n_unrecorded, one.bound) == (two.n_unrecorded, two.bound)
 
 
 def sums_of(evaluator, n_features=None, **parts):
-    return UnitSums.of(problem_of(BranchAndBound(**parts), len(evaluator.c), n_features, evaluator))
+    return UnitQuadraticForm.from_problem(problem_of(BranchAndBound(**parts), len(evaluator.c), n_features, evaluator))
 
 
 def arrays(sums, relaxed):
-    parts = (sums.c, sums.own, sums.pairs, sums.widths, sums.base, sums.sizes)
+    parts = (sums.c, sums.self_terms, sums.pair_terms, sums.widths, sums.fixed_terms, sums.sizes)
     return (*parts, relaxed.convex, relaxed.negative)
 
 
@@ -135,7 +135,7 @@ def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
         evaluator, n = merit(seed, 9), 9
         least, most = [(0, 9), (4, 4), (3, 6)][seed % 3]
         sums = sums_of(evaluator, (max(least, 1), most) if least else None)
-        relaxed = Relaxed.of(sums)
+        relaxed = ConvexRelaxation.from_form(sums)
         state = rng.integers(0, 3, n)
         members, undecided = state == 0, state == 1
         merits = []
@@ -143,7 +143,7 @@ def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
             chosen = (code >> np.arange(n) & 1).astype(bool)
             if (chosen <= undecided).all() and least <= (chosen | members).sum() <= most:
                 merits.append(evaluator.merit(np.flatnonzero(chosen | members)))
-        bound = kernels.bound_of(*arrays(sums, relaxed), members, undecided, 1e-6, np.inf)
+        bound = kernels.upper_bound(*arrays(sums, relaxed), members, undecided, 1e-6, np.inf)
         if merits:
             assert max(merits) <= bound, seed
             if max(merits) > 0 and seed // 3 % 8 != 4:
@@ -154,8 +154,8 @@ def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
 def test_the_convex_part_is_convex_and_its_diagonal_beats_the_smallest_eigenvalue():
     for seed in range(12):
         sums = sums_of(merit(seed, 9))
-        convex = Relaxed.of(sums).convex
-        matrix = sums.pairs.sum(axis=0) / 2 + np.diag(sums.own.sum(axis=0))
+        convex = ConvexRelaxation.from_form(sums).convex
+        matrix = sums.pair_terms.sum(axis=0) / 2 + np.diag(sums.self_terms.sum(axis=0))
         moved = np.diagonal(matrix) - np.diagonal(convex)
         np.testing.assert_allclose(convex + np.diag(moved), matrix, rtol=0, atol=1e-9)
         assert np.linalg.eigvalsh(convex)[0] > 0
@@ -168,11 +168,19 @@ def test_a_unit_that_is_not_wanted_is_in_no_best_set():
     for seed in range(60):
         evaluator, sizes = merit(seed, 9), [None, 4, (3, 6)][seed % 3]
         sums = sums_of(evaluator, sizes)
-        relaxed = Relaxed.of(sums)
+        relaxed = ConvexRelaxation.from_form(sums)
         best, _ = plain(problem_of(Exhaustive(), 9, sizes, evaluator), evaluator.merit)
         wanted = np.empty(9, dtype=bool)
-        parts = (sums.c, sums.own, sums.widths, sums.base, sums.sizes, relaxed.convex, relaxed.negative)
-        kernels.mark_wanted(*parts, evaluator.merit(best), wanted)
+        parts = (
+            sums.c,
+            sums.self_terms,
+            sums.widths,
+            sums.fixed_terms,
+            sums.size_limits,
+            relaxed.convex,
+            relaxed.negative_terms,
+        )
+        kernels.mark_possible_units(*parts, evaluator.merit(best), wanted)
         assert wanted[list(best)].all(), seed
         dropped += (~wanted).sum()
     assert dropped > 100
@@ -182,9 +190,9 @@ def test_units_are_alike_when_one_can_stand_for_the_other():
     evaluator = Smooth(0, 6)
     same = np.array([0, 1, 0, 3, 1, 0])
     evaluator.c, evaluator.A = evaluator.c[same], evaluator.A[np.ix_(same, same)]
-    assert Relaxed.of(sums_of(evaluator)).alike.tolist() == same.tolist()
+    assert ConvexRelaxation.from_form(sums_of(evaluator)).first_equivalent.tolist() == same.tolist()
     evaluator.A[4, 3] = evaluator.A[3, 4] = 0.5
-    assert Relaxed.of(sums_of(evaluator)).alike.tolist() == [0, 1, 0, 3, 4, 0]
+    assert ConvexRelaxation.from_form(sums_of(evaluator)).first_equivalent.tolist() == [0, 1, 0, 3, 4, 0]
 
 
 def test_of_columns_that_stand_for_each_other_the_first_are_tried_first():
@@ -214,8 +222,8 @@ def test_climbing_ends_where_no_single_change_is_better():
     for seed in range(30):
         evaluator, sizes = merit(seed, 8), [None, 4, (3, 6)][seed % 3]
         sums = sums_of(evaluator, sizes)
-        start = first_set(problem_of(BranchAndBound(), 8, sizes, evaluator))
-        members = climbed(sums, start)
+        start = smallest_allowed_set(problem_of(BranchAndBound(), 8, sizes, evaluator))
+        members = hill_climb(sums, start)
         reached = evaluator.merit(np.flatnonzero(members))
         assert reached == sums.merit(members)
         for j in range(8):
@@ -224,14 +232,14 @@ def test_climbing_ends_where_no_single_change_is_better():
                 other[[j, k]] ^= True
                 if j != k and members[j] == members[k]:
                     continue
-                if sums.sizes[1] <= other.sum() <= sums.sizes[2]:
+                if sums.size_limits[1] <= other.sum() <= sums.size_limits[2]:
                     assert evaluator.merit(np.flatnonzero(other)) <= reached
 
 
 def test_the_first_set_is_the_smallest_and_of_those_the_earliest():
-    search = BranchAndBound(groups=[[0, 3, 4], [1, 5]], fixed=[2])
+    search = BranchAndBound(column_groups=[[0, 3, 4], [1, 5]], fixed=[2])
     problem = problem_of(search, 8, (4, 8), Known(0, 8))
-    first = first_set(problem)
+    first = smallest_allowed_set(problem)
     # With column 2 three more are wanted: the group of three comes first.
     assert [problem.units[j].tolist() for j in np.flatnonzero(first)] == [[0, 3, 4]]
 
@@ -247,18 +255,18 @@ def test_a_start_is_the_first_set():
 def test_a_gap_is_kept():
     for seed in range(20):
         best = search_in(BranchAndBound(), Smooth(seed, 14, n_factors=5), 14).best_merit
-        archive = search_in(BranchAndBound(gap=0.05), Smooth(seed, 14, n_factors=5), 14)
+        archive = search_in(BranchAndBound(optimality_gap=0.05), Smooth(seed, 14, n_factors=5), 14)
         assert best <= archive.bound == archive.best_merit + 0.05
-        assert archive.stopped == "no set is better by more than 0.05"
+        assert archive.stop_reason == "no set is better by more than 0.05"
     with pytest.raises(ValueError, match="gap must be at least 0, got -1"):
-        search_in(BranchAndBound(gap=-1), Smooth(0, 4), 4)
+        search_in(BranchAndBound(optimality_gap=-1), Smooth(0, 4), 4)
 
 
 @pytest.mark.parametrize("sizes", [None, 1, 3, (2, 4), 7])
 def test_a_merit_with_a_bound_of_its_own_is_searched_by_dropping_columns(sizes):
     n_saved = 0
     for seed in range(6):
-        parts = [{}, {"fixed": [1]}, {"excluded": [2], "groups": [[0, 5]]}][seed % 3]
+        parts = [{}, {"fixed": [1]}, {"excluded": [2], "column_groups": [[0, 5]]}][seed % 3]
         if sizes == 7 and "excluded" in parts:
             parts = {}
         if not possible(Exhaustive(**parts), LeastSquares(seed, 8), 8, sizes):
@@ -286,7 +294,7 @@ def test_a_bound_told_on_the_way_leaves_room_for_the_gap():
         p, gap = 2 + seed % 4, [0.0, 0.2, 0.5][seed % 3]
         merit = LooseBound(seed, p)
         for steps in range(1, 7):
-            archive = search_in(BranchAndBound(gap=gap), merit, p, stop=AfterSteps(steps))
+            archive = search_in(BranchAndBound(optimality_gap=gap), merit, p, stop=AfterSteps(steps))
             assert archive.bound is None or archive.bound >= merit.merits.max(), (seed, steps)
 
 
@@ -313,17 +321,17 @@ class LooseBound(Evaluator):
     def evaluate(self, candidates):
         return self.merits[candidates.masks() @ self.bits]
 
-    def bound(self, masks):
+    def upper_bounds(self, masks):
         return self.bounds[masks @ self.bits]
 
 
-class AfterSteps(Stopping):
+class AfterSteps(StoppingRule):
     """What a rule that looks at the clock does, without a clock."""
 
     def __init__(self, most):
         self.most = most
 
-    def begin(self):
+    def start(self):
         begun = AfterSteps(self.most)
         begun.left = self.most
         return begun
@@ -345,11 +353,11 @@ def test_a_merit_with_neither_form_nor_bound_is_refused():
 
 
 def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):
-    monkeypatch.setattr(branches, "_TESTS", 1)
-    monkeypatch.setattr(branches, "_PIECES", 1)
+    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", 1)
+    monkeypatch.setattr(branches, "_NODES_PER_STEP", 1)
     evaluator = Smooth(5, 30, n_factors=8)
     whole = search_in(BranchAndBound(), Smooth(5, 30, n_factors=8), 30)
-    worked = branches.Branching.work
+    worked = branches.BranchingState.process_nodes
     calls = []
 
     def interrupted(branching, room):
@@ -358,7 +366,7 @@ def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):
             raise KeyboardInterrupt
         return worked(branching, room)
 
-    monkeypatch.setattr(branches.Branching, "work", interrupted)
+    monkeypatch.setattr(branches.BranchingState, "process_nodes", interrupted)
     archive = search_in(BranchAndBound(), evaluator, 30)
     assert archive.interrupted
     assert archive.best_merit <= whole.best_merit <= archive.bound

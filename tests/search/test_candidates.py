@@ -44,8 +44,8 @@ def test_flips_of_a_parent_come_by_width_and_cover_each_of_its_candidates_once()
         candidates, _, flips = random_candidates(seed)
         seen = []
         for parent in range(4):
-            for where, columns in candidates.flips_of(parent):
-                assert set(candidates.parent[where]) == {parent}
+            for where, columns in candidates.flips_by_width(parent):
+                assert set(candidates.parent_index[where]) == {parent}
                 for c, flipped in zip(where, columns, strict=True):
                     assert flipped.tolist() == flips[c].tolist()
                 seen += where.tolist()
@@ -54,13 +54,13 @@ def test_flips_of_a_parent_come_by_width_and_cover_each_of_its_candidates_once()
 
 def test_sets_as_they_are_flip_nothing():
     masks = np.array([[True, False, True], [False, False, False]])
-    candidates = Candidates.of(masks)
+    candidates = Candidates.from_masks(masks)
     np.testing.assert_array_equal(candidates.masks(), masks)
     assert candidates.sizes().tolist() == [2, 0]
-    assert len(Candidates.of(masks[0])) == 1
+    assert len(Candidates.from_masks(masks[0])) == 1
 
 
 def test_flips_of_one_parent_give_a_candidate_a_unit():
-    candidates = Candidates.flips(np.array([True, False, False]), [np.array([0]), np.array([1, 2])])
+    candidates = Candidates.from_flips(np.array([True, False, False]), [np.array([0]), np.array([1, 2])])
     assert candidates.masks().tolist() == [[False, False, False], [True, True, True]]
-    assert len(Candidates.flips(np.array([True]), [])) == 0
+    assert len(Candidates.from_flips(np.array([True]), [])) == 0

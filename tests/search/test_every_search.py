@@ -22,7 +22,7 @@ REGISTERED = {entry.name: (entry.load(), {}) for entry in registry.of_kind("sear
 # Exact searches begin where they like, and may write down only what was better than all before.
 EXACT = ["exhaustive", "branch_and_bound"]
 MAKERS = REGISTERED | {
-    "best_first backward": (BestFirst, {"direction": "backward", "stale": 2}),
+    "best_first backward": (BestFirst, {"direction": "backward", "patience": 2}),
     "best_first bidirectional": (BestFirst, {"direction": "bidirectional"}),
     "beam of 1": (Beam, {"width": 1}),
     "genetic of few": (Genetic, {"population": 8, "generations": 6}),
@@ -42,7 +42,7 @@ def made(name, **parameters):
 class Known(Quadratic):
     """A quadratic merit that says so, and what columns are worth to it."""
 
-    def quadratic(self):
+    def quadratic_form(self):
         return self.c, self.A
 
     def importances(self, mask, units, n_repeats):
@@ -60,16 +60,16 @@ class OfTable(Evaluator):
     def __init__(self, seed, p):
         table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, gaps=0)
         source = table.source()
-        with parallel.session():
-            self.cfs = CFS().prepare(source.reduce, source.schema, np.random.default_rng(0))
+        with parallel.thread_session():
+            self.cfs = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
         self.asked = []
 
     def evaluate(self, candidates):
         self.asked += [subset_of(mask) for mask in candidates.masks()]
         return self.cfs.evaluate(candidates)
 
-    def quadratic(self):
-        return self.cfs.quadratic()
+    def quadratic_form(self):
+        return self.cfs.quadratic_form()
 
     def importances(self, mask, units, n_repeats):
         return losses(self.cfs, mask, units)
@@ -80,7 +80,7 @@ MERITS = {"quadratic": (Known, range(4)), "table": (OfTable, range(2))}
 
 @cache
 def merits_of_all(kind, seed):
-    return MERITS[kind][0](seed, P).evaluate(Candidates.of(ALL))
+    return MERITS[kind][0](seed, P).evaluate(Candidates.from_masks(ALL))
 
 
 @cache
@@ -104,7 +104,7 @@ def allowed(masks, n_features):
 @every_search
 def test_a_search_ends_and_says_why(name):
     for case, archive, _ in runs(name):
-        assert archive.stopped, case
+        assert archive.stop_reason, case
         assert not archive.interrupted
 
 
@@ -129,7 +129,7 @@ def test_a_search_chooses_a_set_of_the_size_asked_for_no_better_than_the_best_of
 @every_search
 def test_a_search_evaluates_no_more_than_it_says(name):
     for case, archive, _ in runs(name):
-        most = made(name).most_evaluations(problem_of(made(name), P, case[2]))
+        most = made(name).max_evaluations(problem_of(made(name), P, case[2]))
         assert most is None or archive.n_evaluations <= most, case
 
 
@@ -140,7 +140,11 @@ def test_two_runs_are_equal(name):
         again = search_in(made(name), MERITS[kind][0](1, P), P, n_features=(2, 4))
         assert sets_of(again) == sets_of(first)
         np.testing.assert_array_equal(again.merits, first.merits)
-        assert (again.best, again.course, again.stopped) == (first.best, first.course, first.stopped)
+        assert (again.best, again.improvements, again.stop_reason) == (
+            first.best,
+            first.improvements,
+            first.stop_reason,
+        )
 
 
 @every_walk
@@ -149,7 +153,7 @@ def test_a_number_of_evaluations_gives_a_beginning_of_the_whole(name):
     for most in range(1, min(len(whole), 60) + 1, 7):
         archive = search_in(made(name), Known(3, P), P, stop=Evaluations(most))
         assert sets_of(archive) == sets_of(whole)[:most]
-        assert archive.stopped == f"{most} evaluation{'s' * (most > 1)} made"
+        assert archive.stop_reason == f"{most} evaluation{'s' * (most > 1)} made"
 
 
 @every_search
@@ -164,7 +168,11 @@ def test_a_search_goes_on_from_wherever_its_journal_was_cut_off(tmp_path, name):
         archive = run(tmp_path / "cut")
         assert (tmp_path / "cut").read_bytes() == written, length
         assert sets_of(archive) == sets_of(whole)
-        assert (archive.best, archive.course, archive.stopped) == (whole.best, whole.course, whole.stopped)
+        assert (archive.best, archive.improvements, archive.stop_reason) == (
+            whole.best,
+            whole.improvements,
+            whole.stop_reason,
+        )
 
 
 @every_search
@@ -180,7 +188,7 @@ def test_fixed_columns_are_in_every_set_and_excluded_ones_in_none(name):
 @every_search
 def test_columns_of_a_group_move_together(name):
     for seed in range(3):
-        masks = search_in(made(name, groups=[[0, "x2"], [3, 4, 5]]), Known(seed, P), P).masks
+        masks = search_in(made(name, column_groups=[[0, "x2"], [3, 4, 5]]), Known(seed, P), P).masks
         assert (masks[:, 0] == masks[:, 2]).all()
         assert (masks[:, 3] == masks[:, 4]).all()
         assert (masks[:, 3] == masks[:, 5]).all()
@@ -197,7 +205,7 @@ def test_every_size_that_groups_can_have_is_reached(name, groups):
         sum(len(g) for g, taken in zip(groups, bits, strict=True) if taken) for bits in np.ndindex(*[2] * len(groups))
     }
     for size in range(1, P + 1):
-        search = made(name, groups=groups)
+        search = made(name, column_groups=groups)
         if not any(s <= size <= s + singles for s in sums):
             with pytest.raises(ValueError, match=f"n_features={size} cannot be had, as groups move together; ask for"):
                 problem_of(search, P, size)

@@ -8,8 +8,8 @@ import pytest
 
 from tamiz.search import Exhaustive, Genetic, RandomSubsets
 from tamiz.search.archive import Archive
-from tamiz.search.choices import Choices
-from tamiz.search.run import run
+from tamiz.search.choices import UnitSetSampler
+from tamiz.search.run import run_search
 
 from ..reference import cfs as plain
 from .merits import Quadratic, problem_of, search_in, sets_of
@@ -33,14 +33,14 @@ class Smooth(Quadratic):
         total = ((masks @ self.A) * masks).sum(axis=1)
         return np.divide(masks @ self.c, np.sqrt(total), out=np.zeros(len(masks)), where=total > 0)
 
-    def quadratic(self):
+    def quadratic_form(self):
         return self.c, self.A
 
 
 def bred(search, evaluator, p, seed, n_features=None):
     problem = problem_of(search, p, n_features, evaluator)
-    archive = Archive(p, least=problem.least, most=problem.most)
-    return run(search.walk(problem, np.random.default_rng(seed)), evaluator, archive)
+    archive = Archive(p, min_size=problem.min_size, max_size=problem.max_size)
+    return run_search(search.walk(problem, np.random.default_rng(seed)), evaluator, archive)
 
 
 def test_breeding_finds_the_best_of_ten_columns():
@@ -104,7 +104,7 @@ def test_children_of_a_fixed_size_are_of_that_size_and_new():
 def test_breeding_with_groups_keeps_to_the_sizes():
     groups = [list(range(3 * k, 3 * k + 3)) for k in range(8)]
     for n_features in (7, (8, 9), 40):
-        archive = bred(Genetic(20, generations=10, groups=groups, fixed=[39]), Smooth(0, 40), 40, 0, n_features)
+        archive = bred(Genetic(20, generations=10, column_groups=groups, fixed=[39]), Smooth(0, 40), 40, 0, n_features)
         least, most = n_features if isinstance(n_features, tuple) else (n_features, n_features)
         assert least <= archive.sizes.min() <= archive.sizes.max() <= most
         assert archive.masks[:, 39].all()
@@ -112,10 +112,10 @@ def test_breeding_with_groups_keeps_to_the_sizes():
 
 def test_breeding_ends_when_every_set_was_seen():
     archive = search_in(Genetic(), Quadratic(0, 5), 5)
-    assert archive.stopped == "every set was evaluated"
+    assert archive.stop_reason == "every set was evaluated"
     assert len(archive) == 2**5
     archive = search_in(Genetic(10, generations=5), Quadratic(0, 9), 9)
-    assert archive.stopped == "5 generations were bred"
+    assert archive.stop_reason == "5 generations were bred"
     # Once in a while no change of a child is new.
     assert 45 <= len(archive) <= 50
 
@@ -137,11 +137,11 @@ def test_breeding_refuses_numbers_that_cannot_be(parameters, message):
 def test_random_subsets_are_as_many_as_asked_for_or_all_there_are():
     archive = search_in(RandomSubsets(100), Quadratic(0, 12), 12)
     assert len(archive) == 100
-    assert archive.stopped == "100 sets were drawn"
+    assert archive.stop_reason == "100 sets were drawn"
     for n_features, n_all in ((None, 2**6), (2, 15), ((4, 6), 15 + 6 + 1)):
         archive = search_in(RandomSubsets(1000), Quadratic(0, 6), 6, n_features=n_features)
         assert len(archive) == n_all
-        assert archive.stopped == "every set was drawn"
+        assert archive.stop_reason == "every set was drawn"
     with pytest.raises(ValueError, match="n_subsets must be at least 1, got 0"):
         search_in(RandomSubsets(0), Quadratic(0, 4), 4)
 
@@ -168,7 +168,7 @@ def test_the_baseline_is_as_good_as_chance():
 @pytest.mark.parametrize("widths", [[1] * 6, [1, 1, 2, 3], [2, 2, 3, 3, 3], [4]], ids=str)
 def test_every_set_of_a_size_has_the_same_chance(widths):
     units = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
-    choices, rng = Choices(units, sum(widths)), np.random.default_rng(0)
+    choices, rng = UnitSetSampler(units, sum(widths)), np.random.default_rng(0)
     sets = [s for n in range(len(widths) + 1) for s in combinations(range(len(widths)), n)]
     of_size = Counter(sum(widths[j] for j in s) for s in sets)
     counts = [of_size[size] for size in range(sum(widths) + 1)]

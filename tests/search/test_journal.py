@@ -34,7 +34,7 @@ def searched(path, search=None, p=8, **parameters):
 def assert_same(ours, theirs):
     assert sets_of(ours) == sets_of(theirs)
     np.testing.assert_array_equal(ours.merits, theirs.merits)
-    assert (ours.best, ours.course, ours.stopped) == (theirs.best, theirs.course, theirs.stopped)
+    assert (ours.best, ours.improvements, ours.stop_reason) == (theirs.best, theirs.improvements, theirs.stop_reason)
 
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst()], ids=repr)
@@ -64,7 +64,7 @@ def test_a_journal_changes_nothing_about_the_search(tmp_path):
     assert_same(archive, search_in(BestFirst(), Quadratic(3, 8), 8))
 
 
-@pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(stale=2)], ids=repr)
+@pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(patience=2)], ids=repr)
 def test_a_search_goes_on_from_any_byte_at_which_it_was_cut_off(tmp_path, search):
     whole, _ = searched(tmp_path / "whole", search, p=5)
     written = (tmp_path / "whole").read_bytes()
@@ -77,7 +77,7 @@ def test_a_search_goes_on_from_any_byte_at_which_it_was_cut_off(tmp_path, search
 
 
 def test_a_search_with_groups_goes_on_from_any_byte(tmp_path):
-    search = BestFirst(groups=[[0, 3], [1, 2]], fixed=[4])
+    search = BestFirst(column_groups=[[0, 3], [1, 2]], fixed=[4])
     whole, _ = searched(tmp_path / "whole", search)
     written = (tmp_path / "whole").read_bytes()
     path = tmp_path / "cut"

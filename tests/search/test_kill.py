@@ -108,5 +108,5 @@ def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name
     assert journal.read_bytes() == written
     np.testing.assert_array_equal(resumed.archive_.masks, whole.archive_.masks)
     np.testing.assert_array_equal(resumed.archive_.merits, whole.archive_.merits)
-    assert resumed.archive_.course == whole.archive_.course
+    assert resumed.archive_.improvements == whole.archive_.improvements
     np.testing.assert_array_equal(resumed.support_, whole.support_)

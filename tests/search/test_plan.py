@@ -6,8 +6,8 @@ from sklearn.datasets import load_breast_cancer
 
 from tamiz import SubsetSelector, progress
 from tamiz.criteria import CFS
-from tamiz.search import Backward, Evaluations, Exhaustive, Forward, RandomSubsets, Seconds, Stale
-from tamiz.search.plan import Plan
+from tamiz.search import Backward, Evaluations, Exhaustive, Forward, Patience, RandomSubsets, Seconds
+from tamiz.search.plan import SearchPlan
 
 
 def wide_table(p=80):
@@ -20,23 +20,23 @@ def test_a_search_that_ends_while_it_is_timed_is_known_exactly():
     X, y = load_breast_cancer(return_X_y=True)
     selector = SubsetSelector(CFS(), Forward())
     plan = selector.plan(X, y)
-    assert plan.evaluations == plan.n_timed == selector.fit(X, y).n_evaluations_
-    assert 0 < plan.seconds < 10
+    assert plan.max_evaluations == plan.n_timed == selector.fit(X, y).n_evaluations_
+    assert 0 < plan.estimated_seconds < 10
 
 
 def test_a_longer_search_is_known_by_its_limit():
     X, y = wide_table()
     plan = SubsetSelector(CFS(), Backward(), n_features=1).plan(X, y)
     assert plan.n_timed == 1000
-    assert plan.evaluations == 1 + sum(range(2, 81))
-    assert plan.bytes > 8 * 80**2
+    assert plan.max_evaluations == 1 + sum(range(2, 81))
+    assert plan.max_bytes > 8 * 80**2
 
 
 def test_rules_for_stopping_are_part_of_the_plan():
     X, y = wide_table()
-    plan = SubsetSelector(CFS(), Backward(), n_features=1, stop=Evaluations(1500) | Seconds(7) | Stale(4)).plan(X, y)
-    assert plan.evaluations == 1500
-    assert plan.seconds_limit == 7
+    plan = SubsetSelector(CFS(), Backward(), n_features=1, stop=Evaluations(1500) | Seconds(7) | Patience(4)).plan(X, y)
+    assert plan.max_evaluations == 1500
+    assert plan.time_limit == 7
 
 
 def test_a_plan_changes_nothing_and_writes_no_journal(tmp_path):
@@ -51,18 +51,24 @@ def test_a_plan_changes_nothing_and_writes_no_journal(tmp_path):
     ("plan", "sentence"),
     [
         (
-            Plan(5051, 3.21, None, 12e6, 1000),
+            SearchPlan(5051, 3.21, None, 12e6, 1000),
             "Plan: at most 5,051 evaluations; at most 3.2 seconds at the pace of the first 1,000; "
             "at most 12 MB of memory beyond the table.",
         ),
-        (Plan(1, 0.5, None, 2000, 1), "Plan: at most 1 evaluation; at most 0.5 seconds at the pace of the first 1; "),
-        (Plan(2**60, 4e9, 60.0, 2000, 1000), "Plan: at most about 10^18 evaluations; at most 127 years at the pace of"),
         (
-            Plan(2**20000, 1e30, None, 2000, 9),
+            SearchPlan(1, 0.5, None, 2000, 1),
+            "Plan: at most 1 evaluation; at most 0.5 seconds at the pace of the first 1; ",
+        ),
+        (
+            SearchPlan(2**60, 4e9, 60.0, 2000, 1000),
+            "Plan: at most about 10^18 evaluations; at most 127 years at the pace of",
+        ),
+        (
+            SearchPlan(2**20000, 1e30, None, 2000, 9),
             "Plan: at most about 10^6021 evaluations; more than 100,000 years",
         ),
         (
-            Plan(None, None, 60.0, 2000, 1000),
+            SearchPlan(None, None, 60.0, 2000, 1000),
             "Plan: no number of evaluations can be given: the search goes on while it ",
         ),
     ],
@@ -75,12 +81,12 @@ def test_a_search_of_more_sets_than_a_float_can_count_has_a_plan_and_goes_on():
     X, y = wide_table(1100)
     selector = SubsetSelector(CFS(), Exhaustive(), stop=Evaluations(3000))
     told = []
-    with progress.listening(lambda label, done, total: told.append(total)):
+    with progress.use_listener(lambda label, done, total: told.append(total)):
         plan = selector.plan(X, y)
         assert selector.fit(X, y).n_evaluations_ == 3000
-    assert plan.evaluations == 3000
+    assert plan.max_evaluations == 3000
     assert max(total or 0 for total in told) < 10**6
-    assert SubsetSelector(CFS(), Exhaustive()).plan(X, y).evaluations == 2**1100
+    assert SubsetSelector(CFS(), Exhaustive()).plan(X, y).max_evaluations == 2**1100
 
 
 def test_a_plan_draws_no_lots_of_the_search():

@@ -57,7 +57,7 @@ def test_the_column_of_least_importance_goes_and_the_last_of_equal_ones():
 def test_the_best_set_of_the_way_is_the_result_and_the_smaller_of_equal_ones():
     archive = search_in(RecursiveElimination(), Additive(), P)
     assert best_of(archive) == (0, 1, 2, 3, 6)
-    assert archive.stopped == "no column is left to drop"
+    assert archive.stop_reason == "no column is left to drop"
 
 
 def test_it_ends_at_the_size_asked_for():
@@ -65,7 +65,7 @@ def test_it_ends_at_the_size_asked_for():
     archive = search_in(RecursiveElimination(), Additive(), P, n_features=(2, 4))
     assert len(sets_of(archive)[-1]) == 2
     assert best_of(archive) == (0, 1, 2, 6)
-    assert archive.stopped == "the size asked for is reached"
+    assert archive.stop_reason == "the size asked for is reached"
 
 
 def test_several_go_at_a_time_and_no_more_than_may():
@@ -84,12 +84,12 @@ def test_a_share_is_of_those_that_are_left():
 @pytest.mark.parametrize("n_features", [None, 1, 3, (2, 4), P])
 def test_it_says_how_many_sets_it_evaluates(step, n_features):
     search = RecursiveElimination(step)
-    assert search.most_evaluations(problem_of(search, P, n_features)) == len(path_of(search, n_features))
+    assert search.max_evaluations(problem_of(search, P, n_features)) == len(path_of(search, n_features))
 
 
 def test_columns_of_a_group_are_judged_as_one_and_go_as_one():
     evaluator = Additive()
-    path = path_of(RecursiveElimination(groups=[[6, 5], [1, 3]], n_repeats=8), evaluator=evaluator)
+    path = path_of(RecursiveElimination(column_groups=[[6, 5], [1, 3]], n_repeats=8), evaluator=evaluator)
     assert dropped(path) == [(4,), (1, 3), (5, 6), (2,), (0,)]
     assert evaluator.asked[0] == (tuple(range(P)), [(0,), (1, 3), (2,), (4,), (5, 6)], 8)
 
@@ -97,8 +97,8 @@ def test_columns_of_a_group_are_judged_as_one_and_go_as_one():
 def test_a_size_that_groups_allow_is_reached_though_single_columns_are_worth_less():
     # Of {0, 2, 6}, {1, 3} and {4, 5} two columns can be left only where the three go at once.
     groups = [[0, 2, 6], [1, 3], [4, 5]]
-    assert path_of(RecursiveElimination(groups=groups), 2)[-1] == (1, 3)
-    assert path_of(RecursiveElimination(groups=groups), 3)[-1] == (0, 2, 6)
+    assert path_of(RecursiveElimination(column_groups=groups), 2)[-1] == (1, 3)
+    assert path_of(RecursiveElimination(column_groups=groups), 3)[-1] == (0, 2, 6)
 
 
 def test_it_begins_at_its_start():
@@ -141,7 +141,7 @@ def test_parameters_out_of_range_are_refused(parameters, kind, sentence):
 def test_the_way_is_that_of_scikit_learns_importances_and_the_merits_those_of_its_folds(monkeypatch):
     monkeypatch.setattr(
         importance,
-        "_orders",
+        "_draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
     X, y = load_wine(return_X_y=True)

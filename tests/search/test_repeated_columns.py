@@ -70,7 +70,7 @@ def test_excluded_columns_and_groups_are_left_alone():
         without = searched(Forward(excluded=["x"]))
     assert "again" not in without.duplicates_
     with pytest.warns(TamizWarning, match="'renamed' repeats 'level' exactly"):
-        grouped = searched(Forward(groups=[["again", "noise"]]))
+        grouped = searched(Forward(column_groups=[["again", "noise"]]))
     assert "again" not in grouped.duplicates_
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tamiz import progress
-from tamiz.candidates import Candidates, Found, Proposal
-from tamiz.evaluator import Checked
+from tamiz.candidates import Candidates, Proposal, ScanResult
+from tamiz.evaluator import NaNCheckEvaluator
 from tamiz.exceptions import DataError
 from tamiz.search import (
     Backward,
@@ -15,13 +15,13 @@ from tamiz.search import (
     Forward,
     Genetic,
     MinGain,
+    Patience,
     Seconds,
-    Stale,
-    Target,
+    TargetMerit,
 )
 from tamiz.search.archive import Archive
 from tamiz.search.journal import Journal
-from tamiz.search.run import run
+from tamiz.search.run import run_search
 
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 
@@ -36,24 +36,24 @@ def test_a_number_of_evaluations_is_kept_to_exactly_and_is_a_beginning_of_the_wh
         assert sets_of(archive) == sets_of(whole)[:most]
         np.testing.assert_array_equal(archive.merits, whole.merits[:most])
         if most < len(whole):
-            assert archive.stopped == f"{most} evaluation{'s' * (most > 1)} made"
+            assert archive.stop_reason == f"{most} evaluation{'s' * (most > 1)} made"
 
 
 def test_a_merit_reached_stops_the_search():
     whole = search_in(Forward(), Quadratic(5, 8), 8)
-    middle = whole.merits[whole.course[1]]
-    archive = search_in(Forward(), Quadratic(5, 8), 8, stop=Target(middle))
+    middle = whole.merits[whole.improvements[1]]
+    archive = search_in(Forward(), Quadratic(5, 8), 8, stop=TargetMerit(middle))
     assert archive.best_merit >= middle
     assert len(archive) < len(whole)
-    assert archive.stopped == f"a merit of {middle:g} is reached"
+    assert archive.stop_reason == f"a merit of {middle:g} is reached"
 
 
 def test_steps_without_a_better_set_stop_the_search():
-    whole = search_in(BestFirst(stale=10), Quadratic(5, 8), 8)
-    archive = search_in(BestFirst(stale=10), Quadratic(5, 8), 8, stop=Stale(2))
-    assert archive.stale_steps == 2
+    whole = search_in(BestFirst(patience=10), Quadratic(5, 8), 8)
+    archive = search_in(BestFirst(patience=10), Quadratic(5, 8), 8, stop=Patience(2))
+    assert archive.n_steps_without_gain == 2
     assert len(archive) < len(whole)
-    assert archive.stopped == "2 steps in a row without a better set"
+    assert archive.stop_reason == "2 steps in a row without a better set"
 
 
 def test_a_gain_too_small_stops_the_search():
@@ -64,25 +64,25 @@ def test_a_gain_too_small_stops_the_search():
     archive = search_in(Forward(), Halving(0, 10), 10, stop=MinGain(0.1))
     # Steps gain 1/2, 1/4, 1/8, 1/16.
     assert archive.sizes.max() == 4
-    assert archive.stopped == "a step gained less than 0.1"
+    assert archive.stop_reason == "a step gained less than 0.1"
 
 
 def test_seconds_stop_after_the_batch_in_which_they_pass(monkeypatch):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: next(clock))
     archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Seconds(25))
-    assert archive.stopped == "25 seconds have passed"
+    assert archive.stop_reason == "25 seconds have passed"
     # Looked at after every batch, 10 seconds apart: one set, eight, then seven.
     assert len(archive) == 1 + 8 + 7
 
 
 def test_either_of_two_rules_stops_and_the_smaller_room_holds():
-    stop = Evaluations(50) | Target(1e9) | Evaluations(7)
+    stop = Evaluations(50) | TargetMerit(1e9) | Evaluations(7)
     archive = search_in(Forward(), Quadratic(0, 8), 8, stop=stop)
     assert len(archive) == 7
-    assert archive.stopped == "7 evaluations made"
-    archive = search_in(Forward(), Quadratic(0, 8), 8, stop=Evaluations(50) | Target(-1))
-    assert archive.stopped == "a merit of -1 is reached"
+    assert archive.stop_reason == "7 evaluations made"
+    archive = search_in(Forward(), Quadratic(0, 8), 8, stop=Evaluations(50) | TargetMerit(-1))
+    assert archive.stop_reason == "a merit of -1 is reached"
     assert len(archive) == 1
 
 
@@ -90,15 +90,18 @@ def test_both_of_two_rules_stop_a_search_and_the_larger_room_holds():
     whole = search_in(Backward(), Quadratic(0, 8), 8)
     archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Evaluations(7))
     assert len(archive) == 7
-    assert archive.stopped == "3 evaluations made and 7 evaluations made"
-    archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Target(whole.best_merit))
-    assert archive.stopped == f"3 evaluations made and a merit of {whole.best_merit:g} is reached"
-    assert search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Target(1e9)).stopped == whole.stopped
+    assert archive.stop_reason == "3 evaluations made and 7 evaluations made"
+    archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & TargetMerit(whole.best_merit))
+    assert archive.stop_reason == f"3 evaluations made and a merit of {whole.best_merit:g} is reached"
+    assert (
+        search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & TargetMerit(1e9)).stop_reason
+        == whole.stop_reason
+    )
 
 
 def test_rules_know_how_long_they_let_a_search_run():
     both, either = Seconds(5) & Seconds(9), Seconds(5) | Seconds(9) | Evaluations(3)
-    assert (both.seconds(), either.seconds(), (Seconds(5) & Evaluations(3)).seconds()) == (9, 5, None)
+    assert (both.time_limit(), either.time_limit(), (Seconds(5) & Evaluations(3)).time_limit()) == (9, 5, None)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +112,9 @@ def test_rules_know_how_long_they_let_a_search_run():
         (Seconds(-1), ValueError, "most must be above 0 seconds, got -1"),
         (Seconds(0), ValueError, "most must be above 0 seconds, got 0"),
         (Seconds("long"), TypeError, "most must be a number, got 'long'"),
-        (Stale(0), ValueError, "most must be at least 1, got 0"),
-        (Target("high"), TypeError, "merit must be a number, got 'high'"),
-        (Target(float("nan")), ValueError, "merit must be a number, got nan"),
+        (Patience(0), ValueError, "most must be at least 1, got 0"),
+        (TargetMerit("high"), TypeError, "merit must be a number, got 'high'"),
+        (TargetMerit(float("nan")), ValueError, "merit must be a number, got nan"),
     ],
 )
 def test_rules_refuse_what_is_no_limit(stop, error, message):
@@ -120,9 +123,9 @@ def test_rules_refuse_what_is_no_limit(stop, error, message):
 
 
 def test_the_reason_of_a_search_that_ends_by_itself_is_its_own():
-    assert search_in(Forward(), Quadratic(1, 6), 6).stopped == "no further column raises the merit"
-    assert search_in(Forward(), Quadratic(1, 6), 6, n_features=3).stopped == "the size asked for is reached"
-    assert search_in(Backward(), Quadratic(1, 6), 6, n_features=3).stopped == "the size asked for is reached"
+    assert search_in(Forward(), Quadratic(1, 6), 6).stop_reason == "no further column raises the merit"
+    assert search_in(Forward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the size asked for is reached"
+    assert search_in(Backward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the size asked for is reached"
 
 
 class Interrupted(Quadratic):
@@ -142,7 +145,7 @@ def test_control_c_keeps_what_was_found(after):
     whole = search_in(Backward(), Quadratic(3, 8), 8)
     archive = search_in(Backward(), Interrupted(3, 8, after), 8)
     assert archive.interrupted
-    assert archive.stopped == "interrupted"
+    assert archive.stop_reason == "interrupted"
     assert len(archive) == [0, 1, 9, 16][after]
     assert sets_of(archive) == sets_of(whole)[: len(archive)]
     assert not whole.interrupted
@@ -151,14 +154,14 @@ def test_control_c_keeps_what_was_found(after):
 class Listed(Quadratic):
     """Of no form that an exact search lives on: every set is asked for."""
 
-    def quadratic(self):
+    def quadratic_form(self):
         return None
 
 
 class Heavy(Listed):
     """A fifth of what is evaluated together is a set."""
 
-    effort = 1e5
+    evaluation_cost = 1e5
 
     def __init__(self, seed, p, after=None):
         super().__init__(seed, p)
@@ -171,8 +174,8 @@ class Heavy(Listed):
         return super().evaluate(candidates)
 
 
-@pytest.mark.parametrize("search", [Exhaustive(), Backward(), Genetic(generations=3), BestFirst(stale=3)], ids=repr)
-@pytest.mark.parametrize("stop", [None, Stale(2), MinGain(0.5), Evaluations(23)], ids=repr)
+@pytest.mark.parametrize("search", [Exhaustive(), Backward(), Genetic(generations=3), BestFirst(patience=3)], ids=repr)
+@pytest.mark.parametrize("stop", [None, Patience(2), MinGain(0.5), Evaluations(23)], ids=repr)
 def test_a_batch_that_is_much_work_is_evaluated_in_parts_and_is_still_one_step(search, stop, tmp_path):
     def journal(name):
         return lambda archive: Journal(tmp_path / name, {}, archive.n_columns)
@@ -183,7 +186,7 @@ def test_a_batch_that_is_much_work_is_evaluated_in_parts_and_is_still_one_step(s
     assert max(heavy.sizes) == 5
     assert sets_of(parts) == sets_of(whole)
     np.testing.assert_array_equal(parts.merits, whole.merits)
-    for name in ("best", "best_merit", "stale_steps", "last_gain", "stopped", "cut_off"):
+    for name in ("best", "best_merit", "n_steps_without_gain", "last_gain", "stop_reason", "stopped_early"):
         assert getattr(parts, name) == getattr(whole, name)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
 
@@ -199,10 +202,10 @@ def test_a_rule_that_is_met_stops_within_a_batch_and_what_was_found_is_kept(monk
             return super().evaluate(candidates)
 
     # The full set, and two parts of the twenty with one column less.
-    clocked = search_in(Backward(), Slow(0, 20), 20, stop=Stale(100) & Evaluations(10**6) | Seconds(3))
-    assert (clocked.stopped, clocked.cut_off) == ("3 seconds have passed", True)
-    reached = search_in(Backward(), Heavy(0, 20), 20, stop=Target(whole.merits[1:11].max()))
-    assert reached.stopped.startswith("a merit of")
+    clocked = search_in(Backward(), Slow(0, 20), 20, stop=Patience(100) & Evaluations(10**6) | Seconds(3))
+    assert (clocked.stop_reason, clocked.stopped_early) == ("3 seconds have passed", True)
+    reached = search_in(Backward(), Heavy(0, 20), 20, stop=TargetMerit(whole.merits[1:11].max()))
+    assert reached.stop_reason.startswith("a merit of")
     for archive in (clocked, reached):
         assert 1 < len(archive) <= 11
         assert sets_of(archive) == sets_of(whole)[: len(archive)]
@@ -220,26 +223,26 @@ def test_a_set_that_comes_twice_in_one_batch_or_again_later_is_evaluated_once():
     received = []
 
     def walk():
-        received.append((yield Candidates.of(np.array([a, b, a]))))
-        received.append((yield Candidates.of(np.array([b, a]))))
-        received.append((yield Candidates.of(np.array([a | b, a]))))
+        received.append((yield Candidates.from_masks(np.array([a, b, a]))))
+        received.append((yield Candidates.from_masks(np.array([b, a]))))
+        received.append((yield Candidates.from_masks(np.array([a | b, a]))))
         return "done"
 
     evaluator = Quadratic(0, 2)
-    archive = run(walk(), evaluator, Archive(2))
+    archive = run_search(walk(), evaluator, Archive(2))
     assert evaluator.asked == [(0,), (1,), (0, 1)]
     x, y, both = map(evaluator.merit, [(0,), (1,), (0, 1)])
     assert [merits.tolist() for merits in received] == [[x, y, x], [y, x], [both, x]]
     assert len(archive) == 3
-    assert archive.stopped == "done"
+    assert archive.stop_reason == "done"
 
 
 def test_progress_tells_how_many_sets_were_evaluated():
     told = []
-    with progress.listening(lambda label, done, total: told.append((label, done, total))):
+    with progress.use_listener(lambda label, done, total: told.append((label, done, total))):
         archive = search_in(Forward(), Quadratic(2, 6), 6)
     assert [done for _, done, _ in told][-1] == len(archive)
-    assert {total for _, _, total in told} == {Forward().most_evaluations(problem_of(Forward(), 6))}
+    assert {total for _, _, total in told} == {Forward().max_evaluations(problem_of(Forward(), 6))}
     size = len(best_of(archive))
     assert told[-1][0] == f"Searching, best merit {archive.best_merit:.4g} of {size} column{'' if size == 1 else 's'}"
 
@@ -250,11 +253,11 @@ def test_the_walk_is_closed_when_a_rule_stops_it():
     def walk():
         try:
             while True:
-                yield Candidates.of(np.array([True]))
+                yield Candidates.from_masks(np.array([True]))
         finally:
             closed.append(True)
 
-    run(walk(), Quadratic(0, 1), Archive(1), Evaluations(1))
+    run_search(walk(), Quadratic(0, 1), Archive(1), Evaluations(1))
     assert closed == [True]
 
 
@@ -265,9 +268,9 @@ def test_best_of_a_search_over_no_column_is_the_empty_set():
 
 def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
     class Survey(Proposal):
-        def look(self, room):
+        def scan(self, room):
             rooms.append(room)
-            return Found(Candidates.of(np.array([True, False])), n_passed=4, bound=9.5, total=20)
+            return ScanResult(Candidates.from_masks(np.array([True, False])), n_unrecorded=4, bound=9.5, n_total=20)
 
     rooms, told = [], []
 
@@ -277,13 +280,13 @@ def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
         yield Survey()
         return "done"
 
-    with progress.listening(lambda label, done, total: told.append((done, total))):
-        archive = run(walk(), Quadratic(0, 2), Archive(2), Evaluations(12))
+    with progress.use_listener(lambda label, done, total: told.append((done, total))):
+        archive = run_search(walk(), Quadratic(0, 2), Archive(2), Evaluations(12))
     assert rooms == [12, 7]
-    assert (len(archive), archive.n_passed, archive.n_evaluations, archive.bound) == (1, 8, 9, 9.5)
+    assert (len(archive), archive.n_unrecorded, archive.n_evaluations, archive.bound) == (1, 8, 9, 9.5)
     assert told == [(5, 17), (9, 16)]
-    assert not archive.cut_off
-    assert run(walk(), Quadratic(0, 2), Archive(2), Evaluations(5)).cut_off
+    assert not archive.stopped_early
+    assert run_search(walk(), Quadratic(0, 2), Archive(2), Evaluations(5)).stopped_early
 
 
 def test_a_merit_that_is_no_number_is_an_error_that_names_the_set():
@@ -293,24 +296,24 @@ def test_a_merit_that_is_no_number_is_an_error_that_names_the_set():
 
     names = ["age", "height", "mass", "length"]
     with pytest.raises(DataError, match=r"^The merit of the set of height, length is not a number\."):
-        search_in(Forward(start=[1], excluded=[0]), Checked(Broken(0, 4), names), 4)
+        search_in(Forward(start=[1], excluded=[0]), NaNCheckEvaluator(Broken(0, 4), names), 4)
 
 
 def test_a_checked_merit_knows_what_its_merit_knows():
     class Bounded(Quadratic):
-        def quadratic(self):
+        def quadratic_form(self):
             return self.c, self.A
 
-        def bound(self, masks):
+        def upper_bounds(self, masks):
             return masks @ self.c
 
-        def most_bytes(self):
+        def max_bytes(self):
             return 7.0
 
     merit = Bounded(0, 3)
-    checked = Checked(merit, ["a", "b", "c"])
+    checked = NaNCheckEvaluator(merit, ["a", "b", "c"])
     assert checked.name == "Bounded"
-    assert checked.quadratic()[0] is merit.c
-    assert checked.bound(np.eye(3, dtype=bool)).tolist() == merit.c.tolist()
-    assert checked.most_bytes() == 7.0
-    assert Checked(Quadratic(0, 3), []).bound(np.eye(3, dtype=bool)) is None
+    assert checked.quadratic_form()[0] is merit.c
+    assert checked.upper_bounds(np.eye(3, dtype=bool)).tolist() == merit.c.tolist()
+    assert checked.max_bytes() == 7.0
+    assert NaNCheckEvaluator(Quadratic(0, 3), []).upper_bounds(np.eye(3, dtype=bool)) is None

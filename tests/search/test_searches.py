@@ -46,7 +46,7 @@ def test_best_first_looks_at_what_the_plain_search_looks_at(direction, stale):
     different = 0
     for seed in SEEDS[::10]:
         p, evaluator = size_of(seed), Quadratic(seed, size_of(seed))
-        archive = search_in(BestFirst(direction=direction, stale=stale), evaluator, p)
+        archive = search_in(BestFirst(direction=direction, patience=stale), evaluator, p)
         expected, seen = plain.best_first_visits(cache(evaluator.merit), p, direction, stale)
         assert sets_of(archive) == seen, seed
         assert archive.best_merit == evaluator.merit(expected), seed
@@ -59,10 +59,10 @@ def test_best_first_looks_at_what_the_plain_search_looks_at(direction, stale):
 def test_best_first_with_patience_finds_the_best_of_all_subsets():
     for seed in range(10):
         evaluator = Quadratic(seed, 7)
-        archive = search_in(BestFirst(stale=1000), evaluator, 7)
+        archive = search_in(BestFirst(patience=1000), evaluator, 7)
         assert len(archive) == 2**7
         assert archive.best_merit == evaluator.merit(plain.exhaustive(evaluator.merit, 7))
-        assert archive.stopped == "every set within reach was expanded"
+        assert archive.stop_reason == "every set within reach was expanded"
 
 
 def test_a_gain_up_to_min_gain_is_none():
@@ -70,10 +70,10 @@ def test_a_gain_up_to_min_gain_is_none():
         def merit(self, subset):
             return len(subset) * 1e-3
 
-    archive = search_in(BestFirst(min_gain=2e-3, stale=2), Creeping(0, 6), 6)
+    archive = search_in(BestFirst(min_gain=2e-3, patience=2), Creeping(0, 6), 6)
     # Two columns gain no more than 2e-3 over none; the third step gains 3e-3.
-    assert archive.stopped == "2 expansions in a row without a gain"
-    assert best_of(search_in(BestFirst(min_gain=2.5e-3, stale=3), Creeping(0, 5), 5)) == (0, 1, 2)
+    assert archive.stop_reason == "2 expansions in a row without a gain"
+    assert best_of(search_in(BestFirst(min_gain=2.5e-3, patience=3), Creeping(0, 5), 5)) == (0, 1, 2)
 
 
 @pytest.mark.parametrize("direction", ["backward", "bidirectional"])
@@ -142,7 +142,7 @@ def test_beam_search_looks_at_what_the_plain_search_looks_at(width, n_features):
 
 
 @pytest.mark.parametrize("n_features", RANGES, ids=str)
-@pytest.mark.parametrize("parameters", [{}, {"groups": [[0, 3], [1, 4, 5]]}, {"start": [2], "excluded": [0]}], ids=str)
+@pytest.mark.parametrize("parameters", [{}, {"column_groups": [[0, 3], [1, 4, 5]]}, {"start": [2], "excluded": [0]}], ids=str)
 def test_a_beam_of_one_is_forward_selection(n_features, parameters):
     for seed in range(15):
         beam, forward = (
@@ -150,7 +150,11 @@ def test_a_beam_of_one_is_forward_selection(n_features, parameters):
             for search in (Beam(1, **parameters), Forward(**parameters))
         )
         assert sets_of(beam) == sets_of(forward)
-        assert (beam.best, beam.course, beam.stopped) == (forward.best, forward.course, forward.stopped)
+        assert (beam.best, beam.improvements, beam.stop_reason) == (
+            forward.best,
+            forward.improvements,
+            forward.stop_reason,
+        )
 
 
 def test_a_beam_as_wide_as_a_step_finds_the_best_of_a_size():
@@ -170,7 +174,7 @@ def test_what_a_search_says_it_evaluates_at_most_it_can_come_to(search):
 
     for n_features in (None, 3, (2, 5)):
         archive = search_in(search, Growing(0, 7), 7, n_features=n_features)
-        most = search.most_evaluations(problem_of(search, 7, n_features))
+        most = search.max_evaluations(problem_of(search, 7, n_features))
         assert len(archive) == most if not isinstance(search, Beam) else 0.5 * most < len(archive) <= most
 
 
@@ -208,7 +212,7 @@ def test_a_size_asked_for_is_reached_even_where_the_merit_falls(search, directio
 def test_best_first_goes_straight_on_to_the_size_asked_for(direction, n_features):
     least, most = limits_of(n_features, 6)
     for seed in range(25):
-        archive = search_in(BestFirst(direction=direction, stale=1), Quadratic(seed, 6), 6, n_features=n_features)
+        archive = search_in(BestFirst(direction=direction, patience=1), Quadratic(seed, 6), 6, n_features=n_features)
         assert least <= len(best_of(archive)) <= most
         # Whichever way it comes from, it does not pass by.
         assert archive.sizes.min() >= least if direction == "backward" else archive.sizes.max() <= most
@@ -221,7 +225,7 @@ def test_a_start_that_takes_no_part_is_refused(search):
 
 
 def test_a_group_too_large_for_the_size_stays_out():
-    archive = search_in(Forward(groups=[[0, 1, 2]]), Quadratic(1, 5), 5, n_features=2)
+    archive = search_in(Forward(column_groups=[[0, 1, 2]]), Quadratic(1, 5), 5, n_features=2)
     assert not archive.masks[:, :3].any()
 
 
@@ -234,9 +238,9 @@ def test_a_group_too_large_for_the_size_stays_out():
         ({"start": [-1]}, ValueError, "start has column -1; columns are numbered from 0 to 3"),
         ({"fixed": "x1"}, TypeError, "fixed must be a list of columns, got the text 'x1'"),
         ({"fixed": [1], "excluded": ["x1"]}, ValueError, "Column 'x1' is both fixed and excluded"),
-        ({"groups": [[0, 1], [1, 2]]}, ValueError, "Column 'x1' is in two groups"),
-        ({"groups": [[0, 1]], "fixed": [1]}, ValueError, "The group of 'x0' is fixed or left out only in part"),
-        ({"groups": [[0, 1]], "start": [1]}, ValueError, "The group of 'x0' is to start with only in part"),
+        ({"column_groups": [[0, 1], [1, 2]]}, ValueError, "Column 'x1' is in two groups"),
+        ({"column_groups": [[0, 1]], "fixed": [1]}, ValueError, "The group of 'x0' is fixed or left out only in part"),
+        ({"column_groups": [[0, 1]], "start": [1]}, ValueError, "The group of 'x0' is to start with only in part"),
     ],
 )
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
@@ -249,7 +253,7 @@ def test_columns_that_cannot_be_are_refused(search, parameters, error, message):
     ("parameters", "error", "message"),
     [
         ({"direction": "sideways"}, ValueError, "direction must be one of 'forward', 'backward', 'bidirectional'"),
-        ({"stale": 0}, ValueError, "stale must be at least 1, got 0"),
+        ({"patience": 0}, ValueError, "stale must be at least 1, got 0"),
         ({"min_gain": -1.0}, ValueError, "min_gain must be at least 0, got -1.0"),
     ],
 )
@@ -273,7 +277,7 @@ def test_a_beam_of_no_width_is_refused():
 )
 def test_a_size_that_groups_cannot_have_is_refused_with_the_nearest_that_they_can(groups, n_features, near):
     with pytest.raises(ValueError, match=rf"cannot be had, as groups move together; ask for {near}\."):
-        problem_of(Forward(groups=groups), 6, n_features)
+        problem_of(Forward(column_groups=groups), 6, n_features)
 
 
 def test_a_greedy_search_adds_no_group_that_leaves_no_way_to_the_size():
@@ -283,13 +287,13 @@ def test_a_greedy_search_adds_no_group_that_leaves_no_way_to_the_size():
         def merit(self, subset):
             return 10.0 * (0 in subset) + len(subset)
 
-    archive = search_in(Forward(groups=[[0, 1], [2, 3, 4]]), Tempting(0, 5), 5, n_features=3)
+    archive = search_in(Forward(column_groups=[[0, 1], [2, 3, 4]]), Tempting(0, 5), 5, n_features=3)
     assert best_of(archive) == (2, 3, 4)
 
 
 def test_a_fixed_column_that_takes_no_part_is_refused():
     with pytest.raises(ValueError, match="Column 'b' is fixed, but takes no part in this table"):
-        Forward(fixed=["b"]).problem(["a", "b"], np.array([0]), None)
+        Forward(fixed=["b"]).make_problem(["a", "b"], np.array([0]), None)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamiz.candidates import Candidates
-from tamiz.search.seen import Seen, first_of_equals
+from tamiz.search.seen import SubsetIndex, first_occurrences
 
 
 def random_candidates(rng, n_columns, n):
@@ -17,13 +17,13 @@ def random_candidates(rng, n_columns, n):
 def test_sets_have_the_numbers_in_which_they_came():
     for n_columns in (3, 8, 9, 21):
         rng = np.random.default_rng(n_columns)
-        seen, numbers = Seen(n_columns), {}
+        seen, numbers = SubsetIndex(n_columns), {}
         for _ in range(40):
             batch = random_candidates(rng, n_columns, 100)
             names = [mask.tobytes() for mask in batch.masks()]
             keys = seen.keys(batch)
-            assert seen.find(keys).tolist() == [numbers.get(name, -1) for name in names]
-            assert first_of_equals(keys).tolist() == [names.index(name) for name in names]
+            assert seen.lookup(keys).tolist() == [numbers.get(name, -1) for name in names]
+            assert first_occurrences(keys).tolist() == [names.index(name) for name in names]
             new = [c for c, name in enumerate(names) if name not in numbers and names.index(name) == c]
             assert np.flatnonzero(seen.are_new(keys)).tolist() == new
             seen.add(keys[new])
@@ -34,9 +34,9 @@ def test_sets_have_the_numbers_in_which_they_came():
 
 def test_many_sets_are_found_again_after_the_table_grew():
     rng = np.random.default_rng(0)
-    seen = Seen(60)
-    batches = [Candidates.of(rng.random((1500, 60)) < 0.5) for _ in range(8)]
+    seen = SubsetIndex(60)
+    batches = [Candidates.from_masks(rng.random((1500, 60)) < 0.5) for _ in range(8)]
     for batch in batches:
         seen.add(seen.keys(batch))
     for k, batch in enumerate(batches):
-        assert seen.find(seen.keys(batch)).tolist() == list(range(1500 * k, 1500 * (k + 1)))
+        assert seen.lookup(seen.keys(batch)).tolist() == list(range(1500 * k, 1500 * (k + 1)))

@@ -156,7 +156,7 @@ def test_text_attributes_are_judged_by_their_values(write):
     header = "@relation r\n@attribute name string\n@attribute colour string\n@attribute n numeric\n@data\n"
     source = open_source(write(header + "".join(f"n{i},{'red' if i % 2 else 'blue'},{i}.5\n" for i in range(12))))
     name, colour, _ = source.schema.columns
-    assert (name.kind, name.left_out) == ("id", "every value is another one")
+    assert (name.kind, name.exclusion_reason) == ("id", "every value is another one")
     assert (colour.kind, colour.levels) == ("categorical", ("blue", "red"))
 
 
@@ -171,7 +171,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(TEXTS, min_size=1, max_size=6))
+@given(st.build_neighbors(TEXTS, min_size=1, max_size=6))
 def test_quoted_values_are_read_back(texts):
     assert split_values(" , ".join(map(escape, texts)), 1) == texts
 

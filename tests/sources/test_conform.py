@@ -5,8 +5,8 @@ import pytest
 from tamiz import open_source
 from tamiz.reduction import PCA
 from tamiz.sources import room
-from tamiz.sources.conform import conform
-from tamiz.sources.stored import StoredColumn
+from tamiz.sources.conform import align_to_schema
+from tamiz.sources.stored import FileColumn
 from tamiz.sources.table import TableSource
 
 RNG = np.random.default_rng(3)
@@ -22,7 +22,7 @@ def table(n_rows, gaps, levels="pqr"):
 @pytest.fixture
 def unread(monkeypatch):
     """Sources in files whose frames must not be asked for."""
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
 
     def refuse(self, columns=None, rows=None):
         raise AssertionError("frame() reads the whole table")
@@ -38,14 +38,14 @@ def test_a_file_with_other_gaps_is_not_read_into_memory_and_has_the_same_places(
     rows.to_csv(path, index=False) if ending == "csv" else rows.to_parquet(path)
     new = open_source(path)
     (block,) = new.blocks()
-    assert isinstance(block.values[0], StoredColumn)
+    assert isinstance(block.values[0], FileColumn)
     pca = PCA(2, missing=missing).fit(table(200, gaps=3))
     np.testing.assert_array_equal(pca.transform(new), pca.transform(rows))
 
 
 def test_the_gaps_are_those_of_the_new_rows():
     fitted, new = open_source(table(200, gaps=3)), open_source(table(300, gaps=7))
-    assert conform(new, fitted.schema) is new
+    assert align_to_schema(new, fitted.schema) is new
     assert [column.n_missing for column in new.schema.columns] == [7, 0, 0]
 
 
@@ -53,7 +53,7 @@ def test_the_gaps_are_those_of_the_new_rows():
 @pytest.mark.parametrize("levels", ["pq", "pqrs"])
 def test_a_source_with_other_levels_is_given_those_of_fit(levels):
     fitted, rows = open_source(table(200, gaps=0)), table(300, gaps=0, levels=levels)
-    found = conform(open_source(rows), fitted.schema)
+    found = align_to_schema(open_source(rows), fitted.schema)
     assert found.schema.columns[2].levels == ("p", "q", "r")
     (block,) = found.blocks()
     # What was not there in fit is missing.
@@ -62,5 +62,5 @@ def test_a_source_with_other_levels_is_given_those_of_fit(levels):
 
 def test_a_source_under_other_names_is_given_those_of_fit():
     fitted = open_source(table(200, gaps=0))
-    found = conform(open_source(table(300, gaps=0).rename(columns={"u": "x"})), fitted.schema)
+    found = align_to_schema(open_source(table(300, gaps=0).rename(columns={"u": "x"})), fitted.schema)
     assert found.schema.names == ["u", "v", "c"]

@@ -12,7 +12,7 @@ from tamiz.exceptions import TamizWarning
 from tamiz.search import Forward
 from tamiz.sources import split_dates
 from tamiz.sources.date_parts import calendar_part
-from tamiz.sources.views import columns_of, rows_of
+from tamiz.sources.views import select_columns, select_rows
 
 NAMES = ["when (year)", "when (month)", "when (weekday)", "when (hour)"]
 
@@ -48,11 +48,11 @@ def test_parts_follow_the_columns_of_the_table_and_the_date_takes_no_part():
     frame = frame_of()
     source = split_dates(open_source(frame, "y"))
     assert source.schema.names == ["x", "when", *NAMES]
-    assert source.schema.columns[1].left_out == "a date: its year, month, weekday and hour take part instead"
+    assert source.schema.columns[1].exclusion_reason == "a date: its year, month, weekday and hour take part instead"
     assert [column.n_missing for column in source.schema.columns[2:]] == [frame["when"].isna().sum()] * 4
     (note,) = [note for note in source.schema.notes if "'when'" in note]
     assert "year, month, weekday and hour" in note
-    assert source.schema.left_out == []
+    assert source.schema.excluded_column_notes == []
     np.testing.assert_array_equal(values_of(source), parts(frame))
     assert split_dates(source) is source
 
@@ -64,7 +64,7 @@ def test_only_parts_that_vary_take_part():
     minutes = pd.date_range("2024-01-30 10:00", periods=4, freq="min")
     source = split_dates(open_source(pd.DataFrame({"at": minutes, "x": [1.0, 3, 2, 5]})))
     assert source.schema.names == ["at", "x"]
-    assert "do not vary" in source.schema.columns[0].left_out
+    assert "do not vary" in source.schema.columns[0].exclusion_reason
 
 
 @pytest.mark.parametrize("kind", ["numeric", "id"])
@@ -104,7 +104,7 @@ def test_the_frame_has_the_parts_as_whole_numbers_in_the_order_asked_for(make):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas])
 def test_missing_dates_are_missing_parts_of_the_frame(make):
     frame = frame_of()
-    shown = split_dates(open_source(make(frame), "y")).named(["when (month)", "x"])
+    shown = split_dates(open_source(make(frame), "y")).frame_by_name(["when (month)", "x"])
     month = np.array(
         list(shown["when (month)"].to_pylist() if isinstance(shown, pa.Table) else shown["when (month)"]), float
     )
@@ -114,9 +114,9 @@ def test_missing_dates_are_missing_parts_of_the_frame(make):
 def test_views_of_rows_and_columns_have_the_parts():
     frame = frame_of()
     source = split_dates(open_source(frame, "y"))
-    some = rows_of(source, np.array([3, 5, 5, 40]))
+    some = select_rows(source, np.array([3, 5, 5, 40]))
     np.testing.assert_array_equal(values_of(some), parts(frame)[[3, 5, 5, 40]])
-    one = columns_of(source, [3])
+    one = select_columns(source, [3])
     assert [block.numeric_columns for block in one.blocks()] == [(3,)]
 
 
@@ -128,7 +128,7 @@ def test_a_file_larger_than_memory_has_the_parts_of_the_table(tmp_path):
     np.testing.assert_array_equal(values_of(stored), values_of(in_memory))
     scores = [RankSelector(InformationGain()).fit(source).scores_ for source in (in_memory, stored)]
     np.testing.assert_array_equal(scores[0][2:], scores[1][2:])
-    np.testing.assert_array_equal(values_of(rows_of(stored, np.array([1, 4, 400]))), parts(frame)[[1, 4, 400]])
+    np.testing.assert_array_equal(values_of(select_rows(stored, np.array([1, 4, 400]))), parts(frame)[[1, 4, 400]])
 
 
 def test_parts_of_new_rows_come_from_their_dates(tmp_path):
@@ -138,7 +138,7 @@ def test_parts_of_new_rows_come_from_their_dates(tmp_path):
     loaded = load(save(selector, tmp_path / "selector.tamiz"))
     new = frame_of(20, seed=9)
     for data in (new[["when", "x"]], new):
-        rows = open_source(data, like=loaded.schema_)
+        rows = open_source(data, schema=loaded.schema_)
         assert rows.schema.names == selector.schema_.names
         np.testing.assert_array_equal(loaded.transform(rows)["when (month)"], parts(new)[:, 1])
 

@@ -11,12 +11,12 @@ from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA
 from tamiz.sources import room
-from tamiz.sources.fitted import Fitted
-from tamiz.sources.kinds import known_codes
-from tamiz.sources.open import open_fitted
+from tamiz.sources.fitted import SchemaReader
+from tamiz.sources.kinds import match_levels
+from tamiz.sources.open import open_with_reader
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.text_layout import find_layout
-from tamiz.sources.views import span_of
+from tamiz.sources.views import slice_rows
 
 N = 60
 ENDINGS = ["csv", "tsv", "parquet", "arrow"]
@@ -61,9 +61,9 @@ def read(tmp_path, fitted):
     """Write rows and open them under the columns of fit; the values of a column, by name."""
 
     def open_rows(table, ending="csv", **how):
-        source = open_fitted(written(table, tmp_path / f"new.{ending}"), Fitted(fitted, **how))
-        assert [(c.name, c.kind, c.levels, c.left_out) for c in source.schema.columns] == [
-            (c.name, c.kind, c.levels, c.left_out) for c in fitted.columns
+        source = open_with_reader(written(table, tmp_path / f"new.{ending}"), SchemaReader(fitted, **how))
+        assert [(c.name, c.kind, c.levels, c.exclusion_reason) for c in source.schema.columns] == [
+            (c.name, c.kind, c.levels, c.exclusion_reason) for c in fitted.columns
         ]
         (block,) = source.blocks()
         return source, {fitted.names[j]: np.asarray(values) for j, values in block.values.items()}
@@ -96,8 +96,8 @@ def test_one_row_has_the_values_that_it_had_among_the_others(read, tmp_path, end
 def test_columns_are_found_by_name_in_any_order_and_others_not_read(read, ending):
     table = frame()
     source, values = read(table[sorted(table.columns, reverse=True)].assign(extra=1), ending)
-    assert source.given[-1] == "extra"
-    assert source.named(["extra", "count"]).column_names == ["extra", "count"]
+    assert source.column_names[-1] == "extra"
+    assert source.frame_by_name(["extra", "count"]).column_names == ["extra", "count"]
     _, expected = read(table, ending)
     assert {name: v.tolist() for name, v in values.items()} == {name: v.tolist() for name, v in expected.items()}
 
@@ -158,7 +158,7 @@ def test_numbers_as_levels_are_known_by_their_value(tmp_path):
     assert schema.columns[0].levels == ("1", "2", "3")
     for text in ("2", "2.0", "2.00", "2e0"):
         path.write_text(f"grade,x\n{text},5\n")
-        assert whole_values(open_source(path, like=schema))["grade"].tolist() == [1]
+        assert whole_values(open_source(path, schema=schema))["grade"].tolist() == [1]
 
 
 @pytest.mark.filterwarnings("ignore:Column (code|grade)")
@@ -180,7 +180,7 @@ def test_numbers_as_levels_are_known_by_their_value(tmp_path):
 )
 def test_digits_with_zeros_in_front_are_codes_and_other_numbers_their_values(levels, word, code):
     raw = RawColumn("code", pa.array([word]))
-    assert known_codes(raw, levels).codes.tolist() == [code]
+    assert match_levels(raw, levels).codes.tolist() == [code]
 
 
 def test_a_column_of_gaps_alone_keeps_its_kind(read):
@@ -213,13 +213,13 @@ def test_a_decimal_comma_is_read_where_semicolons_stand_between_fields(tmp_path)
     path.write_text("x;y\n" + "".join(f"{i},5;{i * i % 7},25\n" for i in range(12)))
     schema = open_source(path).schema
     path.write_text("y;x\n0,25;3,5\n")
-    assert {name: v.tolist() for name, v in whole_values(open_source(path, like=schema)).items()} == {
+    assert {name: v.tolist() for name, v in whole_values(open_source(path, schema=schema)).items()} == {
         "x": [3.5],
         "y": [0.25],
     }
     path.write_text("y;x\n0,25;3,5\n0,25;drei\n")
     with pytest.raises(DataError, match=r"^line 3, column x: 'drei' is not a number\.$"):
-        open_source(path, like=schema)
+        open_source(path, schema=schema)
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest(read):
@@ -258,21 +258,21 @@ def test_a_table_of_none_of_the_columns_keeps_its_rows_where_all_are_filled(read
 def test_frames_are_read_by_name_as_well(fitted, make):
     rows = make(frame())
     turned = rows[[*rows.columns][::-1]]
-    straight, other = (whole_values(open_source(one, like=fitted)) for one in (rows, turned))
+    straight, other = (whole_values(open_source(one, schema=fitted)) for one in (rows, turned))
     assert {name: v.tolist() for name, v in straight.items()} == {name: v.tolist() for name, v in other.items()}
 
 
 def test_a_matrix_is_read_by_the_numbers_of_its_columns():
     X = np.random.default_rng(0).normal(size=(20, 3))
     schema = open_source(X).schema
-    np.testing.assert_array_equal(whole_values(open_source(X[:5], like=schema))["x2"], X[:5, 2])
+    np.testing.assert_array_equal(whole_values(open_source(X[:5], schema=schema))["x2"], X[:5, 2])
 
 
 def test_what_the_schema_says_is_not_said_again(fitted):
     with pytest.raises(
         TypeError, match=r"^like= says what every column is: leave target, kinds, weight, groups and time"
     ):
-        open_source(frame(), kinds={"count": "numeric"}, like=fitted)
+        open_source(frame(), kinds={"count": "numeric"}, schema=fitted)
 
 
 @pytest.mark.parametrize("missing", ["mean", "pairwise"])
@@ -282,7 +282,7 @@ def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_
         pca = PCA(3, missing=missing).fit(open_source(path))
     assert pca.schema_ == fitted
     turned = written(frame()[list(fitted.names)[::-1]], tmp_path / "turned.csv")
-    np.testing.assert_array_equal(pca.transform(open_source(turned, like=pca.schema_)), pca.embedding_)
+    np.testing.assert_array_equal(pca.transform(open_source(turned, schema=pca.schema_)), pca.embedding_)
     with pytest.raises(
         DataError, match=r"in fit it was 'number'; put them in that order, or open the source with like="
     ):
@@ -290,9 +290,9 @@ def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_
 
 
 def test_columns_of_a_file_larger_than_memory_are_kept_on_disk(tmp_path, fitted, monkeypatch):
-    held = whole_values(open_source(tmp_path / "fitted.csv", like=fitted))
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
-    source = open_source(tmp_path / "fitted.csv", like=fitted)
+    held = whole_values(open_source(tmp_path / "fitted.csv", schema=fitted))
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    source = open_source(tmp_path / "fitted.csv", schema=fitted)
     (block,) = source.blocks()
     assert not any(isinstance(values, np.ndarray) for values in block.values.values())
     for name, values in whole_values(source).items():
@@ -302,14 +302,14 @@ def test_columns_of_a_file_larger_than_memory_are_kept_on_disk(tmp_path, fitted,
 def test_a_span_is_the_rows_in_between_with_what_is_known_of_all(tmp_path):
     table = frame().assign(number=[np.nan, *range(N - 1)])
     source = open_source(table)
-    span = span_of(source, 20, 25)
+    span = slice_rows(source, 20, 25)
     assert (span.schema.n_rows, span.schema.columns) == (5, source.schema.columns)
     (block,) = span.blocks()
     assert block.rows == range(5)
     np.testing.assert_array_equal(block.values[0], table["number"][20:25])
     np.testing.assert_array_equal(span.row_numbers, range(20, 25))
     assert span.frame([2], np.array([0, 4]))["colour"].tolist() == table["colour"].iloc[[20, 24]].tolist()
-    assert span.named(["name"])["name"].tolist() == [f"k{i}" for i in range(20, 25)]
+    assert span.frame_by_name(["name"])["name"].tolist() == [f"k{i}" for i in range(20, 25)]
 
 
 # The layout

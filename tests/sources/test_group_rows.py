@@ -7,8 +7,8 @@ import pytest
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
-from tamiz.sources.group_rows import count_groups_once, identifies_groups, on_groups, share_between
-from tamiz.sources.views import rows_of, weight_of
+from tamiz.sources.group_rows import between_group_share, group_warnings, identifies_groups, weight_groups_equally
+from tamiz.sources.views import select_rows, weight_array
 
 N_PATIENTS, N_VISITS = 50, 20
 PATIENT = np.arange(N_PATIENTS).repeat(N_VISITS)
@@ -57,8 +57,8 @@ def test_groups_of_any_size_count_once_and_keep_their_own_weights():
     X, y = patients()
     some = np.sort(np.random.default_rng(1).choice(len(y), 400, replace=False))
     own = np.random.default_rng(2).uniform(0.5, 2, len(y))
-    source = rows_of(open_source(X, y, groups=PATIENT, weight=own), some)
-    weight = weight_of(count_groups_once(source))
+    source = select_rows(open_source(X, y, groups=PATIENT, weight=own), some)
+    weight = weight_array(weight_groups_equally(source))
     np.testing.assert_allclose(np.bincount(PATIENT[some], weight / own[some]), 1.0)
 
 
@@ -73,7 +73,7 @@ def test_groups_of_any_size_count_once_and_keep_their_own_weights():
 def test_rows_count_where_there_are_no_groups_of_several_rows_or_the_target_varies_in_them(roles):
     X, y = patients()
     source = open_source(X, y, **roles)
-    assert count_groups_once(source) is source
+    assert weight_groups_equally(source) is source
 
 
 def test_a_merit_of_folds_reads_the_rows_as_they_are():
@@ -105,19 +105,21 @@ def test_a_column_with_values_of_its_own_in_nearly_every_group_identifies_it():
 @pytest.mark.parametrize("is_number", [True, False])
 def test_the_share_between_groups_is_one_for_constants_and_near_zero_for_rows(is_number):
     rng = np.random.default_rng(0)
-    assert share_between(rng.integers(0, 9, N_PATIENTS)[PATIENT], PATIENT, is_number=is_number) == pytest.approx(1)
-    assert abs(share_between(rng.integers(0, 9, len(PATIENT)), PATIENT, is_number=is_number)) < 0.02
+    assert between_group_share(rng.integers(0, 9, N_PATIENTS)[PATIENT], PATIENT, is_number=is_number) == pytest.approx(
+        1
+    )
+    assert abs(between_group_share(rng.integers(0, 9, len(PATIENT)), PATIENT, is_number=is_number)) < 0.02
 
 
 def test_the_report_states_how_groups_count_and_which_columns_identify_them():
     X, y = patients(jitter=0.0001)
-    counted, identify = on_groups(open_source(X, y, groups=PATIENT))
+    counted, identify = group_warnings(open_source(X, y, groups=PATIENT))
     for fact in ("50 groups", "1,000 rows", "each group counts once"):
         assert fact in counted
     assert "'noise0'" in identify
     assert "identify the group" in identify
-    varying, _ = on_groups(open_source(X, np.tile(["a", "b"], len(y) // 2), groups=PATIENT))
+    varying, _ = group_warnings(open_source(X, np.tile(["a", "b"], len(y) // 2), groups=PATIENT))
     assert "varies within groups" in varying
     assert "'noise0'" in varying
     assert "'visit'" not in varying
-    assert on_groups(open_source(X, y)) == []
+    assert group_warnings(open_source(X, y)) == []

@@ -25,7 +25,7 @@ def target_of(values, **options):
 def test_numbers_of_the_rows_are_ids_whatever_their_name():
     for first in (0, 1):
         column = column_of(range(first, first + N))
-        assert (column.kind, column.left_out) == ("id", "it numbers the rows")
+        assert (column.kind, column.exclusion_reason) == ("id", "it numbers the rows")
 
 
 def test_few_rows_do_not_make_an_id():
@@ -37,7 +37,7 @@ def test_few_rows_do_not_make_an_id():
 )
 def test_whole_numbers_that_all_differ_are_ids_by_their_name(name):
     column = column_of(RNG.permutation(10**6)[:N], name)
-    assert (column.kind, column.left_out[:27]) == ("id", "every value is another one,")
+    assert (column.kind, column.exclusion_reason[:27]) == ("id", "every value is another one,")
 
 
 @pytest.mark.parametrize("name", ["price", "paid", "humid", "grid", "monkey", "valid"])
@@ -51,12 +51,12 @@ def test_an_id_by_name_with_values_that_repeat_is_a_number():
 
 def test_text_that_all_differs_is_an_id():
     column = column_of([f"n{i}" for i in range(N)])
-    assert (column.kind, column.left_out) == ("id", "every value is another one")
+    assert (column.kind, column.exclusion_reason) == ("id", "every value is another one")
 
 
 def test_sentences_that_all_differ_are_text():
     column = column_of([f"this is note {i}" for i in range(N)])
-    assert (column.kind, column.left_out) == ("text", "free text: every value is another one")
+    assert (column.kind, column.exclusion_reason) == ("text", "free text: every value is another one")
 
 
 def test_names_of_rows_with_blanks_are_ids_by_their_name():
@@ -65,7 +65,7 @@ def test_names_of_rows_with_blanks_are_ids_by_their_name():
 
 def test_text_of_many_values_is_text_and_says_how_many():
     column = column_of([f"w{i}" for i in range(30)] + ["w0"] * 10)
-    assert (column.kind, column.left_out) == ("text", "30 different values in 40 rows")
+    assert (column.kind, column.exclusion_reason) == ("text", "30 different values in 40 rows")
 
 
 def test_text_of_few_values_is_categorical():
@@ -117,7 +117,7 @@ def test_constants_take_part_and_say_so():
 
 def test_a_column_without_values_is_left_out():
     column = column_of([None] * N)
-    assert (column.left_out, column.n_missing) == ("no value is present", N)
+    assert (column.exclusion_reason, column.n_missing) == ("no value is present", N)
 
 
 def test_whole_numbers_of_up_to_20_values_are_classes_as_a_target():
@@ -146,9 +146,9 @@ def test_text_that_all_differs_is_classes_as_a_target():
 
 
 def test_kinds_override_the_guess():
-    assert column_of(range(N), kinds={"a": "numeric"}).left_out is None
+    assert column_of(range(N), kinds={"a": "numeric"}).exclusion_reason is None
     assert column_of([1, 2] * 5, kinds={"a": "categorical"}).levels == ("1", "2")
-    assert column_of([1.5, 2] * 5, kinds={"a": "id"}).left_out == "declared as id"
+    assert column_of([1.5, 2] * 5, kinds={"a": "id"}).exclusion_reason == "declared as id"
     assert column_of(["1.5", " 2 ", None] * 5, kinds={"a": "numeric"}).n_missing == 5
     assert column_of([f"n{i}" for i in range(N)], kinds="categorical").kind == "categorical"
 
@@ -185,16 +185,20 @@ def test_columns_that_take_no_part_are_told_in_one_sentence():
     frame = pd.DataFrame(
         {"rownames": range(N), "note": [f"note {i} of all" for i in range(N)], "x": RNG.normal(size=N)}
     )
-    assert open_source(frame).schema.left_out == [
+    assert open_source(frame).schema.excluded_column_notes == [
         "2 of 3 columns take no part: rownames (it numbers the rows), note (free text: every value is another one)."
     ]
-    assert open_source(frame[["x"]]).schema.left_out == []
-    assert open_source(frame[["x", "note"]]).schema.left_out[0].startswith("1 of 2 columns takes no part: note (")
+    assert open_source(frame[["x"]]).schema.excluded_column_notes == []
+    assert (
+        open_source(frame[["x", "note"]])
+        .schema.excluded_column_notes[0]
+        .startswith("1 of 2 columns takes no part: note (")
+    )
 
 
 def test_of_many_columns_that_take_no_part_five_are_named():
     frame = pd.DataFrame({f"c{j}": [1.0, 2.0] for j in range(9)})
-    (told,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.left_out
+    (told,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.excluded_column_notes
     assert told.endswith("c4 (declared as id), and 3 more.")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import open_source
 from tamiz.sources import split_dates
-from tamiz.sources.monotone_columns import monotone_columns, on_monotone_columns
+from tamiz.sources.monotone_columns import monotone_column_warnings, monotone_columns
 
 
 def table(n=300):
@@ -32,7 +32,7 @@ def test_dates_and_numbers_in_the_order_of_the_rows_are_found_and_trends_are_not
 
 
 def test_rows_in_another_order_are_sorted_by_nothing():
-    assert on_monotone_columns(open_source(table().sample(frac=1, random_state=0).reset_index(drop=True))) == []
+    assert monotone_column_warnings(open_source(table().sample(frac=1, random_state=0).reset_index(drop=True))) == []
 
 
 def test_few_rows_are_sorted_by_chance():
@@ -40,6 +40,6 @@ def test_few_rows_are_sorted_by_chance():
 
 
 def test_the_warning_names_the_column_its_correlation_and_what_to_do():
-    (sentence,) = on_monotone_columns(open_source(table()[["when", "noise"]]), leaks=["when"])
+    (sentence,) = monotone_column_warnings(open_source(table()[["when", "noise"]]), leakage_columns=["when"])
     for fact in ("sorted by 'when'", "row number 1", "possible target leakage", "--time"):
         assert fact in sentence

@@ -10,7 +10,7 @@ import pytest
 from tamiz import open_source
 from tamiz.exceptions import DataError
 from tamiz.sources import parquet, room
-from tamiz.sources.stored import StoredColumn
+from tamiz.sources.stored import FileColumn
 
 TABLE = pa.table(
     {
@@ -66,11 +66,11 @@ def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
     pq.write_table(TABLE, tmp_path / "table.parquet")
     source = open_source(tmp_path / "table.parquet")
     (block,) = source.blocks()
-    assert all(isinstance(values, StoredColumn) for values in block.values.values())
+    assert all(isinstance(values, FileColumn) for values in block.values.values())
     assert block.column(5).tolist() == [1, 2, 3, 5]
     del source, block
     gc.collect()
@@ -82,13 +82,13 @@ def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_
 def test_a_file_with_other_rows_than_it_was_opened_with_is_refused(tmp_path, monkeypatch, name, more):
     path = tmp_path / "table.parquet"
     pq.write_table(TABLE.select([name]), path)
-    whole = parquet.dataset
+    whole = parquet.open_dataset
 
     def counted_before(path, file_format):
         data, n_rows = whole(path, file_format)
         return data, n_rows - more
 
-    monkeypatch.setattr(parquet, "dataset", counted_before)
+    monkeypatch.setattr(parquet, "open_dataset", counted_before)
     now = "more" if more > 0 else "4"
     with pytest.raises(
         DataError,

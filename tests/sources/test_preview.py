@@ -4,12 +4,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamiz.criteria import FisherScore, GainRatio, Variance
-from tamiz.criteria.base import passes
+from tamiz.criteria.base import columns_per_pass
 from tamiz.sources.kinds import level_codes
-from tamiz.sources.preview import Preview, preview
+from tamiz.sources.preview import Preview, read_preview
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.table import Roles
+from tamiz.sources.table import OpenOptions
 
 N_ROWS = 300_000
 CLASSES = np.repeat(["a", "b"], N_ROWS // 2)
@@ -25,27 +25,27 @@ def written(tmp_path, ending, **columns):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_sorted_by_class_is_described_by_the_class_it_begins_with(tmp_path, ending):
-    seen = preview(written(tmp_path, ending, y=CLASSES), Roles("y"))
+    seen = read_preview(written(tmp_path, ending, y=CLASSES), OpenOptions("y"))
     assert seen is not None
     assert seen.schema.names == ["u", "v"]
     assert seen.schema.target == Column("y", "categorical", ("a",))
     assert seen.schema.n_rows == pytest.approx(N_ROWS, rel=0.05)
-    assert passes([GainRatio()], seen.schema) == [(0, 1), (0, 1, 2)]
-    assert passes([FisherScore()], seen.schema) == [(0, 1)]
+    assert columns_per_pass([GainRatio()], seen.schema) == [(0, 1), (0, 1, 2)]
+    assert columns_per_pass([FisherScore()], seen.schema) == [(0, 1)]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_weights_and_a_target_that_begin_with_nothing_hide_no_file(tmp_path, ending):
     weights = (np.arange(N_ROWS) >= N_ROWS // 2).astype(float)
     late = pa.array([None] * (N_ROWS // 2) + ["a", "b"] * (N_ROWS // 4))
-    seen = preview(written(tmp_path, ending, w=weights, y=late), Roles("y", "w"))
+    seen = read_preview(written(tmp_path, ending, w=weights, y=late), OpenOptions("y", "w"))
     assert seen is not None
     assert (seen.schema.names, seen.schema.target.name, seen.schema.weight) == (["u", "v"], "y", "w")
-    assert passes([Variance()], seen.schema) == [(0, 1)]
+    assert columns_per_pass([Variance()], seen.schema) == [(0, 1)]
 
 
 def test_a_target_that_is_not_there_tells_nothing(tmp_path):
-    assert preview(written(tmp_path, "csv"), Roles("y")) is None
+    assert read_preview(written(tmp_path, "csv"), OpenOptions("y")) is None
 
 
 @pytest.mark.parametrize("n_levels", [1, 127, 128, 32767, 32768])

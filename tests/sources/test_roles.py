@@ -15,7 +15,7 @@ from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.sources import as_source, text
 from tamiz.sources.vectors import weight_vector
-from tamiz.sources.views import rows_of, weight_of
+from tamiz.sources.views import select_rows, weight_array
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 CLASSES = np.arange(200.0) % 2
@@ -66,9 +66,9 @@ def test_one_column_is_not_both_target_and_weight():
 def test_weights_that_sum_to_less_than_two_rows_are_scaled_to_a_mean_of_1():
     weight = np.arange(1.0, 201)
     source = open_source(TABLE, weight=weight / weight.sum())
-    np.testing.assert_allclose(weight_of(source), weight / weight.mean(), rtol=1e-12)
+    np.testing.assert_allclose(weight_array(source), weight / weight.mean(), rtol=1e-12)
     assert "The weights were scaled to a mean of 1, because they sum to 1 over 200 rows." in source.schema.notes
-    assert weight_of(open_source(TABLE, weight=np.full(200, 0.011))).tolist() == [0.011] * 200
+    assert weight_array(open_source(TABLE, weight=np.full(200, 0.011))).tolist() == [0.011] * 200
 
 
 @pytest.mark.parametrize("weight", [1e-200, 1e200])
@@ -158,7 +158,7 @@ def test_long_codes_stay_different_whatever_they_are_used_as(way, wide, tmp_path
     levels = open_source(table, kinds={"code": "categorical"}).schema.columns[0].levels
     assert levels == words
     assert open_source(table, time="code").time.tolist() == CODES
-    carried = nw.from_native(open_source(table, kinds={"code": "id"}).named(["code"]))["code"].to_list()
+    carried = nw.from_native(open_source(table, kinds={"code": "id"}).frame_by_name(["code"]))["code"].to_list()
     assert list(map(str, carried)) == list(map(str, CODES))
 
 
@@ -199,7 +199,9 @@ def test_ids_that_float64_cannot_tell_apart_are_ids(tmp_path):
 def test_columns_of_a_file_are_carried_as_they_are_written(tmp_path):
     rows = "".join(f"{12345678901234 + k},{k * 7:0{1 + k % 3}d},{10**22 + k},{k}.0,{k or ''}\n" for k in range(20))
     (tmp_path / "t.csv").write_text("till,padded,long,real,gap\n" + rows)
-    carried = open_source(tmp_path / "t.csv", kinds={"long": "id"}).named(["till", "padded", "long", "real", "gap"])
+    carried = open_source(tmp_path / "t.csv", kinds={"long": "id"}).frame_by_name(
+        ["till", "padded", "long", "real", "gap"]
+    )
     assert carried["till"].to_pylist() == [12345678901234 + k for k in range(20)]
     assert carried["padded"].to_pylist() == [f"{k * 7:0{1 + k % 3}d}" for k in range(20)]
     assert carried["long"].to_pylist() == [10**22 + k for k in range(20)]
@@ -262,7 +264,7 @@ def test_target_values_are_those_of_the_rows_that_count():
     numbers = open_source(X, [0.5, 1.5, np.nan, 2.5, 0.5], weight=np.ones(5))
     assert numbers.target_values().tolist() == [0.5, 1.5, 2.5, 0.5]
     assert numbers.target_values().dtype == np.float64
-    assert rows_of(numbers, np.array([1, 3])).target_values().tolist() == [1.5, 0.5]
+    assert select_rows(numbers, np.array([1, 3])).target_values().tolist() == [1.5, 0.5]
 
 
 def test_target_values_of_a_table_without_a_target_are_refused_with_the_way_out():

@@ -93,21 +93,21 @@ def test_a_series_is_doubtful_with_the_number_and_the_ways_out():
     found = described(series(0.9))
     assert found.is_doubtful
     for fact in ("'target'", "serial correlation of 0.8", "time=", "--time", "groups=", "--group", "shuffled"):
-        assert fact in found.sentence
+        assert fact in found.message
 
 
 def test_runs_are_counted_in_the_sentence_on_classes():
     y = np.repeat(np.random.default_rng(0).integers(0, 2, 40), 10).astype(str)
     found, order = described(y), row_order(y, has_classes=True)
     assert found.is_doubtful
-    assert f"{order.n_runs} runs" in found.sentence
-    assert f"{order.expected_runs:.0f}" in found.sentence
+    assert f"{order.n_runs} runs" in found.message
+    assert f"{order.expected_runs:.0f}" in found.message
 
 
 def test_a_sorted_table_is_no_reason_to_doubt():
     found = described(np.sort(NUMBERS))
     assert not found.is_doubtful
-    assert "sorted by the target 'target'" in found.sentence
+    assert "sorted by the target 'target'" in found.message
 
 
 def test_rows_without_a_target_stand_between_nobody():

@@ -11,8 +11,8 @@ import pytest
 
 from tamiz import open_source
 from tamiz.sources import as_source
-from tamiz.sources.preview import preview
-from tamiz.sources.table import Roles
+from tamiz.sources.preview import read_preview
+from tamiz.sources.table import OpenOptions
 
 N = 6
 COLUMNS = {
@@ -71,7 +71,7 @@ def test_groups_and_times_beside_a_matrix_leave_it_as_it_lies():
     assert (source.groups.tolist(), source.group_names) == ([2, 0, 2, 0, 1], ("5", "6", "7"))
     assert source.time.tolist() == [0.5, 1.5, 1.0, 2.5, 3.0]
     assert (source.schema.groups, source.schema.time) == ("ward", "time")
-    assert np.shares_memory(open_source(table, groups=COLUMNS["patient"]).blocks().__next__().whole, table)
+    assert np.shares_memory(open_source(table, groups=COLUMNS["patient"]).blocks().__next__().numeric_matrix, table)
 
 
 def test_columns_of_an_array_can_have_a_role():
@@ -194,7 +194,7 @@ def test_a_look_at_the_beginning_leaves_roles_out_of_the_columns(tmp_path):
     rows = np.random.default_rng(0).integers(0, 10**6, size=(80_000, 3))
     path = tmp_path / "a.csv"
     pd.DataFrame(rows, columns=["a", "g", "t"]).to_csv(path, index=False)
-    seen = preview(path, Roles(groups="g", time="t"))
+    seen = read_preview(path, OpenOptions(groups="g", time="t"))
     assert seen.schema.names == ["a"]
 
 

@@ -19,12 +19,12 @@ from tamiz.reduction import PCA
 from tamiz.search import BestFirst
 from tamiz.sources import room
 from tamiz.sources.base import PIECE_ROWS
-from tamiz.sources.stored import StoredColumn
+from tamiz.sources.stored import FileColumn
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import CutPoints
 from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.tables import ContingencyTables
-from tamiz.steps.joining import takes_graph
+from tamiz.steps.joining import needs_graph
 
 N = 200
 
@@ -116,7 +116,7 @@ WAYS = [as_polars, as_arrow, as_parquet, as_feather, as_csv, as_tsv, as_arff]
 
 def described(source, *, without_kind=()):
     return [
-        (c.name, None if c.name in without_kind else c.kind, c.levels, c.n_missing, c.constant, c.left_out)
+        (c.name, None if c.name in without_kind else c.kind, c.levels, c.n_missing, c.constant, c.exclusion_reason)
         for c in (*source.schema.columns, source.schema.target)
     ]
 
@@ -132,7 +132,7 @@ def test_every_way_gives_the_same_schema_and_bits(way, tmp_path):
     (block,), (wanted,) = source.blocks(), expected.blocks()
     assert block.numeric_columns == wanted.numeric_columns
     assert block.numeric.tobytes() == wanted.numeric.tobytes()
-    assert block.code_columns == wanted.code_columns
+    assert block.categorical_columns == wanted.categorical_columns
     assert np.array_equal(block.codes, wanted.codes)
     assert np.array_equal(block.y, wanted.y)
 
@@ -140,7 +140,9 @@ def test_every_way_gives_the_same_schema_and_bits(way, tmp_path):
 def test_an_array_gives_the_same_bits_as_a_frame():
     array = np.array([COLUMNS[name] for name in NUMBERS], dtype=float).T  # None becomes NaN
     source, expected = open_source(array), open_source(pd.DataFrame(COLUMNS)[NUMBERS])
-    told = [[(c.kind, c.n_missing, c.constant, c.left_out) for c in s.schema.columns] for s in (source, expected)]
+    told = [
+        [(c.kind, c.n_missing, c.constant, c.exclusion_reason) for c in s.schema.columns] for s in (source, expected)
+    ]
     assert told[0] == told[1]
     (block,), (wanted,) = source.blocks(), expected.blocks()
     assert np.ascontiguousarray(block.numeric).tobytes() == np.ascontiguousarray(wanted.numeric).tobytes()
@@ -198,14 +200,14 @@ def both(request, large, tmp_path_factory):
     """The table in memory and the same from a file, its columns on disk."""
     path = request.param(large, tmp_path_factory.mktemp("large"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "MEMORY_SHARE", 0.0)
+        patch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
         pairs = [
             (open_source(large, "y", weight=weight), open_source(path, "y", weight=weight))
             for weight in (None, "weight")
         ]
     for _, source in pairs:
         (block,) = source.blocks()
-        assert all(isinstance(values, StoredColumn) for values in block.values.values())
+        assert all(isinstance(values, FileColumn) for values in block.values.values())
     return pairs
 
 
@@ -219,7 +221,7 @@ def relevances():
     }
     for entry in criteria.registry.of_kind("relevance"):
         part = entry.load()()
-        if takes_graph(part):
+        if needs_graph(part):
             continue
         for missing in ("distribute", "category") if "missing" in part.get_params() else ("",):
             few = few_of.get(entry.name, {})
@@ -244,7 +246,7 @@ def test_counts_cuts_and_class_moments_of_a_file_are_those_of_the_table_in_memor
     for expected, source in both:
         schema = source.schema
         (cuts,) = source.reduce(CutPoints(schema.numeric, MDL(), schema.n_classes))
-        sizes = {**schema.level_sizes, schema.n_columns: schema.n_classes}
+        sizes = {**schema.n_levels, schema.n_columns: schema.n_classes}
         coding = Coding({**sizes, **{j: len(edges) + 1 for j, edges in cuts.edges.items()}}, cuts.edges)
         wanted = [
             CutPoints(schema.numeric, MDL(), schema.n_classes),
@@ -258,7 +260,7 @@ def test_counts_cuts_and_class_moments_of_a_file_are_those_of_the_table_in_memor
         assert sum(map(len, found[0].edges.values())) >= 5
         for a, b in zip(found[1].tables, told[1].tables, strict=True):
             np.testing.assert_array_equal(a, b)
-        for fact in ("weight", "mean", "squares", "least", "largest"):
+        for fact in ("weight", "mean", "squared_deviations", "minimum", "maximum"):
             np.testing.assert_array_equal(getattr(found[2], fact), getattr(told[2], fact))
 
 

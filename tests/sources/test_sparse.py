@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamiz import open_source
 from tamiz.exceptions import DataError
-from tamiz.sources.conform import conform
+from tamiz.sources.conform import align_to_schema
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 N = 40
@@ -141,11 +141,11 @@ def test_a_target_that_is_no_column():
 
 def test_new_rows_of_either_kind_are_the_same_rows():
     schema = open_source(counts(), ["a", "b"] * 20).schema
-    sparse_rows, dense_rows = (conform(rows, schema) for rows in (sparse.csr_array(gappy()[:9]), gappy()[:9]))
+    sparse_rows, dense_rows = (align_to_schema(rows, schema) for rows in (sparse.csr_array(gappy()[:9]), gappy()[:9]))
     for mine, theirs in zip(read(sparse_rows), read(dense_rows), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     with pytest.raises(DataError, match=r"^X has 5 features, but 6 were there in fit"):
-        conform(sparse.csr_array(counts()[:, 1:]), schema)
+        align_to_schema(sparse.csr_array(counts()[:, 1:]), schema)
 
 
 def test_a_wide_table_takes_the_memory_of_its_numbers():

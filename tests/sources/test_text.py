@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tamiz import open_source
 from tamiz.exceptions import TamizWarning
 from tamiz.sources import room, text
-from tamiz.sources.stored import StoredColumn
+from tamiz.sources.stored import FileColumn
 from tamiz.sources.text_layout import find_layout
-from tamiz.sources.text_values import MISSING
+from tamiz.sources.text_values import MISSING_WORDS
 
 
 @pytest.fixture(autouse=True, params=[1000, 1], ids=["of few columns", "of many columns"])
@@ -247,7 +247,7 @@ def test_moments_with_an_offset_are_universal_time(write):
     assert block.column(0).tolist() == [10, 0]
 
 
-@pytest.mark.parametrize("word", sorted(MISSING))
+@pytest.mark.parametrize("word", sorted(MISSING_WORDS))
 def test_words_for_missing_are_missing(write, word):
     source = open_source(write(f"a,b\n1,x\n{word},{word}\n3,y\n"))
     assert [column.n_missing for column in source.schema.columns] == [1, 1]
@@ -272,9 +272,9 @@ def test_numbers_are_the_floats_that_python_reads(write):
 def test_columns_larger_than_memory_are_kept_on_disk(write, monkeypatch):
     path = write("a,b,c\n" + PRICES.replace("\n", ",x\n") + "7,1,y\n")
     (expected,) = open_source(path).blocks()
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
     (block,) = open_source(path).blocks()
-    assert all(isinstance(values, StoredColumn) for values in block.values.values())
+    assert all(isinstance(values, FileColumn) for values in block.values.values())
     assert np.array_equal(block.numeric, expected.numeric)
     assert np.array_equal(block.codes, expected.codes)
 
@@ -297,19 +297,19 @@ def test_a_disk_without_room_is_told_before_work_begins(write, monkeypatch):
 def test_rows_are_guessed_by_bytes_and_not_by_characters(write, encoding):
     rows = "".join(f"{k % 10},слово номер {k % 7},{k % 3}\n" for k in range(40_000))
     path = write(("число,слово,класс\n" + rows).encode(encoding))
-    assert find_layout(path).about_rows == pytest.approx(40_001, abs=2)
+    assert find_layout(path).estimated_rows == pytest.approx(40_001, abs=2)
 
 
 def test_a_column_declared_text_is_not_read_for_its_values(write):
     rows = "".join(f"{i},{'' if i % 10 == 0 else f'note {i}'},{i % 3}\n" for i in range(100))
     source = open_source(write("n,note,y\n" + rows), "y", kinds={"note": "text"})
     column = source.schema.columns[1]
-    assert (column.kind, column.left_out, column.n_missing) == ("text", "declared as text", 10)
+    assert (column.kind, column.exclusion_reason, column.n_missing) == ("text", "declared as text", 10)
     assert source.frame([1], np.array([0, 1])).to_pydict() == {"note": [None, "note 1"]}
 
 
 def test_more_different_words_than_memory_can_tell_apart_are_refused_with_the_way_out(write, monkeypatch):
-    monkeypatch.setattr("tamiz.sources.distinct._FEW_BYTES", 100)
+    monkeypatch.setattr("tamiz.sources.distinct._UNCHECKED_BYTES", 100)
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
     path = write("n,note\n" + "".join(f"{i % 5},note {i}\n" for i in range(100)))
     with pytest.raises(
@@ -340,7 +340,7 @@ BLANKS = " \t\r\n\v\f\u00a0"
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-@given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=12))
+@given(st.build_neighbors(st.tuples(CELLS, CELLS), min_size=2, max_size=12))
 @example([('"', 'a"b'), ("\r", "\n")])
 @example([("'a'", "'b'"), ("'c'", "'d'")])
 @example([("", ";"), ("\x1e", ";")])
@@ -356,7 +356,7 @@ def test_what_the_csv_module_writes_is_read_back(rows):
         read = table_of(source)
     assert read["number"] == [k + 0.5 for k in range(len(rows))]
     for name, wanted in zip(("left", "right"), zip(*rows, strict=True), strict=True):
-        wanted = [None if (word := cell.strip(BLANKS)) in MISSING else word for cell in wanted]
+        wanted = [None if (word := cell.strip(BLANKS)) in MISSING_WORDS else word for cell in wanted]
         if all(value is None or isinstance(value, str) for value in read[name]):
             assert read[name] == wanted
         elif all(isinstance(value, float | None) for value in read[name]):

@@ -10,9 +10,9 @@ from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
 from tamiz.sources import room, views
 from tamiz.sources.open import as_source
-from tamiz.sources.stored import KeptColumn
-from tamiz.sources.views import columns_of, learnable, rows_of, target_of, weight_of, with_target
-from tamiz.steps.joining import takes_graph
+from tamiz.sources.stored import RowSubsetColumn
+from tamiz.sources.views import as_training_source, select_columns, select_rows, target_array, weight_array, with_target
+from tamiz.steps.joining import needs_graph
 
 N = 400
 # The table has groups and times, and no folds can be made by both.
@@ -20,7 +20,7 @@ OF_FOLDS = ["permutation_importance"]
 RELEVANCES = [
     entry.name
     for entry in criteria.registry.of_kind("relevance")
-    if entry.name not in OF_FOLDS and not takes_graph(entry.load()())
+    if entry.name not in OF_FOLDS and not needs_graph(entry.load()())
 ]
 
 
@@ -55,10 +55,10 @@ ROWS = np.flatnonzero((np.arange(N) < N // 2) & (np.random.default_rng(1).random
 @pytest.fixture(params=["held", "lazy", "on disk"])
 def source(request, monkeypatch, tmp_path):
     if request.param != "held":
-        monkeypatch.setattr(views, "_HELD_BYTES", 0)
+        monkeypatch.setattr(views, "_MAX_MEMORY_BYTES", 0)
     if request.param != "on disk":
         return open_source(FRAME, "y", **ROLES)
-    monkeypatch.setattr(room, "MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
     FRAME.to_parquet(tmp_path / "a.parquet")
     return open_source(tmp_path / "a.parquet", "y", **ROLES)
 
@@ -69,14 +69,14 @@ def fresh():
 
 
 def test_a_view_describes_its_rows(source, fresh):
-    view = rows_of(source, ROWS)
+    view = select_rows(source, ROWS)
 
     def told(schema):
-        return [(c.name, c.n_missing, c.constant, c.left_out) for c in schema.columns]
+        return [(c.name, c.n_missing, c.constant, c.exclusion_reason) for c in schema.columns]
 
     assert told(view.schema) == told(fresh.schema)
     assert [c.constant for c in view.schema.columns] == [False, False, True, True, False, True]
-    assert view.schema.columns[3].left_out == "no value is present"
+    assert view.schema.columns[3].exclusion_reason == "no value is present"
     # Kinds and levels are those of the whole table.
     assert [c.levels for c in view.schema.columns] == [c.levels for c in source.schema.columns]
     assert view.schema.target == source.schema.target
@@ -84,12 +84,12 @@ def test_a_view_describes_its_rows(source, fresh):
     assert view.row_numbers.tolist() == ROWS.tolist()
     assert view.groups.tolist() == source.groups[ROWS].tolist()
     assert view.time.tolist() == source.time[ROWS].tolist()
-    assert target_of(view).tolist() == target_of(source)[ROWS].tolist()
-    assert weight_of(view).tolist() == FRAME["weight"][ROWS].tolist()
+    assert target_array(view).tolist() == target_array(source)[ROWS].tolist()
+    assert weight_array(view).tolist() == FRAME["weight"][ROWS].tolist()
 
 
 def test_a_view_gives_the_rows_of_the_frame(source):
-    view = rows_of(source, ROWS)
+    view = select_rows(source, ROWS)
     frame = view.frame([0, 4], np.array([3, 5]))
     expected = FRAME.iloc[ROWS[[3, 5]]]
     assert np.asarray(frame["n0"]).tolist() == expected["n0"].tolist()
@@ -98,10 +98,10 @@ def test_a_view_gives_the_rows_of_the_frame(source):
 
 @pytest.mark.parametrize("rows", [ROWS, np.arange(20, 90)], ids=["apart", "in a row"])
 def test_a_view_of_a_view_is_the_view_of_those_rows(source, rows):
-    once = rows_of(source, rows[5:50:3])
-    twice = rows_of(rows_of(source, rows), np.arange(5, 50, 3))
+    once = select_rows(source, rows[5:50:3])
+    twice = select_rows(select_rows(source, rows), np.arange(5, 50, 3))
     assert once.fingerprint() == twice.fingerprint()
-    assert once.fingerprint() != rows_of(source, rows[5:47:3]).fingerprint()
+    assert once.fingerprint() != select_rows(source, rows[5:47:3]).fingerprint()
     assert twice.row_numbers.tolist() == rows[5:50:3].tolist()
 
 
@@ -110,7 +110,7 @@ def test_a_view_of_a_view_is_the_view_of_those_rows(source, rows):
 def test_every_relevance_scores_a_view_as_the_table_of_those_rows(source, fresh, name):
     relevance = next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()()
     with pytest.warns(TamizWarning, match="late"):
-        ours, expected = (RankSelector(relevance).fit(given) for given in (rows_of(source, ROWS), fresh))
+        ours, expected = (RankSelector(relevance).fit(given) for given in (select_rows(source, ROWS), fresh))
     np.testing.assert_allclose(ours.scores_, expected.scores_, rtol=1e-12, atol=1e-12)
     assert ours.ranking_.tolist() == expected.ranking_.tolist()
 
@@ -119,7 +119,7 @@ def test_every_relevance_scores_a_view_as_the_table_of_those_rows(source, fresh,
 def test_a_set_is_chosen_in_a_view_as_in_the_table_of_those_rows(source, fresh, missing):
     with pytest.warns(TamizWarning, match="late"):
         ours, expected = (
-            SubsetSelector(CFS(missing=missing), BestFirst()).fit(given) for given in (rows_of(source, ROWS), fresh)
+            SubsetSelector(CFS(missing=missing), BestFirst()).fit(given) for given in (select_rows(source, ROWS), fresh)
         )
     assert ours.support_.tolist() == expected.support_.tolist()
     assert ours.merit_ == pytest.approx(expected.merit_, rel=1e-12)
@@ -128,7 +128,7 @@ def test_a_set_is_chosen_in_a_view_as_in_the_table_of_those_rows(source, fresh, 
 @pytest.mark.filterwarnings("ignore:.*missing values count.*by a model")
 def test_a_class_that_no_row_of_a_view_is_of_changes_no_score():
     rows = np.flatnonzero(FRAME["y"].to_numpy() != "q")
-    view = rows_of(open_source(FRAME, "y", **ROLES), rows)
+    view = select_rows(open_source(FRAME, "y", **ROLES), rows)
     fresh = open_source(FRAME.iloc[rows], "y", **ROLES)
     for name in RELEVANCES:
         relevance = next(e for e in criteria.registry.of_kind("relevance") if e.name == name).load()()
@@ -143,29 +143,29 @@ def test_a_class_that_no_row_of_a_view_is_of_changes_no_score():
 def test_the_rows_of_a_matrix_stay_a_matrix():
     table = np.random.default_rng(0).normal(size=(30, 4))
     source = open_source(table)
-    (block,) = rows_of(source, np.arange(5, 25)).blocks()
-    assert np.shares_memory(block.whole, table)
-    (block,) = rows_of(source, np.arange(0, 30, 2)).blocks()
-    assert np.array_equal(block.whole, table[::2])
-    assert all(np.shares_memory(block.values[j], block.whole) for j in range(4))
-    (block,) = rows_of(source, np.arange(0, 30, 2)).blocks([1, 3])
+    (block,) = select_rows(source, np.arange(5, 25)).blocks()
+    assert np.shares_memory(block.numeric_matrix, table)
+    (block,) = select_rows(source, np.arange(0, 30, 2)).blocks()
+    assert np.array_equal(block.numeric_matrix, table[::2])
+    assert all(np.shares_memory(block.values[j], block.numeric_matrix) for j in range(4))
+    (block,) = select_rows(source, np.arange(0, 30, 2)).blocks([1, 3])
     assert np.array_equal(block.numeric, table[::2][:, [1, 3]])
 
 
 def test_a_view_with_other_values_of_the_target(source):
-    y = np.roll(target_of(source), 1)
+    y = np.roll(target_array(source), 1)
     view = with_target(source, y)
-    assert target_of(view).tolist() == y.tolist()
-    assert target_of(rows_of(view, ROWS)).tolist() == y[ROWS].tolist()
+    assert target_array(view).tolist() == y.tolist()
+    assert target_array(select_rows(view, ROWS)).tolist() == y[ROWS].tolist()
     assert view.schema == source.schema
     assert view.fingerprint() != source.fingerprint()
     assert view.fingerprint() == with_target(source, y.copy()).fingerprint()
 
 
 def test_a_view_of_some_columns(source):
-    view = columns_of(source, [4, 0])
+    view = select_columns(source, [4, 0])
     assert view.schema.used.tolist() == [0, 4]
-    assert [c.left_out for c in view.schema.columns[1:4]] == ["it is not chosen"] * 3
+    assert [c.exclusion_reason for c in view.schema.columns[1:4]] == ["it is not chosen"] * 3
     (block,) = view.blocks()
     assert sorted(block.values) == [0, 4]
     assert view.schema.n_columns == source.schema.n_columns
@@ -181,7 +181,7 @@ def test_a_kept_column_is_read_between_its_first_and_last_row():
             asked.append((rows.start, rows.stop))
             return np.arange(100.0)[rows]
 
-    column = KeptColumn(Watched(), np.array([7, 9, 12, 40]))
+    column = RowSubsetColumn(Watched(), np.array([7, 9, 12, 40]))
     assert np.asarray(column[:3]).tolist() == [7, 9, 12]
     assert asked == [(7, 13)]
     assert np.asarray(column[2:2]).tolist() == []
@@ -197,27 +197,27 @@ def test_a_kept_column_is_read_between_its_first_and_last_row():
     ],
 )
 def test_rows_of_which_nothing_can_be_learned_are_refused(y, rows, message):
-    view = rows_of(open_source(np.eye(4), y), np.array(rows))
+    view = select_rows(open_source(np.eye(4), y), np.array(rows))
     with pytest.raises(ValueError, match=message):
-        learnable(view)
+        as_training_source(view)
 
 
 def test_rows_without_weight_are_nothing_to_learn_from():
-    view = rows_of(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
+    view = select_rows(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"^Every weight is zero; at least one row must count\.$"):
-        learnable(view)
+        as_training_source(view)
 
 
 def test_rows_to_learn_from_have_weights_of_mean_1_where_they_sum_to_less_than_two():
     table = open_source(np.eye(4), ["a", "b", "a", "b"], weight=[9, 0.1, 0.2, 0.3])
-    view = rows_of(table, np.array([1, 2, 3]))
-    np.testing.assert_allclose(weight_of(learnable(view)), [0.5, 1, 1.5], rtol=1e-12)
-    assert learnable(table) is table
+    view = select_rows(table, np.array([1, 2, 3]))
+    np.testing.assert_allclose(weight_array(as_training_source(view)), [0.5, 1, 1.5], rtol=1e-12)
+    assert as_training_source(table) is table
 
 
 def test_rows_that_are_asked_for_twice_come_twice():
     X = np.arange(8.0).reshape(4, 2)
-    (block,) = rows_of(as_source(X), np.array([0, 0, 2])).blocks()
+    (block,) = select_rows(as_source(X), np.array([0, 0, 2])).blocks()
     np.testing.assert_array_equal(block.numeric, X[[0, 0, 2]])
 
 
@@ -233,7 +233,7 @@ def test_as_many_rows_as_there_are_in_another_order_are_not_all_rows(tmp_path, k
 
 def test_rows_that_come_twice_are_told_from_every_row_between_the_first_and_the_last():
     frame = pd.DataFrame({"number": np.arange(5.0), "level": [*"abcab"]})
-    view = rows_of(open_source(frame), np.array([0, 0, 2, 4, 4]))
+    view = select_rows(open_source(frame), np.array([0, 0, 2, 4, 4]))
     assert view.frame()["number"].tolist() == [0, 0, 2, 4, 4]
     (block,) = view.blocks()
     assert block.column(0).tolist() == [0, 0, 2, 4, 4]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import open_source
-from tamiz.statistics.cross_products import Scatter
+from tamiz.statistics.cross_products import ScatterMatrix
 
 RNG = np.random.default_rng(0)
 ABOUT_0 = (RNG.normal(size=(20000, 12)) * np.geomspace(0.1, 100, 12)).astype(np.float32)
@@ -12,9 +12,9 @@ ABOUT_0 = (RNG.normal(size=(20000, 12)) * np.geomspace(0.1, 100, 12)).astype(np.
 
 def scatter_of(X, weight=None, *, started=True):
     source = open_source(X, weight=weight)
-    scatter = Scatter(source.schema.numeric, ())
+    scatter = ScatterMatrix(source.schema.numeric, ())
     constant = {j for j, column in enumerate(source.schema.columns) if column.constant}
-    return source.reduce(scatter.started(next(source.blocks()), constant) if started else scatter)[0]
+    return source.reduce(scatter.with_start_centre(next(source.blocks()), constant) if started else scatter)[0]
 
 
 @pytest.mark.parametrize("shift", [0, 1.3, 2, 50])
@@ -28,7 +28,7 @@ def test_float32_products_are_right_to_a_millionth_however_rows_lie(shift, laid,
     found = scatter_of(X, weight if weighted else None, started=started)
     exact = np.cov(X.T.astype(np.float64), fweights=weight.astype(int) if weighted else None)
     deviations = np.sqrt(exact.diagonal())
-    error = found.matrix / (found.total - 1) / np.outer(deviations, deviations) - exact / np.outer(
+    error = found.matrix / (found.total_weight - 1) / np.outer(deviations, deviations) - exact / np.outer(
         deviations, deviations
     )
     assert np.abs(error).max() < 1e-6

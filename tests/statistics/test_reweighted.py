@@ -16,11 +16,11 @@ from tamiz.criteria import (
     SymmetricUncertainty,
     Variance,
 )
-from tamiz.kernels.reweighted import mdl_cells
+from tamiz.kernels.reweighted import mdl_cell_cuts
 from tamiz.statistics import reweighted
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.cuts import SortedColumn
-from tamiz.statistics.reweighted import CodedTable, NotCountedError, known_logarithms
+from tamiz.statistics.reweighted import CodedTable, UnsupportedStatisticError, sample_log_table
 
 KINDS = {"flag": "boolean", "level": "categorical"}
 
@@ -46,7 +46,7 @@ def mixed():
 def coded(source):
     schema = source.schema
     n_classes = schema.n_classes if schema.has_classes else 0
-    return CodedTable(source.blocks(), schema.numeric, schema.level_sizes, schema.n_columns, n_classes)
+    return CodedTable(source.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,13 @@ def test_scores_under_row_counts_are_those_of_repeated_rows(mixed, target, other
     table = coded(source)
     for _ in range(3):
         counts = np.bincount(rng.integers(0, n, n), minlength=n)
-        sample = table.reweighted(counts.astype(float), known_logarithms(None, n))
+        sample = table.with_weights(counts.astype(float), sample_log_table(None, n))
         again = open_source(frame.iloc[np.repeat(np.arange(n), counts)].reset_index(drop=True), target, kinds=KINDS)
         for relevance in relevances:
             expected = RankSelector(relevance).fit(again).scores_
-            np.testing.assert_allclose(relevance.scores_of(sample, source.schema), expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                relevance.reweighted_scores(sample, source.schema), expected, rtol=1e-9, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
@@ -93,21 +95,21 @@ def test_cells_are_cut_where_sorted_rows_are(n_classes):
         distinct, cell = np.unique(values, return_inverse=True)
         table, found = np.zeros((len(distinct), n_classes)), np.empty(len(distinct), dtype=np.int64)
         np.add.at(table, (cell, labels), 1.0)
-        n = mdl_cells(table, np.ones(len(distinct)), np.empty(0), found)
+        n = mdl_cell_cuts(table, np.ones(len(distinct)), np.empty(0), found)
         after = np.sort(found[:n])
         np.testing.assert_array_equal(np.searchsorted(distinct, cuts), after + 1)
 
 
 def test_ranges_of_values_give_about_the_scores_of_the_values(monkeypatch):
-    monkeypatch.setattr(reweighted, "_MOST_CELLS", 512)
+    monkeypatch.setattr(reweighted, "_MAX_CELLS", 512)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 20_000)
     source = open_source((y[:, None] * [0.0, 0.1, 0.3, 1.0] + rng.normal(size=(20_000, 4))), y)
-    sample = coded(source).reweighted(np.ones(20_000), known_logarithms(None, 20_000))
+    sample = coded(source).with_weights(np.ones(20_000), sample_log_table(None, 20_000))
     exact = RankSelector(InformationGain()).fit(source).scores_
     assert exact[0] == 0
     assert (exact[1:] > 0).all()
-    np.testing.assert_allclose(InformationGain().scores_of(sample, source.schema), exact, rtol=0.05, atol=1e-4)
+    np.testing.assert_allclose(InformationGain().reweighted_scores(sample, source.schema), exact, rtol=0.05, atol=1e-4)
 
 
 def test_a_column_that_is_constant_in_a_sample_scores_nothing():
@@ -116,9 +118,9 @@ def test_a_column_that_is_constant_in_a_sample_scores_nothing():
     source = open_source(x[:, None] + 1e5, y)
     weight = np.ones(60)
     weight[0] = 0
-    sample = coded(source).reweighted(weight, np.empty(0))
-    assert FisherScore().scores_of(sample, source.schema).tolist() == [0]
-    assert Variance().scores_of(sample, source.schema).tolist() == [0]
+    sample = coded(source).with_weights(weight, np.empty(0))
+    assert FisherScore().reweighted_scores(sample, source.schema).tolist() == [0]
+    assert Variance().reweighted_scores(sample, source.schema).tolist() == [0]
 
 
 def test_a_statistic_of_another_kind_is_refused_by_name(mixed):
@@ -130,6 +132,6 @@ def test_a_statistic_of_another_kind_is_refused_by_name(mixed):
 
         update = merge = empty
 
-    sample = coded(open_source(mixed, "kind", kinds=KINDS)).reweighted(np.ones(200), np.empty(0))
-    with pytest.raises(NotCountedError, match="Other"):
+    sample = coded(open_source(mixed, "kind", kinds=KINDS)).with_weights(np.ones(200), np.empty(0))
+    with pytest.raises(UnsupportedStatisticError, match="Other"):
         sample.gather(Other())

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from tamiz.criteria import symmetric_uncertainty
-from tamiz.steps.adjusted_information import adjusted_mutual_information, entropy, log2_codings
+from tamiz.steps.adjusted_information import adjusted_mutual_information, entropy, log2_partitions
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 40), (60, 60), (1, 5), (120, 4)])
@@ -41,7 +41,7 @@ def test_codings_are_counted_as_they_are_listed(sizes):
     rows = np.repeat(np.arange(len(sizes)), sizes)
     splits = {frozenset(frozenset(np.flatnonzero(np.array(order) == k).tolist()) for k in range(len(sizes)))
               for order in itertools.permutations(rows.tolist())}  # fmt: skip
-    assert 2 ** log2_codings(np.array([*sizes, 0])) == pytest.approx(len(splits))
+    assert 2 ** log2_partitions(np.array([*sizes, 0])) == pytest.approx(len(splits))
 
 
 def test_the_entropy_of_a_fair_coin_is_one_bit():

@@ -13,11 +13,11 @@ from tamiz.search import Evaluations
 from tamiz.search.stopping import AnyOf, Seconds
 from tamiz.sources.schema import Column, Schema
 from tamiz.steps import budget as budgets
-from tamiz.steps.budget import USUAL, Budget, Estimate
+from tamiz.steps.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz.steps.estimates import estimate_steps
-from tamiz.steps.evaluation import affordable_searches, evaluated_rows
-from tamiz.steps.joining import graph_seconds, most_joined
-from tamiz.steps.redundancy import compared_rows, most_compared
+from tamiz.steps.evaluation import affordable_searches, evaluation_size
+from tamiz.steps.joining import graph_seconds, max_graph_rows
+from tamiz.steps.redundancy import max_compared_columns, n_compared_rows
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 
@@ -44,15 +44,15 @@ def schema_of(n_rows, n_numeric, levels=()):
 )
 def test_a_study_that_nobody_limits_is_to_end_within_about_two_minutes(shape):
     schema = schema_of(*shape)
-    steps = estimate_steps(schema, USUAL, min(schema.n_rows, 2000), 4, sampled=True, searched=True)
+    steps = estimate_steps(schema, DEFAULT_BUDGET, min(schema.n_rows, 2000), 4, sample_graph=True, search_subset=True)
     assert 0 < sum(step.seconds for step in steps.values()) < 150
     assert all(0 < step.n_bytes < 2.5e9 and 0 <= step.n_rows <= schema.n_rows for step in steps.values())
 
 
 def test_what_was_asked_for_is_estimated_for_all_rows():
     schema = schema_of(1_000_000, 20)
-    all_rows = estimate_steps(schema, USUAL, 2000, 4, sampled=False, searched=False)
-    some = estimate_steps(schema, USUAL, 2000, 4, sampled=True, searched=False)
+    all_rows = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=False, search_subset=False)
+    some = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=True, search_subset=False)
     assert all_rows["graph"].n_rows == 1_000_000 > some["graph"].n_rows
     assert all_rows["graph"].seconds > 5 * some["graph"].seconds
     assert "subset" not in all_rows
@@ -60,14 +60,14 @@ def test_what_was_asked_for_is_estimated_for_all_rows():
 
 def test_samples_grow_with_the_seconds_up_to_all_rows():
     schema = schema_of(1_000_000, 40)
-    sizes = [most_joined(schema, 100, Budget(seconds)) for seconds in (1.2, 12, 120, 1200, np.inf)]
+    sizes = [max_graph_rows(schema, 100, Budget(seconds)) for seconds in (1.2, 12, 120, 1200, np.inf)]
     assert sizes == sorted(sizes)
     assert sizes[1] == pytest.approx(10 * sizes[0], rel=1e-3)
-    assert (sizes[2], sizes[-1]) == (most_joined(schema, 100, USUAL), 1_000_000)
+    assert (sizes[2], sizes[-1]) == (max_graph_rows(schema, 100, DEFAULT_BUDGET), 1_000_000)
     assert graph_seconds(sizes[2], 40) <= 25
-    assert [compared_rows(1000, 10**6, Budget(s)) for s in (120, 240, np.inf)] == [8008, 16016, 10**6]
-    assert [most_compared(10**4, Budget(s)) for s in (30, 120, np.inf)] == [1000, 2000, 10**4]
-    assert [evaluated_rows(schema, Budget(s))[0] for s in (30, 120, 480, np.inf)] == [1500, 3000, 6000, 10**6]
+    assert [n_compared_rows(1000, 10**6, Budget(s)) for s in (120, 240, np.inf)] == [8008, 16016, 10**6]
+    assert [max_compared_columns(10**4, Budget(s)) for s in (30, 120, np.inf)] == [1000, 2000, 10**4]
+    assert [evaluation_size(schema, Budget(s))[0] for s in (30, 120, 480, np.inf)] == [1500, 3000, 6000, 10**6]
 
 
 @pytest.mark.parametrize(("seconds", "n"), [(0.01, 105), (1.0, 25), (5.0, 6), (20.0, 0)])
@@ -77,7 +77,7 @@ def test_searches_are_repeated_as_often_as_there_is_time_for(seconds, n):
 
 def test_a_step_says_what_it_takes_before_it_starts():
     told = []
-    with progress.listening(lambda label, done, total: told.append(label)):
+    with progress.use_listener(lambda label, done, total: told.append(label)):
         study(X, Y, assess=False)
     steps = [label for label in told if label.startswith("Step: ") and label != "Step: read"]
     assert len(steps) > 8
@@ -106,14 +106,14 @@ def test_seconds_that_are_over_leave_out_what_can_be_left_out_and_say_so():
 
 def test_a_step_that_memory_has_no_room_for_is_left_out(monkeypatch):
     monkeypatch.setattr(budgets, "free_memory", lambda: 5e9)
-    assert USUAL.refusal(Estimate(1e9, 4e9, 1)) is None
-    assert USUAL.refusal(Estimate(1, 6e9, 1)) == "5 GB of memory are free (memory=, --memory)"
+    assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1e9, 4e9, 1)) is None
+    assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1, 6e9, 1)) == "5 GB of memory are free (memory=, --memory)"
 
 
 def test_infinite_seconds_take_all_rows(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.joining._MOST_JOINED", 100)
-    monkeypatch.setattr("tamiz.steps.evaluation._MOST_ROWS", 100)
-    monkeypatch.setattr("tamiz.steps.evaluation._FEWEST_ROWS", 100)
+    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_ROWS", 100)
+    monkeypatch.setattr("tamiz.steps.evaluation._MAX_ROWS", 100)
+    monkeypatch.setattr("tamiz.steps.evaluation._MIN_ROWS", 100)
     with pytest.warns(TamizWarning, match="The graph joins 100 of the 150 rows"):
         drawn = study(X, Y, points=50, maps=["pca"], assess=False).to_dict()
     whole = study(X, Y, points=50, maps=["pca"], assess=False, max_seconds=np.inf).to_dict()
@@ -123,15 +123,15 @@ def test_infinite_seconds_take_all_rows(monkeypatch):
 
 
 def test_the_search_ends_when_its_share_of_the_seconds_is_over():
-    assert USUAL.ends(None, 100) is None
-    assert Budget(np.inf).ends(stop := Evaluations(3), 100) is stop
-    assert USUAL.ends(stop, 100_000) is stop
-    assert USUAL.ends(None, 100_000).most == 5_000_000
-    assert Budget(np.inf).ends(None, 100_000) is None
-    limited = Budget(100.0).ends(None, 100)
+    assert DEFAULT_BUDGET.search_stopping(None, 100) is None
+    assert Budget(np.inf).search_stopping(stop := Evaluations(3), 100) is stop
+    assert DEFAULT_BUDGET.search_stopping(stop, 100_000) is stop
+    assert DEFAULT_BUDGET.search_stopping(None, 100_000).limit == 5_000_000
+    assert Budget(np.inf).search_stopping(None, 100_000) is None
+    limited = Budget(100.0).search_stopping(None, 100)
     assert isinstance(limited, Seconds)
-    assert limited.seconds() == pytest.approx(40, abs=1)
-    both = Budget(100.0).ends(Evaluations(3), 100)
+    assert limited.time_limit() == pytest.approx(40, abs=1)
+    both = Budget(100.0).search_stopping(Evaluations(3), 100)
     assert isinstance(both, AnyOf)
 
 
@@ -150,7 +150,7 @@ def test_seconds_that_are_none_are_refused(seconds, error, message):
 
 
 def test_columns_are_compared_with_axes_over_fewer_rows_where_there_are_many(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.maps._MOST_RANKED", 400)
-    monkeypatch.setattr("tamiz.steps.maps._FEWEST_COMPARED", 50)
+    monkeypatch.setattr("tamiz.steps.maps._MAX_RANKED_VALUES", 400)
+    monkeypatch.setattr("tamiz.steps.maps._MIN_CORRELATED_ROWS", 50)
     found = study(pd.DataFrame(X), Y, maps=["pca"], assess=False).to_dict()
     assert found["maps"][0]["explanation"]["n_rows"] == 100

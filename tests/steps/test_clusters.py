@@ -49,7 +49,7 @@ def test_the_target_has_no_part_in_them():
 
 
 def test_rows_beyond_the_sample_belong_to_the_nearest_cluster(monkeypatch):
-    monkeypatch.setattr(clusters, "_MOST_ROWS", 60)
+    monkeypatch.setattr(clusters, "_MAX_ROWS", 60)
     x, own = make_blobs(600, centers=[[0, 0], [20, 0], [0, 20]], random_state=5)
     assert adjusted_rand_score(own, found(frame(x))["values"]) == 1.0
 

@@ -9,20 +9,20 @@ from sklearn.feature_selection import f_classif
 from tamiz import open_source
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.statistics.moments import ClassMoments
-from tamiz.steps.column_tests import anova, correlation_tests, describe_uncut, detectable
+from tamiz.steps.column_tests import anova, correlation_tests, describe_uncut_columns, detectable_effect
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.scoring import Ranked, score_columns
+from tamiz.steps.scoring import RankingCriterion, score_columns
 
 
 def uncut(frame, y, **more):
     source = open_source(frame, y, **more)
     _, known = score_columns([ranked(source)], source)
-    return describe_uncut(source, known)
+    return describe_uncut_columns(source, known)
 
 
 def ranked(source):
-    return Ranked(
-        "symmetric_uncertainty", "Symmetric uncertainty", SymmetricUncertainty().suited(source.schema), source
+    return RankingCriterion(
+        "symmetric_uncertainty", "Symmetric uncertainty", SymmetricUncertainty().adapt_to(source.schema), source
     )
 
 
@@ -59,7 +59,7 @@ def test_rows_with_a_value_are_tested_and_constants_are_not():
     tests = anova(moments)
     held = frame["weak"].notna().to_numpy()
     assert tests.p_values()[1] == pytest.approx(f_classif(frame.loc[held, ["weak"]], y[held])[1][0])
-    assert (tests.between[2], tests.within[2], tests.n_rows[2]) == (1, 198, 200)
+    assert (tests.df_between[2], tests.df_within[2], tests.n_rows[2]) == (1, 198, 200)
     assert np.isnan(tests.p_values()[-1])
 
 
@@ -74,8 +74,8 @@ def test_a_weak_effect_without_a_cut_point_is_found_and_a_spread_is_cut():
     assert {key: found[key] for key in ("rule", "test", "n_tested", "n_found", "n_rows", "why_not")} == {
         "rule": "mdl", "test": "anova", "n_tested": 6, "n_found": 1, "n_rows": 300, "why_not": "",
     }  # fmt: skip
-    assert found["detectable"] == detectable(2, 297, 0.05)
-    assert found["detectable_adjusted"] == detectable(2, 297, 0.05 / 6) > found["detectable"]
+    assert found["detectable"] == detectable_effect(2, 297, 0.05)
+    assert found["detectable_adjusted"] == detectable_effect(2, 297, 0.05 / 6) > found["detectable"]
 
 
 def test_of_noise_alone_significant_columns_are_as_rare_as_stated():
@@ -89,7 +89,7 @@ def test_of_noise_alone_significant_columns_are_as_rare_as_stated():
 def test_the_detectable_effect_is_found_in_80_of_100_tables(sizes, level):
     rng = np.random.default_rng(1)
     y, n = np.repeat(np.arange(len(sizes)), sizes), sum(sizes)
-    share = detectable(len(sizes) - 1, n - len(sizes), level)
+    share = detectable_effect(len(sizes) - 1, n - len(sizes), level)
     # Means of the classes, of a variance of share / (1 - share) of that within.
     means = np.arange(len(sizes), dtype=float)[y]
     means = (means - means.mean()) / means.std() * np.sqrt(share / (1 - share))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tamiz import open_source
-from tamiz.report.schema_lines import in_python, on_the_command_line
+from tamiz.report.schema_lines import kinds_argument, kinds_option
 from tamiz.steps.table import describe_table
 
 
@@ -53,10 +53,10 @@ def test_classes_that_are_whole_numbers_may_be_amounts():
 
 def test_lines_to_copy_quote_whatever_a_column_is_called():
     kinds = {"a b": "numeric", "$(rm x)": "categorical", "it's": "date", "--quiet": "text", "x=y": "id"}
-    told = on_the_command_line(kinds)
+    told = kinds_option(kinds)
     assert told == (
         "--kinds 'a b=numeric' --kinds '$(rm x)=categorical' --kinds 'it'\"'\"'s=date' --kinds=--quiet=text --kinds x=y=id"
     )
     # A line break, and what turns the text that follows, are spelled out (bash, zsh).
-    assert on_the_command_line({"\u202eit's\n": "id"}) == "--kinds $'\\U0000202eit\\'s\\U0000000a=id'"
-    assert eval(in_python(kinds).removeprefix("kinds=")) == kinds
+    assert kinds_option({"\u202eit's\n": "id"}) == "--kinds $'\\U0000202eit\\'s\\U0000000a=id'"
+    assert eval(kinds_argument(kinds).removeprefix("kinds=")) == kinds

@@ -6,19 +6,19 @@ import pytest
 
 from tamiz import open_source
 from tamiz.sources import fingerprints
-from tamiz.sources.duplicates import same_columns
-from tamiz.sources.fingerprints import MOST_DISTINCT, take_fingerprints
-from tamiz.sources.views import columns_of, rows_of
+from tamiz.sources.duplicates import find_duplicate_columns
+from tamiz.sources.fingerprints import MAX_DISTINCT, compute_fingerprints
+from tamiz.sources.views import select_columns, select_rows
 from tamiz.steps.duplicates import describe_duplicates
 
 
 def repeated(source):
-    return describe_duplicates(source, take_fingerprints(source).rows)
+    return describe_duplicates(source, compute_fingerprints(source).rows)
 
 
 def same(source):
     names = source.schema.names
-    found = same_columns(source, take_fingerprints(source).columns)
+    found = find_duplicate_columns(source, compute_fingerprints(source).columns)
     return {names[j]: names[earlier] for j, earlier in found.items()}
 
 
@@ -72,23 +72,23 @@ def test_columns_that_take_no_part_are_not_compared():
     frame["y"] = 1.0 * (frame["a"] > 4) + 0.5
     assert repeated(open_source(frame, "y"))["n"] == 10
     # Rows of which nothing is known are not equal.
-    assert repeated(columns_of(open_source(frame, "y"), []))["n"] == 0
+    assert repeated(select_columns(open_source(frame, "y"), []))["n"] == 0
 
 
 def test_rows_in_pieces_are_the_same_rows(monkeypatch):
     source = open_source(mixed(3, n=1000), "y")
-    whole, columns = repeated(source), take_fingerprints(source).columns
+    whole, columns = repeated(source), compute_fingerprints(source).columns
     monkeypatch.setattr(fingerprints, "PIECE_ROWS", 7)
     assert repeated(source) == whole
-    assert take_fingerprints(source).columns == columns
+    assert compute_fingerprints(source).columns == columns
     kept = np.arange(0, 1000, 3)
-    some = repeated(rows_of(source, kept))
+    some = repeated(select_rows(source, kept))
     assert some["n"] == repeated(open_source(mixed(3, n=1000).iloc[kept], "y"))["n"]
 
 
 def test_too_many_rows_are_not_looked_at(monkeypatch):
-    monkeypatch.setattr(fingerprints, "_MOST_ROWS", 399)
-    assert take_fingerprints(open_source(mixed(0), "y")).rows is None
+    monkeypatch.setattr(fingerprints, "_MAX_ROWS", 399)
+    assert compute_fingerprints(open_source(mixed(0), "y")).rows is None
 
 
 def test_a_column_repeats_the_first_one_of_equal_values():
@@ -131,10 +131,10 @@ def test_distinct_numbers_are_counted_while_they_are_few(monkeypatch):
     n = 5000
     frame = {
         "few": np.arange(n) % 7,
-        "edge": np.arange(n) % MOST_DISTINCT,
-        "many": np.arange(n) % (MOST_DISTINCT + 1),
+        "edge": np.arange(n) % MAX_DISTINCT,
+        "many": np.arange(n) % (MAX_DISTINCT + 1),
         "late": np.where(np.arange(n) < 4000, 0, np.arange(n)) + 0.5,
     }
     gaps = np.where(np.arange(n) % 3, np.arange(n) % 4, np.nan)
-    found = take_fingerprints(open_source(pd.DataFrame({**frame, "gaps": gaps}))).distinct
+    found = compute_fingerprints(open_source(pd.DataFrame({**frame, "gaps": gaps}))).distinct
     assert [None if values is None else len(values) for values in found.values()] == [7, 1000, None, None, 4]

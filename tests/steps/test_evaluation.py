@@ -13,7 +13,7 @@ from tamiz.report import registry
 from tamiz.search import BestFirst
 from tamiz.steps import evaluation
 from tamiz.steps.evaluation import prepare_evaluation
-from tamiz.warn import held
+from tamiz.warn import capture_warnings
 
 
 def table(n=400, p=3, seed=0):
@@ -27,10 +27,10 @@ def table(n=400, p=3, seed=0):
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(evaluation, "_FEWER_FOLDS", 3)
-    monkeypatch.setattr(evaluation, "_MOST_ROWS", 150)
-    monkeypatch.setattr(evaluation, "_FEWEST_ROWS", 150)
+    monkeypatch.setattr(evaluation, "_MAX_ROWS", 150)
+    monkeypatch.setattr(evaluation, "_MIN_ROWS", 150)
     found = tamiz.study(*table(), relevances=[], maps=[]).to_dict()
-    recommended, compared, assessed, added = (found[k] for k in ("recommendation", "buys", "assessment", "argument"))
+    recommended, compared, assessed, added = (found[k] for k in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     parts = (recommended, compared, assessed, added)
     # A few more than 150, for each class has some rows in every fold.
     assert len({part["n_samples"] for part in parts}) == len({part["folds"] for part in parts}) == 1
@@ -51,7 +51,7 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
         )
     shown = {entry.name: entry.load()(found) for entry in registry.of_kind("section")}
     rows = f"{recommended['n_samples']:,} rows"
-    for section in ("recommendation", "buys", "assessment"):
+    for section in ("recommendation", "model_effect", "assessment"):
         assert rows in shown[section]["lead"]
         assert "0.500" in shown[section]["lead"], section
         assert any(
@@ -68,11 +68,11 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     source = open_source(X, y)
     selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)
     asked = prepare_evaluation(source, None, 0, assess=None)
-    quick = asked.report(selector, 0.01)
+    quick = asked.assess(selector, 0.01)
     assert quick["helps"]
     assert len(quick["null"]["merits"]) >= 19
-    with held() as notes:
-        assert asked.report(selector, 1e4) is None
+    with capture_warnings() as notes:
+        assert asked.assess(selector, 1e4) is None
     assert any("10000.0 s" in note and "--assess" in note for note in notes)
     # Asked for, it is made whatever it takes.
     assert replace(asked, asked=True).n_splits == asked.n_splits

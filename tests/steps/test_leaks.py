@@ -13,16 +13,16 @@ from tamiz import open_source, study
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.sources import fingerprints, room
-from tamiz.steps.leaks import find_leaks, leakage_warnings
+from tamiz.steps.leaks import find_leakage, leakage_warnings
 from tamiz.steps.redundancy import describe_redundancy
-from tamiz.steps.single_columns import ClassTask, NumberTask, drawn_folds
+from tamiz.steps.single_columns import ClassScorer, NumericScorer, stratified_folds
 from tamiz.steps.table import describe_table
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 
 def leaks(*data, **more):
-    return {leak["name"]: leak["predictor"] for leak in find_leaks(open_source(*data, **more))}
+    return {leak["name"]: leak["predictor"] for leak in find_leakage(open_source(*data, **more))}
 
 
 def honest(seed=0, n=600):
@@ -52,7 +52,7 @@ def test_petal_width_is_good_and_no_leak():
 def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part():
     frame = pd.read_csv(str(PENGUINS)).sort_values("species").assign(row=np.arange(1, 345))
     source = open_source(frame, "species")
-    (leak,) = find_leaks(source)
+    (leak,) = find_leakage(source)
     assert (leak["name"], leak["score_name"]) == ("row", "balanced accuracy")
     assert leak["score"] > 0.98
     assert leak["baseline"] == pytest.approx(1 / 3)
@@ -68,7 +68,7 @@ def test_an_id_whose_name_says_so_is_read_again(tmp_path):
     frame.to_csv(tmp_path / "table.csv", index=False)
     source = open_source(tmp_path / "table.csv", "y")
     assert source.schema.columns[4].kind == "id"
-    assert [leak["name"] for leak in find_leaks(source)] == ["patient_id"]
+    assert [leak["name"] for leak in find_leakage(source)] == ["patient_id"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_weights_of_zero_are_no_rows_and_weights_count():
 def test_the_sentence_names_the_column_and_the_way_out():
     frame, y, _ = honest()
     source = open_source(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
-    (sentence,) = leakage_warnings(find_leaks(source), source.schema)
+    (sentence,) = leakage_warnings(find_leakage(source), source.schema)
     assert sentence == (
         "Possible target leakage: column 'leak' alone predicts 'bought' with a balanced accuracy of 100% (50% by guessing) in "
         "5-fold cross-validation on 600 rows. The same check names 'closed'. Unless its values are known before the target is, "
@@ -197,7 +197,7 @@ def test_a_prediction_names_the_classes_and_rows_that_it_was_judged_on():
     frame, y, _ = honest()
     y = np.where(np.arange(len(y)) < 3, 2, y)
     source = open_source(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
-    (leak,) = find_leaks(source)
+    (leak,) = find_leakage(source)
     assert (leak["n_rows"], leak["coverage"]) == (597, {"least": 5, "n_classes": 2, "of_classes": 3, "of_rows": 600})
     (sentence,) = leakage_warnings([leak], source.schema)
     assert "on 597 rows: the 2 of 3 classes with at least 5 rows, which contain 597 of 600 rows" in sentence
@@ -213,7 +213,7 @@ def test_a_recoding_of_many_rare_classes_is_found(n_errors, kind):
         {"code": code if kind == "numeric" else np.char.add("s", code.astype(str)), "noise": rng.normal(size=120)}
     )
     names = np.array([f"species {k}" for k in species])
-    (leak,) = find_leaks(open_source(frame, names))
+    (leak,) = find_leakage(open_source(frame, names))
     assert (leak["name"], leak["score_name"], leak["n_rows"]) == ("code", "adjusted mutual information", 120)
     assert leak["score"] == pytest.approx(adjusted_mutual_info_score(species, code), abs=1e-12)
 
@@ -230,10 +230,10 @@ def test_random_columns_of_any_number_of_values_are_no_recodings(n, n_classes, s
     for k, size in enumerate(sizes):
         frame[f"x{k}"] = rng.integers(0, size, n).astype(float)
     y = np.char.add("class ", rng.integers(0, n_classes, n).astype(str))
-    found = [leak for leak in find_leaks(open_source(frame, y)) if leak["score_name"] != "balanced accuracy"]
+    found = [leak for leak in find_leakage(open_source(frame, y)) if leak["score_name"] != "balanced accuracy"]
     assert found == []
     order = np.argsort(y, kind="stable")
-    assert find_leaks(open_source(frame.iloc[order], y[order])) == []
+    assert find_leakage(open_source(frame.iloc[order], y[order])) == []
 
 
 def test_a_column_of_one_row_is_no_recoding_of_a_class_of_one_row():
@@ -273,13 +273,13 @@ def test_a_category_that_determines_a_number_by_rare_levels_is_found():
     tariff = rng.permutation(np.concatenate([np.repeat(np.arange(30), 3), np.arange(30, 40).repeat(1)]))
     price = rng.normal(size=40)[tariff]
     frame = pd.DataFrame({"tariff": np.char.add("t", tariff.astype(str)), "noise": rng.normal(size=100)})
-    (leak,) = find_leaks(open_source(frame, price))
+    (leak,) = find_leakage(open_source(frame, price))
     assert (leak["name"], leak["score"]) == ("tariff", 1.0)
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_folds():
     frame, y, rng = honest()
-    folds = drawn_folds(y, 5, rng)
+    folds = stratified_folds(y, 5, rng)
     assert np.ptp([np.bincount(y[folds == f])[1] for f in range(5)]) <= 1
     codes = np.where(frame["word"] == "a", 0, 1).astype(np.int32)
     told = np.empty_like(y)
@@ -288,7 +288,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_folds():
             here = (folds != f) & (codes == level)
             shares = np.bincount(y[here], minlength=2) / np.bincount(y[folds != f])
             told[(folds == f) & (codes == level)] = shares.argmax()
-    score = ClassTask(y.astype(np.int32), None, folds).by_levels(codes, 2)
+    score = ClassScorer(y.astype(np.int32), None, folds).score_levels(codes, 2)
     assert score == pytest.approx(balanced_accuracy_score(y, told), abs=1e-12)
 
     target = frame["good"].to_numpy()
@@ -296,24 +296,24 @@ def test_scores_are_those_of_scikit_learn_on_the_same_folds():
     for f in range(5):
         for level in (0, 1):
             means[(folds == f) & (codes == level)] = target[(folds != f) & (codes == level)].mean()
-    score = NumberTask(target, None, folds).by_levels(codes, 2)
+    score = NumericScorer(target, None, folds).score_levels(codes, 2)
     assert score == pytest.approx(r2_score(target, means), abs=1e-12)
 
 
 def test_integer_weights_are_repeated_rows_where_these_stay_in_one_fold():
     frame, y, rng = honest(n=200)
-    folds, times = drawn_folds(y, 5, rng), rng.integers(1, 4, 200)
+    folds, times = stratified_folds(y, 5, rng), rng.integers(1, 4, 200)
     values = frame["good"].to_numpy()
-    for task, target in ((ClassTask, y.astype(np.int32)), (NumberTask, frame["fair"].to_numpy())):
+    for task, target in ((ClassScorer, y.astype(np.int32)), (NumericScorer, frame["fair"].to_numpy())):
         ours = task(target, times.astype(float), folds)
         theirs = task(target.repeat(times), None, folds.repeat(times))
         codes = (values > 0.5).astype(np.int32)
-        assert ours.by_levels(codes, 2) == pytest.approx(theirs.by_levels(codes.repeat(times), 2), abs=1e-12)
+        assert ours.score_levels(codes, 2) == pytest.approx(theirs.score_levels(codes.repeat(times), 2), abs=1e-12)
     ours, theirs = (
-        ClassTask(y.astype(np.int32), times.astype(float), folds),
-        ClassTask(y.repeat(times).astype(np.int32), None, folds.repeat(times)),
+        ClassScorer(y.astype(np.int32), times.astype(float), folds),
+        ClassScorer(y.repeat(times).astype(np.int32), None, folds.repeat(times)),
     )
-    assert ours.by_numbers(values, 0.0) == pytest.approx(theirs.by_numbers(values.repeat(times), 0.0), abs=1e-12)
+    assert ours.score_numbers(values, 0.0) == pytest.approx(theirs.score_numbers(values.repeat(times), 0.0), abs=1e-12)
 
 
 def test_well_apart_blobs_are_told_by_one_column_and_said_to_be():
@@ -325,7 +325,7 @@ def test_many_rows_are_judged_by_a_sample_that_is_always_the_same():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 30_000)
     frame = pd.DataFrame({"noise": rng.normal(size=30_000), "leak": y + rng.normal(0, 0.15, 30_000)})
-    first, second = (find_leaks(open_source(frame, y)) for _ in range(2))
+    first, second = (find_leakage(open_source(frame, y)) for _ in range(2))
     assert first == second
     assert [leak["name"] for leak in first] == ["leak"]
 
@@ -349,7 +349,7 @@ def test_a_table_on_disk_is_told_as_one_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(fingerprints, "PIECE_ROWS", 512)
     found = []
     for share in (0.25, 0.0):
-        monkeypatch.setattr(room, "MEMORY_SHARE", share)
+        monkeypatch.setattr(room, "MAX_MEMORY_SHARE", share)
         source = open_source(tmp_path / "table.csv", "y")
         with pytest.warns(TamizWarning):
             found.append((describe_table(source), describe_redundancy(source, None, "distribute")))
@@ -368,6 +368,6 @@ def test_a_part_of_a_date_that_gives_the_target_away_is_excluded_with_its_date()
         {"seen": pd.Timestamp("2024-03-04") + pd.to_timedelta(hours, unit="h"), "x": np.arange(300.0) % 7}
     )
     table = split_dates(open_source(frame, np.where(hours < 12, "am", "pm")))
-    (sentence,) = leakage_warnings(find_leaks(table), table.schema)
+    (sentence,) = leakage_warnings(find_leakage(table), table.schema)
     assert "'seen (hour)'" in sentence
     assert "kinds={'seen': 'id'}" in sentence

@@ -6,12 +6,12 @@ import pytest
 
 from tamiz import open_source, parallel
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
-from tamiz.criteria.base import RowRelevance, Scored
+from tamiz.criteria.base import PrecomputedScores, RowRelevance
 from tamiz.steps import rank_intervals
-from tamiz.steps.combined import describe_combined
-from tamiz.steps.joining import Joined
+from tamiz.steps.combined import describe_mean_rank
+from tamiz.steps.joining import RowGraph
 from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.scoring import Ranked, ranked_by
+from tamiz.steps.scoring import RankingCriterion, choose_ranking_criteria
 
 # Shifts of the mean between classes, or half the slopes of a number: nothing, little next to the spread of 200 rows, and much.
 EFFECTS = np.array([0.0] * 4 + [0.12, 0.18, 0.24, 0.3] + [0.6, 0.9, 1.2, 1.6])
@@ -19,8 +19,8 @@ PARTS = {"null": slice(0, 4), "weak": slice(4, 8), "strong": slice(8, 12)}
 
 
 def combined_of(source, relevances=None, seed=0):
-    ranked = ranked_by(relevances, source.schema, "distribute", Joined(source))
-    return describe_combined(source, ranked, describe_ranking(source, ranked), seed)
+    ranked = choose_ranking_criteria(relevances, source.schema, "distribute", RowGraph(source))
+    return describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed)
 
 
 def resembling_caravan(n_rows, seed=0):
@@ -47,8 +47,8 @@ def drawn_table(kind, rng):
 
 
 def test_every_interval_contains_its_mean_rank(monkeypatch):
-    monkeypatch.setattr(rank_intervals, "N_SAMPLES", 40)
-    with parallel.session():
+    monkeypatch.setattr(rank_intervals, "N_BOOTSTRAP", 40)
+    with parallel.thread_session():
         found = combined_of(open_source(resembling_caravan(6_000), "buys"))
     ranks, ends = np.array(found["ranks"]), np.array(found["intervals"])
     assert len(found["criteria"]) == 6
@@ -66,8 +66,8 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
         ({"time": "g"}, "(block bootstrap: blocks of 7 consecutive rows"),
     ):
         found = combined_of(open_source(frame.assign(g=np.arange(300) // 10), "buys", **roles), [FisherScore()])
-        assert f"1.96 standard errors from {rank_intervals.N_SAMPLES} bootstrap samples {words}" in found["how"]
-    monkeypatch.setattr(rank_intervals, "_MOST_VALUES", 1e5)
+        assert f"1.96 standard errors from {rank_intervals.N_BOOTSTRAP} bootstrap samples {words}" in found["how"]
+    monkeypatch.setattr(rank_intervals, "_MAX_VALUES", 1e5)
     found = combined_of(open_source(frame, "buys"), [FisherScore()])
     assert (found["n_resamples"], found["intervals"][0]) == (0, None)
     why = "5 bootstrap samples of 300 rows and 85 columns would take longer than a study may (max_seconds=, --max-seconds)"
@@ -76,14 +76,17 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
 
 def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_says_so():
     class LastFirst(RowRelevance):
-        def ready(self, source):
-            return Scored(np.arange(source.schema.n_columns, dtype=float))
+        def bind(self, source):
+            return PrecomputedScores(np.arange(source.schema.n_columns, dtype=float))
 
     rng, y = np.random.default_rng(0), np.arange(400) % 2
     source = open_source(np.linspace(0.5, 2, 9) * y[:, None] + rng.normal(size=(400, 9)), y)
-    ranked = [Ranked("last", "Last first", LastFirst(), source), Ranked("fisher", "Fisher", FisherScore(), source)]
-    both = describe_combined(source, ranked, describe_ranking(source, ranked), 0)
-    alone = describe_combined(source, ranked[1:], describe_ranking(source, ranked[1:]), 0)
+    ranked = [
+        RankingCriterion("last", "Last first", LastFirst(), source),
+        RankingCriterion("fisher", "Fisher", FisherScore(), source),
+    ]
+    both = describe_mean_rank(source, ranked, describe_ranking(source, ranked), 0)
+    alone = describe_mean_rank(source, ranked[1:], describe_ranking(source, ranked[1:]), 0)
     ends = np.array(alone["intervals"])
     inside = (ends[:, 0] > 1) & (ends[:, 1] < 9)
     assert inside.any()
@@ -107,9 +110,9 @@ def test_columns_that_are_tied_share_their_interval_and_a_clear_one_has_a_point(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_95_percent_intervals_cover_the_average_rank_of_tables_of_their_size(kind, monkeypatch):
-    monkeypatch.setattr(rank_intervals, "N_SAMPLES", 200)
+    monkeypatch.setattr(rank_intervals, "N_BOOTSTRAP", 200)
     rng, ranks, ends = np.random.default_rng(0), [], []
-    with parallel.session():
+    with parallel.thread_session():
         for seed in range(200):
             found = combined_of(open_source(*drawn_table(kind, rng)), seed=seed)
             ranks.append(found["ranks"])

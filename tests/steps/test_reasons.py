@@ -65,13 +65,13 @@ def test_with_a_numeric_target_columns_are_cut_as_cfs_cuts_them():
     table = WINE.data
     _, told = told_of(SubsetSelector(CFS(), BestFirst()), table, "alcohol")
     source = open_source(table, "alcohol")
-    pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).prepare(source.reduce, source.schema)
-    with_target = pairs.pairs(np.arange(12), np.full(12, 12))
+    pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).pairwise(source.reduce, source.schema)
+    with_target = pairs.associations(np.arange(12), np.full(12, 12))
     assert [told[name]["relevance"] for name in NAMES[1:]] == with_target.tolist()
 
 
 def test_fixed_excluded_and_grouped_columns_say_so():
-    search = BestFirst(fixed=["ash"], excluded=["proline"], groups=[["hue", "flavanoids"]])
+    search = BestFirst(fixed=["ash"], excluded=["proline"], column_groups=[["hue", "flavanoids"]])
     selector, told = told_of(SubsetSelector(CFS(), search))
     assert {name: reason["role"] for name, reason in told.items() if reason["role"]} == {
         "ash": "fixed",
@@ -104,7 +104,7 @@ def test_no_column_kept_is_told_too():
 
 
 def test_what_is_much_work_is_left_out_and_told(monkeypatch):
-    monkeypatch.setattr(merits, "_MOST_EFFORT", 3.0)
+    monkeypatch.setattr(merits, "_MAX_EFFORT", 3.0)
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less the merits of 10 were not asked for"):
@@ -117,7 +117,7 @@ def test_what_is_much_work_is_left_out_and_told(monkeypatch):
 def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
-    monkeypatch.setattr(merits, "_MOST_BYTES", 5 * source.schema.n_columns)
+    monkeypatch.setattr(merits, "_MAX_BYTES", 5 * source.schema.n_columns)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less the merits of 8 were not asked for"):
         told = describe_reasons(selector, source)
     assert sum(reason["other_merit"] is not None for reason in told) == 5
@@ -140,8 +140,8 @@ def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     table = X.assign(y=y.astype(str))
     _, whole = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
-    monkeypatch.setattr(reasons, "_MOST_ROWS", 300)
-    monkeypatch.setattr(reasons, "_FEWEST_ROWS", 300)
+    monkeypatch.setattr(reasons, "_MAX_ROWS", 300)
+    monkeypatch.setattr(reasons, "_MIN_ROWS", 300)
     with pytest.warns(TamizWarning, match="by 300 of the 569 rows, evenly spaced"):
         _, some = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
     assert [some[name]["other_merit"] for name in some] == [whole[name]["other_merit"] for name in whole]

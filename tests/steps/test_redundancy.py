@@ -14,8 +14,8 @@ from tamiz.criteria import SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.statistics.cuts import EqualFrequency, SortedColumn
 from tamiz.steps import redundancy
-from tamiz.steps.column_groups import alike_groups, clustered_order
-from tamiz.steps.redundancy import THRESHOLD, compare_columns, describe_redundancy, describe_shared
+from tamiz.steps.column_groups import complete_linkage_groups, leaf_order
+from tamiz.steps.redundancy import REDUNDANCY_THRESHOLD, compare_column_pairs, describe_redundancy, redundant_pair_notes
 
 
 def described(*data, scored=None, missing="distribute", **more):
@@ -64,7 +64,7 @@ def test_shares_are_the_public_symmetric_uncertainties_of_the_cut_columns(missin
     frame = mixed()
     weight = np.random.default_rng(1).integers(1, 4, len(frame)).astype(float) if weighted else None
     source = open_source(frame, np.arange(len(frame)) % 2, weight=weight)
-    compared = compare_columns(source, list(range(8)), missing)
+    compared = compare_column_pairs(source, list(range(8)), missing)
     names = [source.schema.names[j] for j in compared.columns]
     assert names == sorted(frame)
     if weighted:
@@ -72,7 +72,7 @@ def test_shares_are_the_public_symmetric_uncertainties_of_the_cut_columns(missin
         frame = frame.loc[frame.index.repeat(weight.astype(int))]
     coded = {name: cut(frame[name].to_numpy(), 10) if frame[name].dtype == float else frame[name] for name in names}
     plain = [symmetric_uncertainty(coded[a], coded[b], missing=missing) for a, b in itertools.combinations(names, 2)]
-    np.testing.assert_allclose(compared.values, plain, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(compared.uncertainties, plain, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("target", ["classes", "number", None])
@@ -88,7 +88,7 @@ def test_copies_are_groups_whatever_the_target_is(target):
     by_first = {group["columns"][0]: group for group in found["groups"]}
     assert by_first["b"]["least"] == pytest.approx(1, abs=0.02)
     assert by_first["colour"]["least"] == pytest.approx(1, abs=1e-12)
-    assert THRESHOLD <= by_first["a"]["least"] < 1
+    assert REDUNDANCY_THRESHOLD <= by_first["a"]["least"] < 1
     assert (found["n_columns"], found["n_rows"], found["n_left"]) == (8, 600, 0)
     assert [len(group["columns"]) for group in found["groups"]] == [3, 2, 2]
 
@@ -130,7 +130,7 @@ def test_every_pair_of_a_group_is_alike_and_groups_are_those_of_complete_linkage
     rng = np.random.default_rng(0)
     n = 40
     values = rng.random(n * (n - 1) // 2)
-    found = alike_groups(values, values, n, 0.5)
+    found = complete_linkage_groups(values, values, n, 0.5)
     labels = fcluster(linkage(1 - values, "complete"), 0.5, "distance")
     assert {tuple(group) for group, _ in found} == {
         tuple(np.flatnonzero(labels == label)) for label in np.unique(labels) if (labels == label).sum() > 1
@@ -145,7 +145,7 @@ def test_every_pair_of_a_group_is_alike_and_groups_are_those_of_complete_linkage
 def test_pairs_exactly_at_the_threshold_are_alike():
     # The pairs of columns 0, 1 and 2.
     values = np.array([0.7, 0.7, 0.1, 0.7, 0.1, 0.1])
-    ((group, least),) = alike_groups(values, values, 4, 0.7)
+    ((group, least),) = complete_linkage_groups(values, values, 4, 0.7)
     assert (group.tolist(), least) == ([0, 1, 2], 0.7)
 
 
@@ -154,10 +154,10 @@ def test_like_columns_stand_side_by_side():
     square = np.full((6, 6), 0.1)
     for i, j in ((0, 5), (1, 3), (2, 4)):
         square[i, j] = square[j, i] = 0.9
-    order = clustered_order(square[np.triu_indices(6, 1)], 100).tolist()
+    order = leaf_order(square[np.triu_indices(6, 1)], 100).tolist()
     assert {frozenset(order[k : k + 2]) for k in (0, 2, 4)} == {frozenset({0, 5}), frozenset({1, 3}), frozenset({2, 4})}
     square[0, 5] = square[5, 0] = 0.2
-    assert set(clustered_order(square[np.triu_indices(6, 1)], 4).tolist()) == {1, 2, 3, 4}
+    assert set(leaf_order(square[np.triu_indices(6, 1)], 4).tolist()) == {1, 2, 3, 4}
 
 
 def test_columns_of_many_values_are_not_alike_by_chance():
@@ -169,7 +169,7 @@ def test_columns_of_many_values_are_not_alike_by_chance():
         "x": rng.normal(size=n),
     })  # fmt: skip
     found = described(frame)
-    assert shares(found)[frozenset({"ticket", "cabin"})] > THRESHOLD
+    assert shares(found)[frozenset({"ticket", "cabin"})] > REDUNDANCY_THRESHOLD
     assert groups(found) == {frozenset({"ticket", "booking"})}
 
 
@@ -190,7 +190,7 @@ def test_what_holds_one_value_is_not_compared():
 
 
 def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch):
-    monkeypatch.setattr(redundancy, "_MOST_COLUMNS", 4)
+    monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
     frame = mixed()
     told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None]}}
     with pytest.warns(TamizWarning, match="^Of 8 columns the 4 that say most of 'target' were compared"):
@@ -202,8 +202,8 @@ def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch
 
 
 def test_of_many_rows_a_sample_is_compared_that_is_always_the_same(monkeypatch):
-    monkeypatch.setattr(redundancy, "_MOST_WORK", 28 * 200)
-    monkeypatch.setattr(redundancy, "_FEWEST_ROWS", 100)
+    monkeypatch.setattr(redundancy, "_MAX_WORK", 28 * 200)
+    monkeypatch.setattr(redundancy, "_MIN_ROWS", 100)
     first, second = described(mixed()), described(mixed())
     assert first == second
     assert first["n_rows"] == 200
@@ -211,7 +211,7 @@ def test_of_many_rows_a_sample_is_compared_that_is_always_the_same(monkeypatch):
 
 
 def test_what_cannot_be_counted_is_left_out_and_said(monkeypatch):
-    monkeypatch.setattr("tamiz.criteria.uncertainty.MOST_CODES", 2)
+    monkeypatch.setattr("tamiz.criteria.uncertainty.MAX_CODES", 2)
     with pytest.warns(TamizWarning, match="^The redundancy of the columns is left out: Column .* values"):
         assert described(mixed()) is None
 
@@ -220,7 +220,7 @@ def test_threads_change_nothing():
     data = load_breast_cancer(as_frame=True)
     made = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             made.append(described(data.data, data.target))
     assert made[0] == made[1]
 
@@ -228,13 +228,13 @@ def test_threads_change_nothing():
 def test_chosen_columns_that_share_much_are_named_with_what_they_share():
     table = mixed()
     source = open_source(table.assign(y=np.arange(600) % 2), "y")
-    found = describe_shared(source, ["a", "near a", "b", "b falling", "noise"], "distribute")
+    found = redundant_pair_notes(source, ["a", "near a", "b", "b falling", "noise"], "distribute")
     (sentence,) = found
     assert "2 pairs" in sentence
     assert "'b' and 'b falling' (1.00)" in sentence
     assert "'a' and 'near a' (0.9" in sentence
-    assert describe_shared(source, ["a", "b", "noise"], "distribute") == []
-    assert describe_shared(source, ["a"], "distribute") == []
-    (few,) = describe_shared(source, ["a", "twice a", "near a", "b", "b falling"], "distribute")
+    assert redundant_pair_notes(source, ["a", "b", "noise"], "distribute") == []
+    assert redundant_pair_notes(source, ["a"], "distribute") == []
+    (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"], "distribute")
     assert few.count(" and '") == 3
     assert ", and 1 more" in few

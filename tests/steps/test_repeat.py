@@ -23,10 +23,10 @@ from tamiz.search import (
     Forward,
     Genetic,
     MinGain,
+    Patience,
     RandomSubsets,
     Seconds,
-    Stale,
-    Target,
+    TargetMerit,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -62,13 +62,13 @@ STUDIES = {
     },
     "sizes and sets": {
         **BY_CLASS,
-        "search": Beam(4, fixed=["it's"], excluded=["rooms"], groups=[['say "a, b"', "two\nlines"]], start=["-dash"]),
+        "search": Beam(4, fixed=["it's"], excluded=["rooms"], column_groups=[['say "a, b"', "two\nlines"]], start=["-dash"]),
         "n_features": (2, 5),
     },
-    "columns by number": {**BY_CLASS, "search": BestFirst(direction="backward", fixed=[1], groups=[[0, 2]])},
+    "columns by number": {**BY_CLASS, "search": BestFirst(direction="backward", fixed=[1], column_groups=[[0, 2]])},
     "rules": {
         **BY_CLASS, "search": Backward(),
-        "stop": Evaluations(50) | Stale(4) | MinGain(1e-7) | Target(3), "max_seconds": 1000.5,
+        "stop": Evaluations(50) | Patience(4) | MinGain(1e-7) | TargetMerit(3), "max_seconds": 1000.5,
     },
     "maps": {**BY_CLASS, "maps": ["pca", "mds:ordinal"], "dissimilarity": "gower", "map_rows": 60},
     "a graph": {**BY_CLASS, "graph": KNearest(7, metric="seuclidean", weight=HeatKernel(2.5)), "maps": ["laplacian_eigenmaps"]},
@@ -89,7 +89,7 @@ NAMES = ["table.csv", 'it\'s $HOME & "co".csv']
 
 def without_repeat(result):
     numbers = json.loads(json.dumps(result))
-    return {name: value for name, value in numbers.items() if name != "repeat"}
+    return {name: value for name, value in numbers.items() if name != "reproduction"}
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def studied(done, folder):
 
 
 def test_the_script_runs_and_chooses_the_same_columns(studied, folder, capsys):
-    repeat = studied["repeat"]
+    repeat = studied["reproduction"]
     assert repeat["given"] == []
     made = {}
     exec(repeat["python"], made)
@@ -139,24 +139,24 @@ def test_the_script_runs_and_chooses_the_same_columns(studied, folder, capsys):
 
 
 def test_the_command_runs_and_gives_the_same_numbers(studied, folder):
-    words = shlex.split(studied["repeat"]["command"])
+    words = shlex.split(studied["reproduction"]["command"])
     assert words[:2] == ["tamiz", "study"]
     done = CliRunner().invoke(main, [*words[1:], "--json", "r.json", "-q"])
     assert done.exit_code == 0, done.stderr
     again = json.loads((folder / "r.json").read_text())
     assert without_repeat(again) == without_repeat(studied)
-    assert again["repeat"]["command"] == studied["repeat"]["command"]
+    assert again["reproduction"]["command"] == studied["reproduction"]["command"]
 
 
 def test_the_config_file_gives_the_same_numbers(studied, folder):
-    (folder / "study.toml").write_text(studied["repeat"]["config"], encoding="utf-8")
+    (folder / "study.toml").write_text(studied["reproduction"]["config"], encoding="utf-8")
     done = CliRunner().invoke(main, ["study", "--config", "study.toml", "--json", "r.json", "-q"])
     assert done.exit_code == 0, done.stderr
     assert without_repeat(json.loads((folder / "r.json").read_text())) == without_repeat(studied)
 
 
 def test_nothing_tells_of_a_folder(studied, folder):
-    told = json.dumps(studied["repeat"])
+    told = json.dumps(studied["reproduction"])
     assert "elsewhere0" not in told
     assert str(folder) not in told
 
@@ -164,14 +164,14 @@ def test_nothing_tells_of_a_folder(studied, folder):
 def test_what_is_the_default_is_not_written(folder):
     TABLE.to_csv("t.csv", index=False)
     asked = {"merit": CFS(), "search": BestFirst(), "points": True, "random_state": 0, "assess": False}
-    repeat = study("t.csv", "class", **asked).to_dict()["repeat"]
+    repeat = study("t.csv", "class", **asked).to_dict()["reproduction"]
     assert repeat["command"] == "tamiz study t.csv --target class --no-assess"
     assert repeat["config"] == 'table = "t.csv"\ntarget = "class"\nassess = false\n'
 
 
 def test_the_script_is_as_a_user_would_write_it(folder):
     TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
-    assert study("t.csv", "class", assess=False).to_dict()["repeat"]["python"] == (
+    assert study("t.csv", "class", assess=False).to_dict()["reproduction"]["python"] == (
         "from sklearn.pipeline import make_pipeline\n"
         "from tamiz import MixedNB, SubsetSelector, open_source, study\n"
         "from tamiz.criteria import CFS\n"
@@ -196,7 +196,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
 
 def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_values(folder):
     frame = TABLE.rename(columns={"it's": "secret 4711"})
-    repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["repeat"]
+    repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["reproduction"]
     assert (repeat["command"], repeat["config"]) == (None, None)
     assert repeat["no_command"] == "The table was in memory, and a command line reads files."
     assert repeat["given"] == ["data", "target"]
@@ -212,7 +212,7 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
 
 
 def test_a_source_is_named_as_one():
-    repeat = study(open_source(TABLE, "class"), **QUICK).to_dict()["repeat"]
+    repeat = study(open_source(TABLE, "class"), **QUICK).to_dict()["reproduction"]
     assert "\ndata = ...  # tamiz TableSource\n" in repeat["python"]
     assert (
         "\nsource = data\nselector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
@@ -230,10 +230,14 @@ def test_a_source_is_named_as_one():
         ),
         ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
         pytest.param(
-            {"stop": Evaluations(5) & Stale(2)}, r"no way to say Evaluations\(5\) & Stale\(2\)", marks=pytest.mark.slow
+            {"stop": Evaluations(5) & Patience(2)},
+            r"no way to say Evaluations\(5\) & Stale\(2\)",
+            marks=pytest.mark.slow,
         ),
         ({"stop": Evaluations(5) | Evaluations(7)}, "takes one of a rule"),
-        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)", marks=pytest.mark.slow),
+        pytest.param(
+            {"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)", marks=pytest.mark.slow
+        ),
         pytest.param(
             {"relevances": [LaplacianScore(graph=KNearest(3))]},
             r"no way to say LaplacianScore\(graph=KNearest\(3\)\)",
@@ -247,14 +251,16 @@ def test_a_source_is_named_as_one():
         ({"maps": [PCA(2)]}, "takes maps by name, and the study was given reducers"),
         pytest.param({"graph": KNearest(9)}, r"no way to say KNearest\(9\)", marks=pytest.mark.slow),
         pytest.param({"random_state": None}, "without a seed of its own", marks=pytest.mark.slow),
-        pytest.param({"random_state": np.random.default_rng(0)}, "without a seed of its own", marks=pytest.mark.slow),
+        pytest.param(
+            {"random_state": np.random.default_rng(0)}, "without a seed of its own", marks=pytest.mark.slow
+        ),
         ({"weight": np.ones(90)}, "No command line can say weight: it was passed as ndarray in memory"),
     ],
 )
 def test_what_no_command_line_can_say_is_told(folder, asked, why):
     TABLE.to_csv("t.csv", index=False)
     result = study("t.csv", "class", **{**QUICK, **asked}).to_dict()
-    repeat = result["repeat"]
+    repeat = result["reproduction"]
     assert repeat["command"] is None
     with pytest.raises(AssertionError, match=why):
         raise AssertionError(repeat["no_command"])
@@ -267,7 +273,7 @@ def test_what_no_command_line_can_say_is_told(folder, asked, why):
 def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
     TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
     graph = KNearest(5).build(TABLE[["it's", "rooms"]].to_numpy())
-    repeat = study("t.csv", "class", graph=graph, **QUICK).to_dict()["repeat"]
+    repeat = study("t.csv", "class", graph=graph, **QUICK).to_dict()["reproduction"]
     assert repeat["no_command"] == "The command line builds its graph, and the study was given one that was built."
     assert repeat["given"] == ["graph"]
 
@@ -278,7 +284,7 @@ def test_without_a_seed_the_selection_has_the_lots_that_were_drawn(folder):
         "t.csv", "class", search=RandomSubsets(6), kinds={"price": "id"}, random_state=None, **QUICK
     ).to_dict()
     made = {}
-    script = result["repeat"]["python"]
+    script = result["reproduction"]["python"]
     exec(script[script.index("# The selection alone") :], _imports(script, made))
     assert made["selector"].get_feature_names_out().tolist() == result["subset"]["columns"]
 
@@ -290,7 +296,7 @@ def _imports(script, made):
 
 def test_a_journal_is_named_without_its_folder(folder):
     TABLE.to_csv("t.csv", index=False)
-    repeat = study("t.csv", "class", journal=folder / "search.journal", **QUICK).to_dict()["repeat"]
+    repeat = study("t.csv", "class", journal=folder / "search.journal", **QUICK).to_dict()["reproduction"]
     assert "--journal search.journal" in repeat["command"]
     assert "journal='search.journal'" in repeat["python"]
     assert tomllib.loads(repeat["config"])["journal"] == "search.journal"
@@ -299,6 +305,6 @@ def test_a_journal_is_named_without_its_folder(folder):
 
 def test_a_file_that_begins_with_a_dash_is_no_option(folder):
     TABLE.to_csv("-t.csv", index=False)
-    command = study("./-t.csv", "class", **QUICK).to_dict()["repeat"]["command"]
+    command = study("./-t.csv", "class", **QUICK).to_dict()["reproduction"]["command"]
     assert command.startswith("tamiz study ./-t.csv --target class")
     assert CliRunner().invoke(main, [*shlex.split(command)[1:], "-q"]).exit_code == 0

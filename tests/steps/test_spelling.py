@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import SubsetSelector
 from tamiz.criteria import CFS, MDL, CrossValidated, InformationGain, SymmetricUncertainty
 from tamiz.graphs import ConnectedRadius, HeatKernel, KNearest
-from tamiz.search import Beam, BestFirst, Evaluations, Forward, Genetic, MinGain, Seconds, Stale
-from tamiz.steps.spelling import Speller, UnspelledError, call, spelled
+from tamiz.search import Beam, BestFirst, Evaluations, Forward, Genetic, MinGain, Patience, Seconds
+from tamiz.steps.spelling import ExpressionWriter, NoExpressionError, format_call, to_expression
 
 
 class Unknown(GaussianNB):
@@ -25,7 +25,7 @@ VALUES = [
 ]  # fmt: skip
 PARTS = [
     CFS(), CFS(missing="category"), CFS(SymmetricUncertainty(discretization=MDL())), InformationGain(), BestFirst(),
-    BestFirst(direction="backward"), Beam(7, fixed=["a'b"], groups=[["x", "y"]]), Genetic(population=5),
+    BestFirst(direction="backward"), Beam(7, fixed=["a'b"], column_groups=[["x", "y"]]), Genetic(population=5),
     CrossValidated("gaussian_nb", 5, "f1_macro"), CrossValidated(GaussianNB(), encode=True),
     CrossValidated(make_pipeline(StandardScaler(), LogisticRegression(C=0.5))), KNearest(8, weight=HeatKernel(math.inf)),
     ConnectedRadius(), Evaluations(5), SubsetSelector(CFS(), Forward(), n_features=(2, 3)),
@@ -40,37 +40,37 @@ def evaluated(text, speller):
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_plain_values_come_back(value):
-    assert eval(spelled(value)) == value
+    assert eval(to_expression(value)) == value
 
 
 @pytest.mark.parametrize("value", [np.int64(3), np.float64(0.25), np.bool_(True), np.str_("a")], ids=repr)
 def test_numbers_of_numpy_are_plain_ones(value):
-    assert eval(spelled(value)) == value.item()
+    assert eval(to_expression(value)) == value.item()
 
 
 def test_numbers_that_are_not_finite_come_back():
-    assert eval(spelled(math.inf)) == math.inf
-    assert math.isnan(eval(spelled(math.nan)))
+    assert eval(to_expression(math.inf)) == math.inf
+    assert math.isnan(eval(to_expression(math.nan)))
 
 
 @pytest.mark.parametrize("part", PARTS, ids=repr)
 def test_parts_come_back_with_what_they_import(part):
-    speller = Speller()
-    made = evaluated(speller.spell(part), speller)
+    speller = ExpressionWriter()
+    made = evaluated(speller.write(part), speller)
     assert type(made) is type(part)
     assert repr(made) == repr(part)
 
 
 def test_rules_are_joined_as_they_were():
-    rule = (Evaluations(5) | Stale(2)) & Seconds(3) | MinGain(0.1)
-    assert spelled(rule) == "(Evaluations(5) | Stale(2)) & Seconds(3) | MinGain(0.1)"
-    speller = Speller()
-    assert spelled(evaluated(speller.spell(rule), speller)) == spelled(rule)
+    rule = (Evaluations(5) | Patience(2)) & Seconds(3) | MinGain(0.1)
+    assert to_expression(rule) == "(Evaluations(5) | Stale(2)) & Seconds(3) | MinGain(0.1)"
+    speller = ExpressionWriter()
+    assert to_expression(evaluated(speller.write(rule), speller)) == to_expression(rule)
 
 
 def test_imports_name_the_outermost_package_that_has_it_tamiz_last():
-    speller = Speller()
-    speller.spell([CFS(), CrossValidated(LogisticRegression()), SubsetSelector(CFS(), BestFirst())])
+    speller = ExpressionWriter()
+    speller.write([CFS(), CrossValidated(LogisticRegression()), SubsetSelector(CFS(), BestFirst())])
     assert speller.import_lines() == [
         "from sklearn.linear_model import LogisticRegression",
         "from tamiz import SubsetSelector",
@@ -80,8 +80,8 @@ def test_imports_name_the_outermost_package_that_has_it_tamiz_last():
 
 
 def test_arguments_that_are_the_defaults_are_not_written():
-    assert spelled(KNearest(15)) == "KNearest()"
-    assert spelled(Beam(7, start=["a"])) == "Beam(7, start=['a'])"
+    assert to_expression(KNearest(15)) == "KNearest()"
+    assert to_expression(Beam(7, start=["a"])) == "Beam(7, start=['a'])"
 
 
 def local():
@@ -93,11 +93,11 @@ def local():
 
 @pytest.mark.parametrize("value", [np.arange(3), object(), np.random.default_rng(0), local()], ids=type)
 def test_what_no_expression_makes_is_refused(value):
-    with pytest.raises(UnspelledError):
-        spelled(value)
+    with pytest.raises(NoExpressionError):
+        to_expression(value)
 
 
 def test_a_call_that_is_too_long_has_an_argument_a_line():
-    assert call("f", ["1", "a=2"]) == "f(1, a=2)"
-    inner = call("g", ["x" * 60, "y" * 60])
-    assert call("f", [inner, "1"]) == f"f(\n    g(\n        {'x' * 60},\n        {'y' * 60},\n    ),\n    1,\n)"
+    assert format_call("f", ["1", "a=2"]) == "f(1, a=2)"
+    inner = format_call("g", ["x" * 60, "y" * 60])
+    assert format_call("f", [inner, "1"]) == f"f(\n    g(\n        {'x' * 60},\n        {'y' * 60},\n    ),\n    1,\n)"

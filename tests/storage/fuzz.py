@@ -22,7 +22,7 @@ from pyarrow import csv
 from tamiz import RankSelector, SubsetSelector, save
 from tamiz.cli import main
 from tamiz.criteria import CFS, InformationGain
-from tamiz.graphs import ConnectedRadius, Descent, Exact, KNearest, Tree
+from tamiz.graphs import BruteForce, ConnectedRadius, KDTree, KNearest, NNDescent
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.search import BranchAndBound, Genetic
 
@@ -64,11 +64,11 @@ def make_models():
         "mds-ordinal": lambda mixed, _: MDS(dissimilarity="gower", kind="ordinal", **arguments).fit(mixed),
         "stochastic": lambda _, plain: StochasticMDS(n_rounds=20, tol=1e9, **arguments).fit(plain),
         "eigenmaps-gower": lambda mixed, _: LaplacianEigenmaps(graph=KNearest(20, metric="gower")).fit(mixed),
-        "eigenmaps-exact": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=Exact())).fit(plain),
-        "eigenmaps-tree": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=Tree())).fit(plain),
+        "eigenmaps-exact": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=BruteForce())).fit(plain),
+        "eigenmaps-tree": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=KDTree())).fit(plain),
         "eigenmaps-cosine": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, metric="cosine")).fit(plain),
         "eigenmaps-radius": lambda _, plain: LaplacianEigenmaps(graph=ConnectedRadius()).fit(plain),
-        "eigenmaps-descent": lambda _, plain: LaplacianEigenmaps(graph=KNearest(5, search=Descent())).fit(
+        "eigenmaps-descent": lambda _, plain: LaplacianEigenmaps(graph=KNearest(5, search=NNDescent())).fit(
             repeat(plain)
         ),
     }

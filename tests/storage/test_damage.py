@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from tamiz import __version__, load, save, validation
-from tamiz.graphs import Binary, Exact, KNearest
+from tamiz.graphs import Binary, BruteForce, KNearest
 from tamiz.graphs.class_graph import ClassGraph
 from tamiz.graphs.edge_graph import EdgeGraph, Edges
 
@@ -315,7 +315,7 @@ def test_lists_too_deep_in_lists_are_refused(path, depth):
 def graph(tmp_path_factory):
     """The file of a small graph, its bytes and what it holds."""
     X = np.random.default_rng(0).normal(size=(40, 3)).round(1)
-    path = save(KNearest(3, search=Exact()).build(X), tmp_path_factory.mktemp("graph") / "graph")
+    path = save(KNearest(3, search=BruteForce()).build(X), tmp_path_factory.mktemp("graph") / "graph")
     return path, path.read_bytes(), load(path)
 
 
@@ -366,7 +366,7 @@ def test_a_place_that_cannot_be_read_is_no_damage(path, monkeypatch):
     def fails(*_):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("tamiz.storage.file._members", fails)
+    monkeypatch.setattr("tamiz.storage.file._check_members", fails)
     refused(path, r"x\.tamiz cannot be read: Input/output error\.$", OSError)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamiz import load, save
-from tamiz.storage.place import whole
+from tamiz.storage.place import atomic_path
 
 SAVE_FOR_LONG = """
 import sys, time
@@ -92,7 +92,7 @@ def test_the_old_file_stays_when_the_process_is_killed(tmp_path):
 
 
 def test_what_goes_wrong_inside_leaves_nothing(tmp_path):
-    with pytest.raises(UnicodeEncodeError), whole(tmp_path / "x") as beside:
+    with pytest.raises(UnicodeEncodeError), atomic_path(tmp_path / "x") as beside:
         beside.write_text("half a pair: \ud800")
     assert list(tmp_path.iterdir()) == []
 

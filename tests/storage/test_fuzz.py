@@ -9,12 +9,12 @@ import pytest
 
 from tamiz import load, save
 from tamiz.exceptions import DataError
-from tamiz.graphs.points import Rows
-from tamiz.reduction.inner_products import Squares
-from tamiz.reduction.placement import BySums
+from tamiz.graphs.points import EuclideanPoints
+from tamiz.reduction.inner_products import SquaredDistances
+from tamiz.reduction.placement import GowerExtension
 from tamiz.sources.schema import Column, Schema
 from tamiz.storage import records
-from tamiz.storage.invariants import invariants_of
+from tamiz.storage.invariants import collect_invariants
 
 from . import fuzz
 from .files import parts_of
@@ -59,10 +59,13 @@ def test_every_array_of_a_model_has_an_invariant(name, tmp_path):
     fields = arrays_of(json.loads(parts_of(path)["tamiz.json"]), set())
     assert fields
     for cls, field in fields:
-        assert field in {path.partition(".")[0] for path in invariants_of(records._class_of(cls))}, (cls, field)
+        assert field in {path.partition(".")[0] for path in collect_invariants(records._import_class(cls))}, (
+            cls,
+            field,
+        )
 
 
-SQUARES = Squares(1.0, 0.0)
+SQUARES = SquaredDistances(1.0, 0.0)
 COLUMN = Column("a", "numeric")
 DIRECTIONS = np.zeros((2, 5))
 
@@ -70,16 +73,25 @@ DIRECTIONS = np.zeros((2, 5))
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        (Rows(np.array([[1.0, np.nan]])), "in its Rows, values holds nan, which is out of range"),
-        (BySums(SQUARES, DIRECTIONS, np.zeros(3)), "in its BySums, offsets has 3 entries where directions has 2"),
-        (BySums(SQUARES, np.zeros(2), np.zeros(2)), "in its BySums, directions has 1 dimensions, not 2"),
+        (EuclideanPoints(np.array([[1.0, np.nan]])), "in its Rows, values holds nan, which is out of range"),
         (
-            BySums(SQUARES, DIRECTIONS.astype("f4"), np.zeros(2)),
+            GowerExtension(SQUARES, DIRECTIONS, np.zeros(3)),
+            "in its BySums, offsets has 3 entries where directions has 2",
+        ),
+        (GowerExtension(SQUARES, np.zeros(2), np.zeros(2)), "in its BySums, directions has 1 dimensions, not 2"),
+        (
+            GowerExtension(SQUARES, DIRECTIONS.astype("f4"), np.zeros(2)),
             "in its BySums, directions is of float32, not of float64",
         ),
-        (BySums(SQUARES, np.zeros((5, 2)).T, np.zeros(2)), "in its BySums, directions is stored column by column"),
-        (BySums(Squares(np.inf, 0.0), DIRECTIONS, np.zeros(2)), "in its Squares, square is inf, which is out of range"),
-        (BySums(None, DIRECTIONS, np.zeros(2)), "in its BySums, squares is a NoneType, not a Squares"),
+        (
+            GowerExtension(SQUARES, np.zeros((5, 2)).T, np.zeros(2)),
+            "in its BySums, directions is stored column by column",
+        ),
+        (
+            GowerExtension(SquaredDistances(np.inf, 0.0), DIRECTIONS, np.zeros(2)),
+            "in its Squares, square is inf, which is out of range",
+        ),
+        (GowerExtension(None, DIRECTIONS, np.zeros(2)), "in its BySums, squares is a NoneType, not a Squares"),
         (Column("a", "number"), "in its Column, kind is 'number', none of 'numeric'"),
         (Schema((COLUMN, COLUMN), 3), "in its Schema, columns has a name twice"),
     ],

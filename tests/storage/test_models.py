@@ -11,16 +11,16 @@ from tamiz.criteria import CFS, InformationGain, LaplacianScore
 from tamiz.exceptions import DataError
 from tamiz.graphs import (
     Binary,
-    ClassShare,
+    BruteForce,
     ConnectedRadius,
-    Descent,
-    Exact,
     Graph,
     HeatKernel,
+    InverseClassSize,
+    KDTree,
     KNearest,
+    NNDescent,
     Radius,
     SameClass,
-    Tree,
 )
 from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
@@ -31,9 +31,9 @@ ARGUMENTS = {
     "Radius": (1.5,),
     "Evaluations": (10,),
     "Seconds": (1.5,),
-    "Stale": (3,),
+    "Patience": (3,),
     "MinGain": (0.1,),
-    "Target": (0.5,),
+    "TargetMerit": (0.5,),
 }
 KINDS = ("relevance", "merit", "search", "map", "stopping", "discretization", "builder", "weight", "neighbors")
 PARTS = [
@@ -63,15 +63,15 @@ def assert_same_graph(graph, loaded):
     assert alike(loaded.degrees, graph.degrees)
     assert alike(loaded.components.labels, graph.components.labels)
     assert alike(loaded.edges, graph.edges)
-    for name in ("n_samples", "n_edges", "radius", "t", "search", "recall", "directed"):
+    for name in ("n_samples", "n_edges", "radius", "t", "search_description", "recall", "directed"):
         assert alike(getattr(loaded, name), getattr(graph, name)), name
-    assert alike(loaded.first_equal(), graph.first_equal())
+    assert alike(loaded.first_occurrences(), graph.first_occurrences())
 
 
 def assert_attaches_alike(graph, loaded, X):
     before, after = graph.attach(X), loaded.attach(X)
     assert alike(before.neighbors, after.neighbors)
-    assert alike(before.weights, after.weights)
+    assert alike(before.relative_weights, after.relative_weights)
     assert alike(before.nearest_weights, after.nearest_weights)
 
 
@@ -85,10 +85,10 @@ def test_every_part_comes_back_with_its_parameters(entry, tmp_path):
 
 def test_parts_within_parts_come_back(tmp_path):
     stop = Evaluations(3) | Seconds(2.5)
-    whole = SubsetSelector(CFS(), Forward(fixed=["größe", 2], groups=[(0, 1)]), stop=stop, journal=tmp_path / "j")
-    loaded = again([whole, KNearest(3, weight=HeatKernel(2.0), search=Tree())], tmp_path)
+    whole = SubsetSelector(CFS(), Forward(fixed=["größe", 2], column_groups=[(0, 1)]), stop=stop, journal=tmp_path / "j")
+    loaded = again([whole, KNearest(3, weight=HeatKernel(2.0), search=KDTree())], tmp_path)
     assert repr(loaded[0]) == repr(whole)
-    assert loaded[0].search.groups == [(0, 1)]
+    assert loaded[0].search.column_groups == [(0, 1)]
     assert loaded[1].weight.t == 2.0
 
 
@@ -96,8 +96,8 @@ def test_parts_within_parts_come_back(tmp_path):
 @pytest.mark.parametrize(
     "builder",
     [
-        KNearest(4, search=Exact()),
-        KNearest(4, search=Tree()),
+        KNearest(4, search=BruteForce()),
+        KNearest(4, search=KDTree()),
         KNearest(4, symmetry="mutual", weight=Binary()),
         KNearest(4, symmetry="directed", weight=HeatKernel(2.0)),
         KNearest(4, metric="seuclidean"),
@@ -117,7 +117,7 @@ def test_a_graph_comes_back_and_joins_new_rows_as_before(builder, tmp_path):
 
 def test_a_graph_of_an_approximate_search_comes_back_with_its_recall(tmp_path):
     X = rows(2500, n_columns=6)
-    graph = KNearest(15, search=Descent()).build(X)
+    graph = KNearest(15, search=NNDescent()).build(X)
     loaded = again(graph, tmp_path)
     assert_same_graph(graph, loaded)
     assert_attaches_alike(graph, loaded, np.vstack([rows(50, n_columns=6, seed=1), X[:20]]))
@@ -156,7 +156,7 @@ def test_a_graph_of_classes_comes_back(tmp_path):
         assert alike(loaded.degrees, graph.degrees)
         assert alike(loaded.adjacency, graph.adjacency)
         assert alike(loaded.variation(X), graph.variation(X))
-    graph = KNearest(3, within_class=True, weight=ClassShare()).build(X, y)
+    graph = KNearest(3, within_class=True, weight=InverseClassSize()).build(X, y)
     assert alike(again(graph, tmp_path).adjacency, graph.adjacency)
 
 
@@ -172,7 +172,7 @@ def test_a_graph_that_was_given_comes_back(tmp_path):
 
 
 def test_what_can_be_made_again_is_not_stored(tmp_path):
-    graph = KNearest(4, search=Tree()).build(rows(200))
+    graph = KNearest(4, search=KDTree()).build(rows(200))
     assert graph.degrees.sum() > 0
     assert len(graph.components)
     n_values = 200 * 3
@@ -224,7 +224,7 @@ def test_principal_components_place_new_rows_as_before(tmp_path):
         assert alike(loaded.transform(new), fitted.transform(new))
     assert alike(loaded.inverse_transform(fitted.embedding_), fitted.inverse_transform(fitted.embedding_))
     assert loaded.coordinate_names_ == ["größe", "weight", "colour=blue", "colour=grün", "colour=red"]
-    assert loaded.facts() == fitted.facts()
+    assert loaded.describe() == fitted.describe()
 
 
 def test_what_is_set_for_the_output_stays_set(tmp_path):
@@ -259,20 +259,20 @@ def test_a_selection_comes_back_with_its_archive(tmp_path):
     for name in (
         "best",
         "best_merit",
-        "course",
-        "stopped",
+        "improvements",
+        "stop_reason",
         "interrupted",
-        "cut_off",
-        "n_passed",
+        "stopped_early",
+        "n_unrecorded",
         "bound",
-        "stale_steps",
+        "n_steps_without_gain",
         "last_gain",
     ):
         assert alike(getattr(after, name), getattr(before, name)), name
     candidates = next(before.batches())
     numbers = after.find(after.keys(candidates))
     assert alike(numbers, np.arange(len(candidates)))
-    assert alike(after.recall(numbers), before.recall(numbers))
+    assert alike(after.merits_at(numbers), before.merits_at(numbers))
 
 
 def test_a_file_holds_few_arrays_for_a_long_search(tmp_path):

@@ -17,9 +17,9 @@ def scored(estimator, table=X, y=Y, columns=None, **given):
     """Score a set of columns, all by default."""
     mask = np.ones(table.shape[1], dtype=bool) if columns is None else np.isin(np.arange(table.shape[1]), columns)
     # Inside a session BLAS keeps to one thread: on busy cores its own wait for each other.
-    with parallel.session(1):
+    with parallel.thread_session(1):
         evaluator = evaluator_of(table, y, estimator, **given)
-        return evaluator.evaluate(Candidates.of(mask))
+        return evaluator.evaluate(Candidates.from_masks(mask))
 
 
 def refused(sentence, estimator, table=X, y=Y, error=DataError, **given):

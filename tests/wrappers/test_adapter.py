@@ -71,7 +71,7 @@ def test_an_object_with_fit_and_predict_is_scored_by_its_predictions(model, labe
         fitted = Stump(model.flip)
         fitted.fit(X[train, 1:2], y[train])
         wanted.append(np.mean(np.array(fitted.predict(X[test, 1:2])) == y[test]))
-    assert evaluator.fold_scores(Candidates.of(np.array([False, True, False])))[0].tolist() == wanted
+    assert evaluator.fold_scores(Candidates.from_masks(np.array([False, True, False])))[0].tolist() == wanted
     assert evaluator.name == f"accuracy of {type(model).__name__}"
     assert not hasattr(model, "cut")
 
@@ -79,7 +79,9 @@ def test_an_object_with_fit_and_predict_is_scored_by_its_predictions(model, labe
 def test_an_object_is_asked_for_probabilities_by_a_score_of_them():
     X, y = load_iris(return_X_y=True)
     X, y = X[50:, :1], y[50:]
-    found = evaluator_of(X, y, Stump(), StratifiedKFold(4), "roc_auc").fold_scores(Candidates.of(np.array([True])))[0]
+    found = evaluator_of(X, y, Stump(), StratifiedKFold(4), "roc_auc").fold_scores(
+        Candidates.from_masks(np.array([True]))
+    )[0]
     wanted = [roc_auc_score(y[test], X[test, 0]) for _, test in StratifiedKFold(4).split(X, y)]
     np.testing.assert_allclose(found, wanted)
 
@@ -88,7 +90,9 @@ def test_an_object_predicts_a_number_where_the_target_is_one_and_takes_weights_w
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(60, 3)), rng.integers(1, 4, 60).astype(float)
     y = X.mean(axis=1) + rng.normal(size=60) / 9
-    found = evaluator_of(X, y, Mean(), KFold(3), weight=weight).fold_scores(Candidates.of(np.ones(3, dtype=bool)))[0]
+    found = evaluator_of(X, y, Mean(), KFold(3), weight=weight).fold_scores(
+        Candidates.from_masks(np.ones(3, dtype=bool))
+    )[0]
     wanted = [
         r2_score(y[test], Mean().fit(X[train], y[train], weight[train]).predict(X[test]), sample_weight=weight[test])
         for train, test in KFold(3).split(X)
@@ -101,12 +105,12 @@ def test_an_object_predicts_a_number_where_the_target_is_one_and_takes_weights_w
 def test_a_function_that_scores_reads_the_users_object():
     X, y = load_iris(return_X_y=True)
     found = evaluator_of(X, y, Stump(), 3, lambda model, *_: float(type(model) is Stump and hasattr(model, "cut")))
-    assert found.evaluate(Candidates.of(np.ones(4, dtype=bool))).tolist() == [1.0]
+    assert found.evaluate(Candidates.from_masks(np.ones(4, dtype=bool))).tolist() == [1.0]
 
 
 def test_a_search_is_gone_on_with_under_the_same_object_only():
     X, y = load_iris(return_X_y=True)
-    facts = [evaluator_of(X, y, model).facts()["estimator"] for model in (Stump(), Stump(), Stump(flip=True))]
+    facts = [evaluator_of(X, y, model).identity_fields()["estimator"] for model in (Stump(), Stump(), Stump(flip=True))]
     assert facts[0] == facts[1] != facts[2]
     assert " at 0x" not in facts[0]
 
@@ -115,4 +119,4 @@ def test_a_report_predicts_with_the_object_of_the_wrapper():
     X, y = load_iris(return_X_y=True)
     selector = SubsetSelector(CrossValidated(Stump(), 3), Forward(), n_features=2)
     report = selection_report(selector, X[50:], y[50:], n_splits=3, n_permutations=0)
-    assert report.predictor == "Stump"
+    assert report.model == "Stump"

@@ -22,8 +22,8 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated, PermutationImportance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Exhaustive, Forward
-from tamiz.sources.views import rows_of
-from tamiz.wrappers.refits import Refits
+from tamiz.sources.views import select_rows
+from tamiz.wrappers.refits import RefitBackend
 
 from .drawn import evaluator_of
 from .refusals import refused, scored
@@ -69,7 +69,7 @@ def test_a_subclass_of_a_fast_estimator_is_refitted():
         def predict(self, X):
             return np.full(len(X), self.classes_[0])
 
-    assert evaluator_of(X, Y, Mine()).how.startswith("Mine is refitted")
+    assert evaluator_of(X, Y, Mine()).method.startswith("Mine is refitted")
     assert scored(Mine())[0] == pytest.approx(1 / 3)
 
 
@@ -120,7 +120,7 @@ def test_parameters_that_an_estimator_refuses_are_told_by_its_refit(estimator, s
 )
 def test_parameters_that_an_estimator_takes_leave_it_its_fast_way(estimator):
     y = X[:, 0] if isinstance(estimator, Ridge) else Y
-    assert not isinstance(evaluator_of(np.floor(X), y, estimator).way, Refits)
+    assert not isinstance(evaluator_of(np.floor(X), y, estimator).backend, RefitBackend)
 
 
 def test_a_class_that_a_later_fold_lacks_is_told_by_its_refit():
@@ -317,10 +317,10 @@ def test_listed_folds_count_the_rows_of_the_users_table():
     among = [tuple(np.searchsorted(np.flatnonzero(kept), rows[kept[rows]]) for rows in fold) for fold in folds]
     source = open_source(X, y)
     model = DecisionTreeRegressor(random_state=0)
-    merit = CrossValidated(model, cv=folds).ready(source)
-    found = merit.prepare(source.reduce, source.schema, np.random.default_rng(0))
+    merit = CrossValidated(model, cv=folds).bind(source)
+    found = merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
     expected = evaluator_of(X[kept], y[kept], model, cv=among)
-    everything = Candidates.of(np.ones(4, dtype=bool))
+    everything = Candidates.from_masks(np.ones(4, dtype=bool))
     np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
 
 
@@ -328,16 +328,16 @@ def test_listed_folds_hold_rows_that_a_part_of_the_table_does_not_show():
     source = open_source(X, Y)
     mask = np.arange(150) % 2 == 0
     folds = [(np.flatnonzero(mask), np.flatnonzero(~mask)), (~mask, mask)]
-    part = rows_of(source, np.setdiff1d(np.arange(0, 120), [3, 77]))
-    merit = CrossValidated(TREE, cv=folds).ready(part)
-    task = merit.prepare(part.reduce, part.schema, np.random.default_rng(0)).task
+    part = select_rows(source, np.setdiff1d(np.arange(0, 120), [3, 77]))
+    merit = CrossValidated(TREE, cv=folds).bind(part)
+    task = merit.make_evaluator(part.reduce, part.schema, np.random.default_rng(0)).task
     shown = part.row_numbers
     for fold, train in zip(task.folds, (mask, ~mask), strict=True):
         assert shown[fold.train].tolist() == shown[train[shown]].tolist()
         assert shown[fold.test].tolist() == shown[~train[shown]].tolist()
-    beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))]).ready(part)
+    beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))]).bind(part)
     with pytest.raises(DataError, match="Fold 1 of cv has row 150, and the table's rows are counted from 0 to 149"):
-        beyond.prepare(part.reduce, part.schema, np.random.default_rng(0))
+        beyond.make_evaluator(part.reduce, part.schema, np.random.default_rng(0))
 
 
 def test_one_group_makes_no_folds_of_whole_groups():

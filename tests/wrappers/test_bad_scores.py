@@ -13,7 +13,7 @@ from tamiz import SubsetSelector, parallel
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Forward
-from tamiz.wrappers.scoring import _SCORES_NUMBERS
+from tamiz.wrappers.scoring import _REGRESSION_SCORES
 
 from .refusals import refused
 
@@ -71,7 +71,7 @@ def too_few(estimator):
 )
 def test_a_score_that_is_none_names_fold_and_columns(scoring, sentence):
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             refused(
                 f"Fold 1 of 5, columns x0, x1, x2, x3, .*{sentence}.*the score or the folds.$",
                 LOGISTIC,
@@ -104,8 +104,8 @@ def test_a_score_of_numbers_is_refused_for_classes_of_text(scoring, estimator):
 
 def test_scores_of_numbers_are_told_from_scores_of_classes():
     for name in get_scorer_names():
-        of_numbers = get_scorer(name)._score_func.__module__.endswith("_regression")
-        assert bool(_SCORES_NUMBERS.fullmatch(name)) == of_numbers, name
+        of_numbers = get_scorer(name)._score_func.__module__.endswith("_indicator_task")
+        assert bool(_REGRESSION_SCORES.fullmatch(name)) == of_numbers, name
 
 
 def test_of_no_column_none_is_to_be_left_out():

@@ -14,14 +14,14 @@ from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Forward
 from tamiz.wrappers import counting
-from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.refits import RefitBackend
 
 KINDS = [CategoricalNB, MultinomialNB, BernoulliNB]
 
 
 def evaluator(estimator, X, y, cv, weight=None, scoring="accuracy"):
     found = evaluator_of(X, y, estimator, cv, scoring, weight)
-    assert not isinstance(found.way, Refits)
+    assert not isinstance(found.backend, RefitBackend)
     return found
 
 
@@ -74,7 +74,7 @@ def test_any_draw_has_the_accuracy_of_refits_in_every_fold(kind, n_draws):
 def test_log_loss_is_that_of_refits(kind, seed):
     X, y, weight, model, _ = drawn(kind, seed)
     ours = evaluator(model, X, y, StratifiedKFold(3), weight, "neg_log_loss")
-    found = ours.fold_scores(Candidates.of(np.ones((1, X.shape[1]), dtype=bool)))[0]
+    found = ours.fold_scores(Candidates.from_masks(np.ones((1, X.shape[1]), dtype=bool)))[0]
     np.testing.assert_allclose(found, refitted(model, X, y, StratifiedKFold(3), "neg_log_loss", weight), rtol=1e-9)
 
 
@@ -88,18 +88,18 @@ def test_classes_that_say_the_same_are_told_apart_as_scikit_learn_does(kind):
         model = kind(min_categories=3) if kind is CategoricalNB else kind()
         ours = evaluator(model, X, y, KFold(6, shuffle=True, random_state=0))
         masks = (np.arange(1, 16)[:, None] >> np.arange(4) & 1).astype(bool)
-        for mask, found in zip(masks, ours.fold_scores(Candidates.of(masks)), strict=True):
+        for mask, found in zip(masks, ours.fold_scores(Candidates.from_masks(masks)), strict=True):
             wanted = refitted(model, X[:, mask], y, KFold(6, shuffle=True, random_state=0))
             np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
 
 
 def test_codes_never_ask_for_a_refit(monkeypatch):
-    monkeypatch.setattr(counting, "_refitted", None)
+    monkeypatch.setattr(counting, "_refit_counts", None)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (16, 4)).astype(float), np.tile([0, 1], 8)
     ours = evaluator(CategoricalNB(min_categories=2), X, y, LeaveOneOut())
     masks = (np.arange(1, 16)[:, None] >> np.arange(4) & 1).astype(bool)
-    for mask, found in zip(masks, ours.fold_scores(Candidates.of(masks)), strict=True):
+    for mask, found in zip(masks, ours.fold_scores(Candidates.from_masks(masks)), strict=True):
         assert np.array_equal(found, refitted(CategoricalNB(min_categories=2), X[:, mask], y, LeaveOneOut()))
 
 
@@ -111,7 +111,7 @@ def test_a_class_that_a_fold_does_not_learn_is_not_predicted(kind):
     y[y == 0] = 1
     y[:4] = 0
     folds = [(np.arange(4, len(X)), np.arange(4)), (np.arange(20), np.arange(20, len(X)))]
-    found = evaluator(model, X, y, folds).fold_scores(Candidates.of(np.ones((1, X.shape[1]), dtype=bool)))[0]
+    found = evaluator(model, X, y, folds).fold_scores(Candidates.from_masks(np.ones((1, X.shape[1]), dtype=bool)))[0]
     np.testing.assert_allclose(found, refitted(model, X, y, folds), rtol=0, atol=1e-12)
     assert found[0] == 0
 
@@ -125,7 +125,7 @@ def test_counts_of_nothing_added_are_scored_as_scikit_learn_does(kind):
     masks = (np.arange(1, 8)[:, None] >> np.arange(3) & 1).astype(bool)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = evaluator(model, X, y, 4).fold_scores(Candidates.of(masks))
+        found = evaluator(model, X, y, 4).fold_scores(Candidates.from_masks(masks))
         for mask, scores in zip(masks, found, strict=True):
             np.testing.assert_allclose(scores, refitted(model, X[:, mask], y, 4), rtol=0, atol=1e-12)
 
@@ -134,10 +134,12 @@ def test_counts_of_nothing_added_are_scored_as_scikit_learn_does(kind):
 def test_scores_do_not_depend_on_threads(kind):
     X, y, _, model, _ = drawn(kind, 7)
     X, y = np.tile(X, (30, 1)), np.tile(y, 30)
-    candidates = Candidates.flips(np.zeros(X.shape[1], dtype=bool), [np.array([j]) for j in range(X.shape[1])] * 40)
+    candidates = Candidates.from_flips(
+        np.zeros(X.shape[1], dtype=bool), [np.array([j]) for j in range(X.shape[1])] * 40
+    )
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             found.append(evaluator(model, X, y, 3).fold_scores(candidates))
     assert np.array_equal(*found)
 
@@ -163,10 +165,10 @@ def test_a_code_that_a_fold_tests_and_has_not_learned_is_named(scoring):
     X, y = np.random.default_rng(0).integers(0, 3, (30, 3)).astype(float), np.tile([0, 1], 15)
     X[4, 1] = 7
     ours = evaluator(CategoricalNB(), X, y, KFold(3), scoring=scoring)
-    ours.fold_scores(Candidates.of(np.array([[True, False, True]])))
+    ours.fold_scores(Candidates.from_masks(np.array([[True, False, True]])))
     wanted = r"Fold 1 of 3, column x1: the code 7 of row 4 is tested, .* is 2\. Pass CategoricalNB\(min_categories=8\)"
     with pytest.raises(DataError, match=wanted):
-        ours.fold_scores(Candidates.of(np.ones((1, 3), dtype=bool)))
+        ours.fold_scores(Candidates.from_masks(np.ones((1, 3), dtype=bool)))
 
 
 @pytest.mark.parametrize(
@@ -180,8 +182,8 @@ def test_a_code_that_a_fold_tests_and_has_not_learned_is_named(scoring):
 def test_what_is_not_a_sum_is_refitted(model, why):
     X, y = np.random.default_rng(0).integers(0, 3, (30, 2)).astype(float), np.tile([0, 1], 15)
     found = evaluator_of(X, y, model, 3)
-    assert isinstance(found.way, Refits)
-    assert why in wrappers.registry[type(model).__name__].load().declines(found.task)
+    assert isinstance(found.backend, RefitBackend)
+    assert why in wrappers.registry[type(model).__name__].load().unsupported_reason(found.task)
 
 
 def test_forward_selection_takes_the_columns_of_refits():

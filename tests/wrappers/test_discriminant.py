@@ -13,8 +13,8 @@ from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.wrappers import solved
-from tamiz.wrappers.discriminant import DiscriminantWay
-from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.discriminant import LinearDiscriminantBackend
+from tamiz.wrappers.refits import RefitBackend
 
 LDA = LinearDiscriminantAnalysis
 
@@ -25,8 +25,8 @@ def prepared(model, X, y, cv=4, scoring=None):
 
 def left(evaluator, candidates):
     """Which candidates and folds the sums leave to refits."""
-    way, n_classes = evaluator.way, len(evaluator.task.classes)
-    return way.over_folds(candidates, way._fill, (n_classes, n_classes), 100)[1]
+    way, n_classes = evaluator.backend, len(evaluator.task.classes)
+    return way.sum_over_folds(candidates, way._fill_counts, (n_classes, n_classes), 100)[1]
 
 
 def table(seed, n, q, n_classes):
@@ -53,7 +53,7 @@ def test_scores_are_those_of_refits(seed):
         # A class may be predicted that no row of a fold is of.
         warnings.simplefilter("ignore")
         theirs = refitted(model, X[:, mask], y, cv, scoring)
-    assert isinstance(evaluator.way, DiscriminantWay)
+    assert isinstance(evaluator.backend, LinearDiscriminantBackend)
     assert not left(evaluator, candidate).any()
     np.testing.assert_allclose(evaluator.fold_scores(candidate)[0], theirs, rtol=0, atol=1e-12)
 
@@ -66,7 +66,7 @@ def test_real_tables_score_as_in_scikit_learn(load):
     masks[:, 0] |= ~masks.any(axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = prepared(LDA(), X, y, 3).fold_scores(Candidates.of(masks))
+        ours = prepared(LDA(), X, y, 3).fold_scores(Candidates.from_masks(masks))
         theirs = [refitted(LDA(), X[:, mask], y, 3) for mask in masks]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_solved_from_products_is_refitted(kind, tol):
     masks = np.vstack([np.ones(X.shape[1], dtype=bool), rng.random((4, X.shape[1])) < 0.6])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = prepared(LDA(tol=tol), X, y).fold_scores(Candidates.of(masks))
+        ours = prepared(LDA(tol=tol), X, y).fold_scores(Candidates.from_masks(masks))
         theirs = [refitted(LDA(tol=tol), X[:, mask], y, 4) for mask in masks]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_solved_from_products_is_refitted(kind, tol):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "units far apart"])
 def test_directions_that_the_refit_leaves_out_are_never_guessed(kind):
     X, y = hard(kind, np.random.default_rng(3))
-    assert left(prepared(LDA(tol=1e-4), X, y), Candidates.of(np.ones((1, 5), dtype=bool))).all()
+    assert left(prepared(LDA(tol=1e-4), X, y), Candidates.from_masks(np.ones((1, 5), dtype=bool))).all()
 
 
 def test_a_class_that_a_fold_does_not_learn_is_not_predicted():
@@ -135,7 +135,7 @@ def test_a_class_that_a_fold_does_not_learn_is_not_predicted():
     rows = np.arange(60)
     folds = [(rows[y != 2], rows[y == 2]), (rows[1::2], rows[::2]), (rows[y != 0][1::2], rows[::3])]
     whole = np.ones((1, 3), dtype=bool)
-    ours = prepared(LDA(), X, y, folds).fold_scores(Candidates.of(whole))[0]
+    ours = prepared(LDA(), X, y, folds).fold_scores(Candidates.from_masks(whole))[0]
     np.testing.assert_allclose(ours, refitted(LDA(), X, y, folds), rtol=0, atol=1e-12)
 
 
@@ -146,9 +146,9 @@ def test_a_score_depends_on_its_candidate_alone_to_the_bit():
     target = np.zeros(8, dtype=bool)
     target[[1, 2, 4, 7]] = True
     parents = rng.random((12, 8)) < 0.5
-    alone = evaluator.way.confusion(Candidates.of(target))
-    flips = [Candidates.flips(parent, [rng.permutation(np.flatnonzero(parent != target))]) for parent in parents]
-    assert (evaluator.way.confusion(Candidates.joined(flips)) == alone).all()
+    alone = evaluator.backend.confusion_counts(Candidates.from_masks(target))
+    flips = [Candidates.from_flips(parent, [rng.permutation(np.flatnonzero(parent != target))]) for parent in parents]
+    assert (evaluator.backend.confusion_counts(Candidates.concatenate(flips)) == alone).all()
 
 
 def test_threads_change_no_bit():
@@ -156,16 +156,16 @@ def test_threads_change_no_bit():
     masks = np.random.default_rng(7).random((600, 20)) < 0.4
     counts = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            counts.append(prepared(LDA(), X, y).way.confusion(Candidates.of(masks)))
+        with parallel.thread_session(n_jobs):
+            counts.append(prepared(LDA(), X, y).backend.confusion_counts(Candidates.from_masks(masks)))
     assert (counts[0] == counts[1]).all()
 
 
 @pytest.mark.parametrize("cv", [KFold(7, shuffle=True, random_state=0), LeaveOneOut(), ShuffleSplit(5, random_state=0)])
 def test_folds_read_some_at_a_time_score_the_same(cv, monkeypatch):
     X, y = table(8, 35, 6, 3)
-    masks = Candidates.of(np.random.default_rng(9).random((3, 6)) < 0.7)
-    monkeypatch.setattr(solved, "_HELD_BYTES", 2 * 4 * 8 * 49)
+    masks = Candidates.from_masks(np.random.default_rng(9).random((3, 6)) < 0.7)
+    monkeypatch.setattr(solved, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
     ours = prepared(LDA(), X, y, cv).fold_scores(masks)
     theirs = [refitted(LDA(), X[:, mask], y, cv) for mask in masks.masks()]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
@@ -184,7 +184,7 @@ def test_folds_read_some_at_a_time_score_the_same(cv, monkeypatch):
 )
 def test_other_parameters_are_refitted(model):
     X, y = table(14, 40, 3, 2)
-    assert isinstance(prepared(model, X, y).way, Refits)
+    assert isinstance(prepared(model, X, y).backend, RefitBackend)
 
 
 def test_weights_are_an_error():

@@ -17,7 +17,7 @@ from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Forward
-from tamiz.wrappers.facts import told
+from tamiz.wrappers.facts import stable_repr
 
 from .drawn import evaluator_of
 
@@ -34,7 +34,7 @@ def selector(path, merit, seed=0):
 
 
 def facts(estimator=TREE, **given):
-    return evaluator_of(X, Y, estimator, **given).facts()
+    return evaluator_of(X, Y, estimator, **given).identity_fields()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def facts(estimator=TREE, **given):
         {"estimator": make_pipeline(StandardScaler(), TREE)},
         {"estimator": GaussianNB(priors=[0.2, 0.3, 0.5])},
     ],
-    ids=str,
+    ids=lambda changed: str({k: getattr(v, "__name__", v) for k, v in changed.items()}),
 )
 def test_what_changes_a_score_changes_the_facts(changed):
     assert facts() == facts()
@@ -82,20 +82,20 @@ def of_name(made):
 
 
 def test_functions_of_one_name_are_told_apart_by_what_they_do():
-    words = [told(of_name(made)) for made in range(4)]
-    assert words == [told(of_name(made)) for made in range(4)]
+    words = [stable_repr(of_name(made)) for made in range(4)]
+    assert words == [stable_repr(of_name(made)) for made in range(4)]
     assert len(set(words)) == 4
-    assert told(lambda y, p: 1.0) != told(lambda y, p: 2.0)
-    assert told(make_scorer(lambda y, p: 1.0)) != told(make_scorer(lambda y, p: 2.0))
-    assert told(partial(share, X=X)) != told(partial(share, X=X + 1))
-    assert len({told(TREE.score), told(TREE.fit), told(GaussianNB().score)}) == 3
+    assert stable_repr(lambda y, p: 1.0) != stable_repr(lambda y, p: 2.0)
+    assert stable_repr(make_scorer(lambda y, p: 1.0)) != stable_repr(make_scorer(lambda y, p: 2.0))
+    assert stable_repr(partial(share, X=X)) != stable_repr(partial(share, X=X + 1))
+    assert len({stable_repr(TREE.score), stable_repr(TREE.fit), stable_repr(GaussianNB().score)}) == 3
 
 
 def test_a_function_that_calls_itself_is_told():
     def score(estimator, X, y):
         return score(estimator, X, y) if len(y) < 0 else 1.0
 
-    assert told(score) == told(score)
+    assert stable_repr(score) == stable_repr(score)
 
 
 def test_a_search_does_not_go_on_from_the_journal_of_another_score_of_that_name(tmp_path):
@@ -108,8 +108,8 @@ def test_a_search_does_not_go_on_from_the_journal_of_another_score_of_that_name(
 def test_large_parameters_are_told_apart_to_the_last_value():
     one, other = np.full(3000, 1 / 3), np.full(3000, 1 / 3)
     other[1500] += 1e-9
-    assert told(GaussianNB(priors=one)) == told(GaussianNB(priors=one.copy()))
-    assert told(GaussianNB(priors=one)) != told(GaussianNB(priors=other))
+    assert stable_repr(GaussianNB(priors=one)) == stable_repr(GaussianNB(priors=one.copy()))
+    assert stable_repr(GaussianNB(priors=one)) != stable_repr(GaussianNB(priors=other))
 
 
 def test_a_search_goes_on_from_its_journal_and_not_from_anothers(tmp_path):

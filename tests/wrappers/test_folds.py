@@ -18,38 +18,38 @@ def classes(*sizes):
 
 
 def check_parts(folds, n, *, all_tested=True):
-    for fold in folds.parts:
+    for fold in folds.splits:
         assert len(np.intersect1d(fold.train, fold.test)) == 0
         assert (np.diff(fold.train) > 0).all()
         assert (np.diff(fold.test) > 0).all()
-    tested = np.concatenate([fold.test for fold in folds.parts])
+    tested = np.concatenate([fold.test for fold in folds.splits])
     assert len(np.unique(tested)) == len(tested)
     if all_tested:
         assert sorted(tested.tolist()) == list(range(n))
-        assert all(len(fold.train) + len(fold.test) == n for fold in folds.parts)
+        assert all(len(fold.train) + len(fold.test) == n for fold in folds.splits)
 
 
 def test_every_fold_has_its_share_of_every_class():
     y = classes(40, 15, 5)
     folds = make_folds(opened(y), 5, 0)
     check_parts(folds, N)
-    assert folds.how == "5 folds, each with its share of every class"
-    for fold in folds.parts:
+    assert folds.description == "5 folds, each with its share of every class"
+    for fold in folds.splits:
         assert np.unique(y[fold.test], return_counts=True)[1].tolist() == [8, 3, 1]
-    assert folds.inflation == pytest.approx(1 / 5 + 12 / 48)
+    assert folds.variance_factor == pytest.approx(1 / 5 + 12 / 48)
 
 
 def test_folds_of_numbers_are_drawn():
     folds = make_folds(opened(np.random.default_rng(0).normal(size=N)), 7, 0)
     check_parts(folds, N)
-    assert {len(fold.test) for fold in folds.parts} == {8, 9}
+    assert {len(fold.test) for fold in folds.splits} == {8, 9}
 
 
 def test_the_same_seed_makes_the_same_folds_and_another_others():
     source = opened(classes(30, 30))
     one, again, other = (make_folds(source, 5, seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(a.test, b.test) for a, b in zip(one.parts, again.parts, strict=True))
-    assert not all(np.array_equal(a.test, b.test) for a, b in zip(one.parts, other.parts, strict=True))
+    assert all(np.array_equal(a.test, b.test) for a, b in zip(one.splits, again.splits, strict=True))
+    assert not all(np.array_equal(a.test, b.test) for a, b in zip(one.splits, other.splits, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,7 +62,7 @@ def test_groups_are_kept_whole_and_no_fold_is_empty(seed, numbers):
         folds = make_folds(opened(y, groups=groups), n, seed)
         check_parts(folds, 200)
         assert len(folds) == n
-        for fold in folds.parts:
+        for fold in folds.splits:
             assert len(fold.test)
             assert not set(groups[fold.train]) & set(groups[fold.test])
 
@@ -70,7 +70,7 @@ def test_groups_are_kept_whole_and_no_fold_is_empty(seed, numbers):
 def test_whole_groups_share_the_classes_out_as_far_as_they_can():
     groups = np.arange(N) // 3
     y = classes(30, 30)
-    for fold in make_folds(opened(y, groups=groups), 5, 0).parts:
+    for fold in make_folds(opened(y, groups=groups), 5, 0).splits:
         assert np.unique(y[fold.test], return_counts=True)[1].tolist() == [6, 6]
 
 
@@ -79,20 +79,20 @@ def test_what_is_learned_from_comes_before_what_is_tested():
     time = rng.integers(0, 25, N)
     folds = make_folds(opened(rng.integers(0, 2, N), time=time), 4, 0)
     check_parts(folds, N, all_tested=False)
-    assert folds.how == "4 folds forward in time (time)"
-    for before, fold in zip((None, *folds.parts), folds.parts, strict=False):
+    assert folds.description == "4 folds forward in time (time)"
+    for before, fold in zip((None, *folds.splits), folds.splits, strict=False):
         assert time[fold.train].max() < time[fold.test].min()
         assert 5 <= len(fold.test) <= 19
         if before is not None:
             assert fold.train.tolist() == sorted([*before.train.tolist(), *before.test.tolist()])
-    assert len(folds.parts[-1].train) + len(folds.parts[-1].test) == N
+    assert len(folds.splits[-1].train) + len(folds.splits[-1].test) == N
 
 
 def test_blocks_of_different_times_are_of_equal_size():
     order = np.random.default_rng(0).permutation(N)
     folds = make_folds(opened(np.arange(N) % 2, time=order), 5, 0)
-    assert [len(fold.test) for fold in folds.parts] == [10] * 5
-    assert len(folds.parts[0].train) == 10
+    assert [len(fold.test) for fold in folds.splits] == [10] * 5
+    assert len(folds.splits[0].train) == 10
 
 
 @pytest.mark.parametrize("counts", [[2, 1, 1, 56], [57, 1, 1, 1], [30, 1, 28, 1], [29, 29, 2]])
@@ -100,8 +100,8 @@ def test_equal_times_stay_together_however_many_they_are(counts):
     time = np.repeat(np.arange(len(counts)), counts)
     folds = make_folds(opened(np.arange(N) % 2, time=time), 10, 0)
     assert len(folds) == len(counts) - 1
-    assert [np.unique(time[fold.test]).tolist() for fold in folds.parts] == [[k] for k in range(1, len(counts))]
-    assert folds.notes == (f"{len(folds)} folds in place of 10: 'time' has {len(counts)} different times.",)
+    assert [np.unique(time[fold.test]).tolist() for fold in folds.splits] == [[k] for k in range(1, len(counts))]
+    assert folds.fold_warnings == (f"{len(folds)} folds in place of 10: 'time' has {len(counts)} different times.",)
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
@@ -117,9 +117,9 @@ def test_no_fold_is_too_small_however_groups_and_times_are_spread(seed):
         folds = make_folds(opened(y, **roles), 8, seed)
         check_parts(folds, n, all_tested="groups" in roles)
         assert 2 <= len(folds) <= 8
-        assert all(len(fold.train) >= 2 and len(fold.test) >= 1 + numbers for fold in folds.parts)
-        assert len(folds.notes) == (len(folds) < 8)
-        for fold in folds.parts:
+        assert all(len(fold.train) >= 2 and len(fold.test) >= 1 + numbers for fold in folds.splits)
+        assert len(folds.fold_warnings) == (len(folds) < 8)
+        for fold in folds.splits:
             if "time" in roles:
                 assert values[fold.train].max() < values[fold.test].min()
             else:
@@ -131,15 +131,15 @@ def test_a_fold_that_stratification_leaves_empty_is_left_out_and_told():
     y = groups % 2
     folds = make_folds(opened(y, groups=groups), 8, 2284)
     check_parts(folds, 52)
-    assert folds.how == "5 folds of whole groups (group)"
-    assert folds.notes == ("5 folds in place of 8: of more, some would have too few rows.",)
+    assert folds.description == "5 folds of whole groups (group)"
+    assert folds.fold_warnings == ("5 folds in place of 8: of more, some would have too few rows.",)
 
 
 def test_times_are_cut_where_every_block_has_rows_enough():
     # The cut nearest to a third of the rows would leave 1 row to the next block.
     time = np.repeat(np.arange(5), [20, 1, 1, 1, 1])
     folds = make_folds(opened(np.random.default_rng(0).normal(size=24), time=time), 2, 0)
-    assert [(len(fold.train), len(fold.test)) for fold in folds.parts] == [(20, 2), (22, 2)]
+    assert [(len(fold.train), len(fold.test)) for fold in folds.splits] == [(20, 2), (22, 2)]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_times_are_cut_where_every_block_has_rows_enough():
 def test_fewer_folds_are_told(y, roles, n, note):
     folds = make_folds(opened(y, **roles), 10, 0)
     assert len(folds) == n
-    assert folds.notes == ((note,) if note else ())
+    assert folds.fold_warnings == ((note,) if note else ())
 
 
 @pytest.mark.parametrize(

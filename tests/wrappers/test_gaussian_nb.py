@@ -13,7 +13,7 @@ from tamiz import SubsetSelector
 from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.search import Backward, Forward
-from tamiz.wrappers.gaussian_nb import GaussianNBWay
+from tamiz.wrappers.gaussian_nb import GaussianNBBackend
 
 
 def tables():
@@ -40,7 +40,7 @@ def test_any_set_under_any_folds_and_weights_has_the_score_of_its_refits(table):
         estimator = GaussianNB(priors=priors, var_smoothing=10.0 ** rng.integers(-9, -1))
         cv, weight = drawn_folds(rng, estimator, y), drawn_weight(rng, len(y))
         evaluator = evaluator_of(X, y, estimator, cv, "accuracy", weight)
-        assert isinstance(evaluator.way, GaussianNBWay)
+        assert isinstance(evaluator.backend, GaussianNBBackend)
         expected = refitted(estimator, X[:, mask], y, cv, "accuracy", weight)
         np.testing.assert_allclose(evaluator.fold_scores(flipped(rng, mask))[0], expected, rtol=0, atol=1e-12)
 
@@ -68,7 +68,7 @@ def test_other_scores_are_those_of_the_refits_too(scoring):
         for mask in rng.random((5, 8)) < 0.5:
             if mask.any():
                 expected = refitted(GaussianNB(), X[:, mask], y, 4, scoring, given)
-                np.testing.assert_allclose(evaluator.fold_scores(Candidates.of(mask))[0], expected, rtol=1e-9)
+                np.testing.assert_allclose(evaluator.fold_scores(Candidates.from_masks(mask))[0], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scoring", ["f1_macro", "precision_weighted", "balanced_accuracy", "recall_micro"])
@@ -79,7 +79,9 @@ def test_scores_of_classes_that_a_fold_does_not_hold_are_scikit_learns(scoring):
     cv = [(np.setdiff1d(np.arange(60), test), test) for test in np.array_split(np.arange(60), 6)]
     evaluator = evaluator_of(X, y, GaussianNB(), cv, scoring)
     expected = cross_val_score(GaussianNB(), X, y, cv=cv, scoring=scoring)
-    np.testing.assert_allclose(evaluator.fold_scores(Candidates.of(np.ones(4, dtype=bool)))[0], expected, atol=1e-12)
+    np.testing.assert_allclose(
+        evaluator.fold_scores(Candidates.from_masks(np.ones(4, dtype=bool)))[0], expected, atol=1e-12
+    )
 
 
 def test_the_score_of_a_set_does_not_depend_on_where_it_was_reached_from():
@@ -113,7 +115,7 @@ def test_backward_selection_takes_scikit_learns_way_where_no_scores_are_equal():
 def test_one_row_may_be_left_out_at_a_time():
     X, y = load_iris(return_X_y=True)
     merit = evaluator_of(X, y, GaussianNB(), LeaveOneOut()).evaluate(
-        Candidates.of(np.array([True, False, True, True]))
+        Candidates.from_masks(np.array([True, False, True, True]))
     )[0]
     assert merit == cross_val_score(GaussianNB(), X[:, [0, 2, 3]], y, cv=LeaveOneOut()).mean()
 
@@ -121,10 +123,10 @@ def test_one_row_may_be_left_out_at_a_time():
 def test_digits_need_no_refits():
     X, y = load_digits(return_X_y=True)
     evaluator = evaluator_of(X, y, GaussianNB(), 10)
-    evaluator.way.fitted = None
+    evaluator.backend.fitted = None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        evaluator.evaluate(Candidates.flips(np.zeros(64, dtype=bool), [np.array([j]) for j in range(64)]))
+        evaluator.evaluate(Candidates.from_flips(np.zeros(64, dtype=bool), [np.array([j]) for j in range(64)]))
 
 
 def test_threads_change_nothing():
@@ -140,7 +142,9 @@ def test_no_column_is_worth_the_most_frequent_class():
     X, y = load_wine(return_X_y=True)
     evaluator = evaluator_of(X, y, GaussianNB(), 5)
     expected = cross_val_score(DummyClassifier(strategy="prior"), X, y, cv=5)
-    np.testing.assert_allclose(evaluator.fold_scores(Candidates.of(np.zeros(13, dtype=bool)))[0], expected, atol=1e-12)
+    np.testing.assert_allclose(
+        evaluator.fold_scores(Candidates.from_masks(np.zeros(13, dtype=bool)))[0], expected, atol=1e-12
+    )
 
 
 def test_a_subclass_is_refitted():
@@ -150,8 +154,8 @@ def test_a_subclass_is_refitted():
 
     X, y = load_iris(return_X_y=True)
     evaluator = evaluator_of(X, y, Own(), 5)
-    assert "refitted" in evaluator.how
-    assert evaluator.evaluate(Candidates.of(np.ones(4, dtype=bool)))[0] == pytest.approx(1 / 3)
+    assert "refitted" in evaluator.method
+    assert evaluator.evaluate(Candidates.from_masks(np.ones(4, dtype=bool)))[0] == pytest.approx(1 / 3)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -167,7 +171,7 @@ def test_classes_that_do_not_vary_score_alike_from_any_parent_and_as_the_refit(s
         expected = cross_val_score(GaussianNB(var_smoothing=0.0), X[:, mask], y, cv=3)
         for flips in ([], [2], [0, 2], [0, 1, 2]):
             parent = mask ^ np.isin(np.arange(3), flips)
-            found = evaluator.fold_scores(Candidates.flips(parent, [np.array(flips, dtype=np.intp)]))[0]
+            found = evaluator.fold_scores(Candidates.from_flips(parent, [np.array(flips, dtype=np.intp)]))[0]
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -182,7 +186,7 @@ def test_a_constant_column_is_left_to_the_refit():
         evaluator = evaluator_of(X, y, GaussianNB(), cv, "accuracy", weight)
         expected = refitted(GaussianNB(), X[:, :1], y, cv, "accuracy", weight)
         np.testing.assert_allclose(
-            evaluator.fold_scores(Candidates.of(np.array([True, False])))[0], expected, atol=1e-12
+            evaluator.fold_scores(Candidates.from_masks(np.array([True, False])))[0], expected, atol=1e-12
         )
 
 
@@ -193,7 +197,7 @@ def test_warnings_of_numpy_about_a_constant_column_are_counted_and_do_not_leave(
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         evaluator = evaluator_of(X, y, GaussianNB())
-        found = evaluator.fold_scores(Candidates.of(np.array([[False, True], [True, True]])))
+        found = evaluator.fold_scores(Candidates.from_masks(np.array([[False, True], [True, True]])))
         assert not shown
         (note,) = evaluator.notes()
         wanted = [cross_val_score(GaussianNB(), X[:, columns], y) for columns in ([1], [0, 1])]

@@ -31,8 +31,8 @@ NUMBERS = make_regression(n_samples=90, n_features=5, n_informative=3, noise=5.0
 
 def evaluator_of(X, y, estimator, *, weight=None, seed=0, **more):
     source = as_source(X, y, weight)
-    merit = CrossValidated(estimator, **more).ready(source)
-    return merit.prepare(source.reduce, source.schema, np.random.default_rng(seed))
+    merit = CrossValidated(estimator, **more).bind(source)
+    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(seed))
 
 
 def singly(mask):
@@ -50,7 +50,7 @@ def scikit_learns_orders(monkeypatch):
     """The orders that the reference draws."""
     monkeypatch.setattr(
         importance,
-        "_orders",
+        "_draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
 
@@ -74,7 +74,7 @@ OF_NUMBERS = [
 
 @pytest.mark.usefixtures("scikit_learns_orders")
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("estimator", "scoring"), [*OF_CLASSES, *OF_NUMBERS], ids=str)
+@pytest.mark.parametrize(("estimator", "scoring"), [*OF_CLASSES, *OF_NUMBERS], ids=lambda value: getattr(value, "__name__", str(value)))
 def test_with_scikit_learns_orders_the_importances_are_its_own(estimator, scoring, weighted):
     of_classes = (estimator, scoring) in OF_CLASSES
     X, y = IRIS if of_classes else NUMBERS
@@ -198,7 +198,7 @@ def test_a_column_of_one_value_or_that_no_one_reads_is_worth_0_to_the_bit():
 
 def test_with_all_columns_exchanged_together_a_model_is_left_with_guessing():
     (lost,) = importances(*IRIS, GaussianNB(), units=[np.arange(4)], n_repeats=50, cv=5)
-    merit = evaluator_of(*IRIS, GaussianNB(), cv=5).evaluate(Candidates.of(np.ones(4, dtype=bool)))[0]
+    merit = evaluator_of(*IRIS, GaussianNB(), cv=5).evaluate(Candidates.from_masks(np.ones(4, dtype=bool)))[0]
     assert merit - lost == pytest.approx(1 / 3, abs=0.03)
 
 
@@ -207,7 +207,7 @@ def test_importances_depend_on_the_set_and_the_seed_alone():
     mask, other = np.array([True, False, True, True]), np.array([True, True, False, False])
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             evaluator = evaluator_of(X, y, GaussianNB(), cv=5)
             found.append(evaluator.importances(mask, singly(mask), 2))
             evaluator.importances(other, singly(other), 2)

@@ -13,7 +13,7 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Forward
-from tamiz.wrappers.indicators import IndicatorEvaluator
+from tamiz.wrappers.indicators import ClassIndicatorEvaluator
 
 
 def table(n=150, n_classes=2, p=5, seed=0):
@@ -47,12 +47,12 @@ def test_the_scores_are_those_of_explicit_regressions_on_one_hot_targets(n_class
     X, y = table(n_classes=n_classes)
     folds = folds_of(y)
     evaluator = evaluator_of(X, y, "ridge", cv=folds)
-    assert isinstance(evaluator, IndicatorEvaluator)
+    assert isinstance(evaluator, ClassIndicatorEvaluator)
     masks = np.array([[True] * 5, [True, False, False, False, False], [False, True, False, True, True]])
-    found = evaluator.fold_scores(Candidates.of(masks))
+    found = evaluator.fold_scores(Candidates.from_masks(masks))
     for mask, scores in zip(masks, found, strict=True):
         np.testing.assert_allclose(scores, explicit(X[:, mask], y, folds), rtol=0, atol=1e-12)
-    assert evaluator.evaluate(Candidates.of(masks)) == pytest.approx(found.mean(axis=1), abs=1e-15)
+    assert evaluator.evaluate(Candidates.from_masks(masks)) == pytest.approx(found.mean(axis=1), abs=1e-15)
 
 
 def test_the_score_of_no_column_is_that_of_the_classes_shares():
@@ -65,7 +65,7 @@ def test_the_score_of_no_column_is_that_of_the_classes_shares():
         / ((indicators[test] - indicators[test].mean(axis=0)) ** 2).sum()
         for train, test in folds
     ]
-    none = Candidates.of(np.zeros((1, 5), dtype=bool))
+    none = Candidates.from_masks(np.zeros((1, 5), dtype=bool))
     np.testing.assert_allclose(evaluator_of(X, y, "ridge", cv=folds).fold_scores(none)[0], expected, atol=1e-12)
 
 
@@ -78,7 +78,7 @@ def test_it_is_the_model_of_ridge_classifier_by_the_squared_error_of_its_decisio
         # Its targets are -1 and 1.
         told = (RidgeClassifier().fit(z[train], y[train]).decision_function(z[test]) + 1) / 2
         expected.append(1 - ((y[test] - told) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum())
-    every = Candidates.of(np.ones((1, 5), dtype=bool))
+    every = Candidates.from_masks(np.ones((1, 5), dtype=bool))
     np.testing.assert_allclose(evaluator_of(X, y, "ridge", cv=folds).fold_scores(every)[0], expected, atol=1e-12)
 
 
@@ -89,7 +89,7 @@ def test_a_weight_of_two_is_the_row_twice_and_one_of_zero_is_no_row(n_classes):
     folds = folds_of(y)
     again = np.repeat(np.arange(len(y)), weight.astype(int))
     repeated = [tuple(np.flatnonzero(np.isin(again, rows)) for rows in fold) for fold in folds]
-    every = Candidates.of(np.ones((1, 5), dtype=bool))
+    every = Candidates.from_masks(np.ones((1, 5), dtype=bool))
     weighted = evaluator_of(X, y, "ridge", cv=folds, weight=weight).fold_scores(every)
     np.testing.assert_allclose(
         weighted, evaluator_of(X[again], y[again], "ridge", cv=repeated).fold_scores(every), rtol=0, atol=1e-12
@@ -102,7 +102,7 @@ def test_a_rare_class_moves_the_merit_where_accuracy_stays_that_of_the_frequent_
     y = (np.arange(400) % 20 == 0).astype(int)
     X = rng.normal(size=(400, 2))
     X[:, 0] += y
-    alone = Candidates.of(np.eye(2, dtype=bool))
+    alone = Candidates.from_masks(np.eye(2, dtype=bool))
     by_accuracy = evaluator_of(X, y, "ridge", cv=folds_of(y), scoring="accuracy").evaluate(alone)
     assert by_accuracy.tolist() == [0.95, 0.95]
     hint, noise = evaluator_of(X, y, "ridge", cv=folds_of(y)).evaluate(alone)

@@ -67,7 +67,7 @@ def test_a_column_that_differs_by_infinite_values_alone_repeats_no_other():
 def test_fingerprints_tell_infinite_values_from_missing_ones():
     tables = [X, np.where(np.isinf(X), np.nan, X), np.where(np.isinf(X), -X, X)]
     for frame in (np.asarray, pd.DataFrame):
-        assert len({as_source(frame(table), Y, infinite=True).fingerprint() for table in tables}) == 3
+        assert len({as_source(frame(table), Y, allow_infinite=True).fingerprint() for table in tables}) == 3
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tamiz import MixedNB, RankSelector, SubsetSelector, open_source, selection_
 from tamiz.criteria import CrossValidated, FisherScore
 from tamiz.search import Exhaustive
 from tamiz.sources import split_dates
-from tamiz.sources.views import columns_of, rows_of, with_target
+from tamiz.sources.views import select_columns, select_rows, with_target
 from tamiz.wrappers.folds import make_folds
 
 ALL = RankSelector(FisherScore(), n_features=4)
@@ -35,9 +35,9 @@ def rare(labels, n=150):
 
 def beside(X, y, predictor, scoring):
     """The report's honest scores, and those of scikit-learn on the same folds."""
-    report = selection_report(ALL, X, y, predictor=predictor, scoring=scoring, n_splits=4, n_permutations=0)
+    report = selection_report(ALL, X, y, model=predictor, scoring=scoring, n_splits=4, n_permutations=0)
     seed = np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0]
-    cv = [(fold.train, fold.test) for fold in make_folds(open_source(X, y), 4, seed).parts]
+    cv = [(fold.train, fold.test) for fold in make_folds(open_source(X, y), 4, seed).splits]
     return report.nested.values.tolist(), cross_val_score(predictor, X, y, scoring=scoring, cv=cv).tolist()
 
 
@@ -72,7 +72,7 @@ def test_weights_are_those_of_the_classes_that_are_named(labels):
 @pytest.mark.parametrize("scoring", ["roc_auc", make_scorer(recall_score, pos_label=2)], ids=["area", "recall"])
 def test_named_predictors_say_labels_too(predictor, scoring):
     X, y = signal()
-    found = selection_report(ALL, X, y + 1, predictor=predictor, scoring=scoring, n_splits=3, n_permutations=0)
+    found = selection_report(ALL, X, y + 1, model=predictor, scoring=scoring, n_splits=3, n_permutations=0)
     assert found.nested.mean > 0.7
     if scoring == "roc_auc":
         assert found.baseline.mean == 0.5
@@ -203,7 +203,7 @@ def test_nominal_labels_of_arff_are_text(tmp_path):
 def test_parts_of_dates_and_other_columns_keep_the_labels():
     frame = pd.DataFrame({"day": pd.date_range("2024-01-30", periods=40), "y": np.array(["1", "2"])[HALVES]})
     source = open_source(frame, "y")
-    for seen in (split_dates(source), columns_of(split_dates(source), [1])):
+    for seen in (split_dates(source), select_columns(split_dates(source), [1])):
         assert seen.target_values().tolist() == frame["y"].tolist()
 
 
@@ -211,7 +211,7 @@ def test_labels_follow_rows_and_shuffled_targets():
     X, y = rare([3, 7], n=20)
     source = open_source(X, y)
     assert source.target_values().tolist() == y.tolist()
-    assert rows_of(source, np.arange(5, 9)).target_values().tolist() == y[5:9].tolist()
+    assert select_rows(source, np.arange(5, 9)).target_values().tolist() == y[5:9].tolist()
     assert with_target(source, np.zeros(20, dtype=np.int32)).target_values().tolist() == [3] * 20
     assert open_source(X, X[:, 0]).target_values().tolist() == X[:, 0].tolist()
 

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from tests.wrappers.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
-from tamiz.wrappers.likelihoods import _area, of_joint
+from tamiz.wrappers.likelihoods import _roc_area, likelihood_scorer
 
 
 def tables():
@@ -33,11 +33,11 @@ def test_any_set_has_the_score_of_its_refits(table, scoring):
         mask[rng.integers(X.shape[1])] = True
         cv, weight = drawn_folds(rng, GaussianNB(), y), drawn_weight(rng, len(y))
         evaluator = evaluator_of(X, y, GaussianNB(), cv, scoring, weight)
-        assert "not refitted" in evaluator.how
+        assert "not refitted" in evaluator.method
         expected = refitted(GaussianNB(), X[:, mask], y, cv, scoring, weight)
         np.testing.assert_allclose(evaluator.fold_scores(flipped(rng, mask))[0], expected, rtol=1e-9)
-        score, columns = of_joint(evaluator.task), np.flatnonzero(mask)
-        n_refits += sum(score(evaluator.way, columns, fold) is None for fold in range(len(expected)))
+        score, columns = likelihood_scorer(evaluator.task), np.flatnonzero(mask)
+        n_refits += sum(score(evaluator.backend, columns, fold) is None for fold in range(len(expected)))
         n += len(expected)
     assert n_refits < n / 2
 
@@ -46,11 +46,11 @@ def test_probabilities_within_rounding_are_left_to_the_refit_unless_the_rows_are
     chance, noise = np.array([0.1, 0.5, 0.5 + 1e-15, 0.9]), np.full(4, 1e-14)
     positive, weight = np.array([False, True, False, True]), np.ones(4)
     apart, same = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.0], [2.0], [2.0], [4.0]])
-    assert _area(chance, noise, positive, weight, lambda rows: apart[rows]) is None
+    assert _roc_area(chance, noise, positive, weight, lambda rows: apart[rows]) is None
     tied = roc_auc_score(positive, [0.1, 0.5, 0.5, 0.9])
-    assert _area(chance, noise, positive, weight, lambda rows: same[rows]) == tied
+    assert _roc_area(chance, noise, positive, weight, lambda rows: same[rows]) == tied
     # Rows of one class may lie as they like.
-    assert _area(chance, noise, np.array([False, True, True, True]), weight, lambda rows: apart[rows]) == 1.0
+    assert _roc_area(chance, noise, np.array([False, True, True, True]), weight, lambda rows: apart[rows]) == 1.0
 
 
 def test_a_fold_without_one_of_the_classes_has_scikit_learns_sentence():
@@ -66,4 +66,4 @@ def test_a_set_is_as_much_work_as_it_takes_so_that_rules_for_stopping_are_asked_
     by_sums, by_area = (
         evaluator_of(X[:100], y[:100], GaussianNB(), 5, scoring, None) for scoring in ("accuracy", "roc_auc")
     )
-    assert by_area.effort >= 1000 > by_sums.effort
+    assert by_area.evaluation_cost >= 1000 > by_sums.evaluation_cost

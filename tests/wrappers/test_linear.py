@@ -13,8 +13,8 @@ from tamiz import parallel
 from tamiz.candidates import Candidates
 from tamiz.exceptions import DataError
 from tamiz.wrappers import solved
-from tamiz.wrappers.linear import LinearRegressionWay, RidgeWay
-from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.linear import LinearRegressionBackend, RidgeBackend
+from tamiz.wrappers.refits import RefitBackend
 
 MODELS = [
     LinearRegression(),
@@ -38,8 +38,8 @@ def expected(model, X, y, mask, cv=4, scoring=None, weight=None):
 
 def left(evaluator, candidates):
     """Which candidates and folds the sums leave to refits."""
-    way = evaluator.way
-    return way.over_folds(candidates, way._fill, (), 100)[1]
+    way = evaluator.backend
+    return way.sum_over_folds(candidates, way._fill_squares, (), 100)[1]
 
 
 def table(seed, n, q):
@@ -64,7 +64,7 @@ def test_scores_are_those_of_refits(seed):
     mask[0] |= not mask.any()
     candidate = flipped(rng, mask)
     evaluator = prepared(model, X, y, cv, scoring, weight)
-    assert isinstance(evaluator.way, LinearRegressionWay | RidgeWay)
+    assert isinstance(evaluator.backend, LinearRegressionBackend | RidgeBackend)
     assert not left(evaluator, candidate).any()
     same(evaluator.fold_scores(candidate)[0], expected(model, X, y, mask, cv, scoring, weight))
 
@@ -73,8 +73,8 @@ def test_many_rows_tested_are_scored_by_products_of_columns():
     X, y = table(0, 800, 6)
     evaluator = prepared(LinearRegression(), X, y)
     masks = np.array([[True, False, True, True, False, True]])
-    assert not left(evaluator, Candidates.of(masks)).any()
-    same(evaluator.fold_scores(Candidates.of(masks)), [expected(LinearRegression(), X, y, masks[0])])
+    assert not left(evaluator, Candidates.from_masks(masks)).any()
+    same(evaluator.fold_scores(Candidates.from_masks(masks)), [expected(LinearRegression(), X, y, masks[0])])
 
 
 def nearly_exact(n, error):
@@ -88,7 +88,7 @@ def nearly_exact(n, error):
 def test_errors_that_nearly_vanish_keep_their_digits(n, error):
     X, y = nearly_exact(n, error)
     whole, scoring = np.ones(4, dtype=bool), "neg_mean_squared_error"
-    ours = prepared(LinearRegression(), X, y, scoring=scoring).fold_scores(Candidates.of(whole))[0]
+    ours = prepared(LinearRegression(), X, y, scoring=scoring).fold_scores(Candidates.from_masks(whole))[0]
     np.testing.assert_allclose(ours, expected(LinearRegression(), X, y, whole, scoring=scoring), rtol=1e-9)
 
 
@@ -97,10 +97,10 @@ def test_errors_that_are_rounding_are_those_of_the_refit(n):
     X, y = nearly_exact(n, 0.0)
     evaluator = prepared(LinearRegression(), X, y, scoring="neg_mean_squared_error")
     whole = np.ones(4, dtype=bool)
-    assert left(evaluator, Candidates.of(whole)).all()
-    for fold, score in enumerate(evaluator.fold_scores(Candidates.of(whole))[0]):
-        fitted = evaluator.way.fitted(np.arange(4), fold)
-        assert score == -np.mean((y[evaluator.task.folds[fold].test] - fitted.estimator.predict(fitted.rows)) ** 2)
+    assert left(evaluator, Candidates.from_masks(whole)).all()
+    for fold, score in enumerate(evaluator.fold_scores(Candidates.from_masks(whole))[0]):
+        fitted = evaluator.backend.fit_fold(np.arange(4), fold)
+        assert score == -np.mean((y[evaluator.task.folds[fold].test] - fitted.estimator.predict(fitted.test_rows)) ** 2)
 
 
 def hard(kind, rng):
@@ -145,7 +145,7 @@ def test_what_cannot_be_solved_from_products_is_refitted(kind, model):
     masks = np.vstack([np.ones(X.shape[1], dtype=bool), rng.random((3, X.shape[1])) < 0.6])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = prepared(model, X, y).fold_scores(Candidates.of(masks))
+        ours = prepared(model, X, y).fold_scores(Candidates.from_masks(masks))
         theirs = np.array([expected(model, X, y, mask) for mask in masks])
     # Of large numbers the refit itself keeps no more digits.
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-6 if kind in ROUNDED else 1e-9)
@@ -154,7 +154,7 @@ def test_what_cannot_be_solved_from_products_is_refitted(kind, model):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "fold" not in kind])
 def test_dependent_columns_are_never_guessed(kind):
     X, y = hard(kind, np.random.default_rng(3))
-    assert left(prepared(LinearRegression(), X, y), Candidates.of(np.ones((1, 5), dtype=bool))).all()
+    assert left(prepared(LinearRegression(), X, y), Candidates.from_masks(np.ones((1, 5), dtype=bool))).all()
 
 
 def test_a_score_depends_on_its_candidate_alone_to_the_bit():
@@ -166,10 +166,10 @@ def test_a_score_depends_on_its_candidate_alone_to_the_bit():
     target[[1, 2, 4, 7]] = True
     parents = rng.random((12, 8)) < 0.5
     flips = [np.flatnonzero(parent != target) for parent in parents]
-    from_parents = Candidates.joined(
-        [Candidates.flips(parent, [rng.permutation(flip)]) for parent, flip in zip(parents, flips, strict=True)]
+    from_parents = Candidates.concatenate(
+        [Candidates.from_flips(parent, [rng.permutation(flip)]) for parent, flip in zip(parents, flips, strict=True)]
     )
-    alone = evaluator.fold_scores(Candidates.of(target))
+    alone = evaluator.fold_scores(Candidates.from_masks(target))
     assert (evaluator.fold_scores(from_parents) == alone).all()
 
 
@@ -178,22 +178,22 @@ def test_threads_change_no_bit():
     masks = np.random.default_rng(7).random((900, 20)) < 0.4
     scores = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            scores.append(prepared(Ridge(), X, y).fold_scores(Candidates.of(masks)))
+        with parallel.thread_session(n_jobs):
+            scores.append(prepared(Ridge(), X, y).fold_scores(Candidates.from_masks(masks)))
     assert (scores[0] == scores[1]).all()
 
 
 @pytest.mark.parametrize("cv", [KFold(7), LeaveOneOut(), ShuffleSplit(5, random_state=0)])
 def test_folds_read_some_at_a_time_score_the_same(cv, monkeypatch):
     X, y = table(8, 35, 6)
-    masks = Candidates.of(np.random.default_rng(9).random((4, 6)) < 0.7)
+    masks = Candidates.from_masks(np.random.default_rng(9).random((4, 6)) < 0.7)
     scoring = "neg_mean_squared_error"
     whole = prepared(LinearRegression(), X, y, cv, scoring)
     together = whole.fold_scores(masks)
-    monkeypatch.setattr(solved, "_HELD_BYTES", 2 * 4 * 8 * 49)
+    monkeypatch.setattr(solved, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
     parts = prepared(LinearRegression(), X, y, cv, scoring)
     np.testing.assert_allclose(together, parts.fold_scores(masks), rtol=1e-10)
-    assert parts.way.most_bytes() < whole.way.most_bytes()
+    assert parts.backend.max_bytes() < whole.backend.max_bytes()
     theirs = [expected(LinearRegression(), X, y, mask, cv, scoring) for mask in masks.masks()]
     same(parts.fold_scores(masks), theirs)
 
@@ -206,9 +206,9 @@ def test_mixed_columns_encoded_in_every_fold_score_as_refits_do(model):
     frame.loc[3:9, "c"] = np.nan
     y = frame["a"].to_numpy() + (kinds == "x") + rng.normal(size=90)
     evaluator = evaluator_of(frame, y, model, encode=True)
-    candidates = Candidates.of(np.array([[True, True, True], [True, False, True], [False, True, False]]))
+    candidates = Candidates.from_masks(np.array([[True, True, True], [True, False, True], [False, True, False]]))
     ours = evaluator.fold_scores(candidates)
-    evaluator.way = Refits(evaluator.task)
+    evaluator.backend = RefitBackend(evaluator.task)
     same(ours, evaluator.fold_scores(candidates))
 
 
@@ -216,7 +216,7 @@ def test_a_constant_target_in_a_tested_fold_scores_as_in_scikit_learn():
     X, y = table(10, 40, 3)
     y[10:20] = 0.1
     same(
-        prepared(LinearRegression(), X, y, KFold(4)).fold_scores(Candidates.of(np.ones((1, 3), dtype=bool))),
+        prepared(LinearRegression(), X, y, KFold(4)).fold_scores(Candidates.from_masks(np.ones((1, 3), dtype=bool))),
         [expected(LinearRegression(), X, y, np.ones(3, dtype=bool), KFold(4))],
     )
 
@@ -224,7 +224,7 @@ def test_a_constant_target_in_a_tested_fold_scores_as_in_scikit_learn():
 def test_r2_of_one_tested_row_is_an_error():
     X, y = table(11, 10, 3)
     with pytest.raises(DataError, match="1 row"):
-        prepared(LinearRegression(), X, y, LeaveOneOut()).evaluate(Candidates.of(np.ones((1, 3), dtype=bool)))
+        prepared(LinearRegression(), X, y, LeaveOneOut()).evaluate(Candidates.from_masks(np.ones((1, 3), dtype=bool)))
 
 
 def test_integer_targets_float32_and_boolean_columns_are_numbers():
@@ -233,7 +233,7 @@ def test_integer_targets_float32_and_boolean_columns_are_numbers():
     y = (3 * X[:, 0] + 2 * X[:, 2] + rng.normal(size=60)).round().astype(int)
     X = X.astype(np.float64)
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).astype({"a": np.float32, "b": np.float32, "c": bool})
-    ours = prepared(LinearRegression(), frame, y, 5).fold_scores(Candidates.of(np.ones((1, 3), dtype=bool)))
+    ours = prepared(LinearRegression(), frame, y, 5).fold_scores(Candidates.from_masks(np.ones((1, 3), dtype=bool)))
     same(ours, [expected(LinearRegression(), X, y, np.ones(3, dtype=bool), 5)])
 
 
@@ -246,8 +246,8 @@ def test_rows_of_weight_0_count_nowhere():
     place = np.cumsum(kept) - 1
     beside = [tuple(place[rows[kept[rows]]] for rows in fold) for fold in folds]
     same(
-        prepared(Ridge(), X, y, folds, weight=weight).fold_scores(Candidates.of(mask)),
-        prepared(Ridge(), X[kept], y[kept], beside).fold_scores(Candidates.of(mask)),
+        prepared(Ridge(), X, y, folds, weight=weight).fold_scores(Candidates.from_masks(mask)),
+        prepared(Ridge(), X[kept], y[kept], beside).fold_scores(Candidates.from_masks(mask)),
     )
 
 
@@ -264,7 +264,7 @@ def test_rows_of_weight_0_count_nowhere():
 )
 def test_other_parameters_are_refitted(model):
     X, y = table(14, 40, 3)
-    assert isinstance(prepared(model, X, y).way, Refits)
+    assert isinstance(prepared(model, X, y).backend, RefitBackend)
 
 
 def test_a_missing_value_is_an_error_that_names_its_column():
@@ -272,5 +272,5 @@ def test_a_missing_value_is_an_error_that_names_its_column():
     X[3, 1] = np.nan
     with pytest.raises(DataError, match="'b' has 1 missing value"):
         prepared(LinearRegression(), pd.DataFrame(X, columns=["a", "b", "c"]), y).evaluate(
-            Candidates.of(np.ones((1, 3), dtype=bool))
+            Candidates.from_masks(np.ones((1, 3), dtype=bool))
         )

@@ -16,8 +16,8 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Exhaustive
-from tamiz.sources.views import columns_of, rows_of, target_of
-from tamiz.warn import held
+from tamiz.sources.views import select_columns, select_rows, target_array
+from tamiz.warn import capture_warnings
 from tamiz.wrappers import counting, mixed_nb
 
 # The outlook and the humidity of 14 days, and whether one plays: Weka's weather.nominal.
@@ -61,7 +61,7 @@ def test_every_row_gets_the_probabilities_of_the_plain_version(seed, weighted):
     model = MixedNB().fit(source)
     found = model.predict_proba(source)
     for row in range(len(y)):
-        classes, told = log_shares(numbers, codes, [4, 2], target_of(source), weight, numbers[row], codes[row])
+        classes, told = log_shares(numbers, codes, [4, 2], target_array(source), weight, numbers[row], codes[row])
         share = np.exp(told - told.max())
         assert model.classes_.tolist() == classes
         np.testing.assert_allclose(found[row], share / share.sum(), rtol=1e-9, atol=1e-12)
@@ -115,7 +115,7 @@ def test_batches_teach_what_the_whole_table_does(cuts, weighted):
     frame.loc[: cuts[0] - 1, ["a", "colour"]] = [np.nan, None]
     weight = np.random.default_rng(0).integers(0, 4, len(y)) / 2 + 0.5 if weighted else None
     model = MixedNB()
-    with held():
+    with capture_warnings():
         for rows in np.split(np.arange(len(y)), cuts):
             of_rows = None if weight is None else weight[rows]
             model.partial_fit(frame.iloc[rows], y[rows], classes=[0, 1, 2], sample_weight=of_rows)
@@ -176,7 +176,7 @@ def test_integer_weights_are_rows_repeated():
 def test_what_is_learned_and_told_piece_by_piece_is_the_same(monkeypatch):
     frame, y = mixed(3)
     whole = MixedNB().fit(frame, y).predict_proba(frame)
-    monkeypatch.setattr(mixed_nb, "_PIECE_VALUES", 35)
+    monkeypatch.setattr(mixed_nb, "_VALUES_PER_BATCH", 35)
     assert np.array_equal(MixedNB().fit(frame, y).predict_proba(frame), whole)
 
 
@@ -245,9 +245,9 @@ def views_refitted(source, columns, cv, weight):
     y, scores = source.target_values(), []
     splits = StratifiedKFold(cv).split(y, y) if isinstance(cv, int) else cv.split(y, y) if hasattr(cv, "split") else cv
     for train, test in splits:
-        with held():
-            model = MixedNB().fit(columns_of(rows_of(source, np.sort(train)), columns))
-        right = model.predict(rows_of(source, np.sort(test))) == y[np.sort(test)]
+        with capture_warnings():
+            model = MixedNB().fit(select_columns(select_rows(source, np.sort(train)), columns))
+        right = model.predict(select_rows(source, np.sort(test))) == y[np.sort(test)]
         scores.append(np.average(right, weights=None if weight is None else weight[np.sort(test)]))
     return scores
 
@@ -272,20 +272,20 @@ def test_where_every_fold_has_all_levels_it_is_the_score_of_cross_validation(sco
     frame, y = mixed(8, 120)
     y = y == y[0] if scoring == "roc_auc" else y
     found = evaluator_of(frame, y, MixedNB(), StratifiedKFold(4), scoring)
-    assert ("is not refitted" in found.how) == (scoring != "roc_auc_ovr")
+    assert ("is not refitted" in found.method) == (scoring != "roc_auc_ovr")
     masks = np.random.default_rng(0).random((8, 5)) < 0.6
     masks[:, 0] = True
-    for mask, scores in zip(masks, found.fold_scores(Candidates.of(masks)), strict=True):
+    for mask, scores in zip(masks, found.fold_scores(Candidates.from_masks(masks)), strict=True):
         wanted = cross_val_score(MixedNB(), frame.loc[:, mask], y, cv=StratifiedKFold(4), scoring=scoring)
         np.testing.assert_allclose(scores, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_no_fold_is_ever_refitted_and_ties_are_those_of_refits(monkeypatch):
-    monkeypatch.setattr(counting, "_refitted", None)
+    monkeypatch.setattr(counting, "_refit_counts", None)
     rng = np.random.default_rng(0)
     table, y = np.array(["p", "q"], dtype=object)[rng.integers(0, 2, (24, 4))], np.tile([0, 1, 2], 8)
     masks = (np.arange(1, 16)[:, None] >> np.arange(4) & 1).astype(bool)
-    found = evaluator_of(table, y, MixedNB(), KFold(8)).fold_scores(Candidates.of(masks))
+    found = evaluator_of(table, y, MixedNB(), KFold(8)).fold_scores(Candidates.from_masks(masks))
     for mask, scores in zip(masks, found, strict=True):
         assert scores.tolist() == views_refitted(open_source(table, y), np.flatnonzero(mask), KFold(8), None)
 
@@ -297,7 +297,7 @@ def test_the_weather_left_one_out_through_the_selector():
     assert selector.support_.tolist() == [True, True]
     assert selector.merit_ == pytest.approx(0.785714, abs=1e-6)
     ours = evaluator_of(table[:, :2], table[:, 2], MixedNB(), LeaveOneOut())
-    assert ours.evaluate(Candidates.of(np.zeros((1, 2), dtype=bool)))[0] == pytest.approx(0.642857, abs=1e-6)
+    assert ours.evaluate(Candidates.from_masks(np.zeros((1, 2), dtype=bool)))[0] == pytest.approx(0.642857, abs=1e-6)
 
 
 # Of two classes as probable Weka takes the one that its table names first.
@@ -313,5 +313,5 @@ def test_every_set_of_categories_has_wekas_merit(name):
     masks = np.zeros((len(theirs), source.schema.n_columns), dtype=bool)
     for mask, columns in zip(masks, theirs, strict=True):
         mask[list(map(int, columns.split(",")))] = True
-    ours = evaluator_of(source.frame(), y, MixedNB(), LeaveOneOut()).evaluate(Candidates.of(masks))
+    ours = evaluator_of(source.frame(), y, MixedNB(), LeaveOneOut()).evaluate(Candidates.from_masks(masks))
     np.testing.assert_allclose(ours, list(theirs.values()), rtol=0, atol=1e-9)

@@ -14,8 +14,8 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Backward, Forward
-from tamiz.wrappers.neighbors import KNeighborsClassifierWay, KNeighborsRegressorWay
-from tamiz.wrappers.refits import Refits
+from tamiz.wrappers.neighbors import KNeighborsClassifierBackend, KNeighborsRegressorBackend
+from tamiz.wrappers.refits import RefitBackend
 
 CLASSIFIER, REGRESSOR = KNeighborsClassifier, KNeighborsRegressor
 
@@ -49,16 +49,16 @@ def drawn_sets(rng, p, n_sets):
     for _ in range(3):
         parent = rng.random(p) < rng.random()
         units = [np.sort(rng.choice(p, int(rng.integers(1, min(p, 3) + 1)), replace=False)) for _ in range(n_sets)]
-        parts.append(Candidates.flips(parent, units))
-        parts.append(Candidates.flips(parent, [np.array([j]) for j in range(p)]))
-    parts.append(Candidates.of(rng.random((n_sets, p)) < rng.random()))
-    sets = Candidates.joined(parts)
+        parts.append(Candidates.from_flips(parent, units))
+        parts.append(Candidates.from_flips(parent, [np.array([j]) for j in range(p)]))
+    parts.append(Candidates.from_masks(rng.random((n_sets, p)) < rng.random()))
+    sets = Candidates.concatenate(parts)
     return sets[np.flatnonzero(sets.sizes() > 0)]
 
 
 def of_reference(task, mask, fold):
     """Neighbours, weights and ties of the rows that a fold tests, plainly."""
-    part, values = task.folds[fold], task.points.by_column()[mask].T
+    part, values = task.folds[fold], task.matrix.transposed_values()[mask].T
     rows, squares, tied = reference.neighbors(values[part.train], values[part.test], task.estimator.n_neighbors)
     return rows, reference.weights(squares, task.estimator.weights), tied
 
@@ -72,9 +72,9 @@ def test_predictions_of_any_sets_are_those_of_the_plain_reference(seed):
         y = rng.integers(0, 4, len(X))
         estimator = CLASSIFIER(k, weights=how)
         evaluator = evaluator_of(X, y, estimator, [drawn_split(rng, len(X)) for _ in range(2)])
-        way, task = evaluator.way, evaluator.task
+        way, task = evaluator.backend, evaluator.task
         sets = drawn_sets(rng, X.shape[1], 6)
-        counts = way.confusion(sets)
+        counts = way.confusion_counts(sets)
         for c, mask in enumerate(sets.masks()):
             for f, fold in enumerate(task.folds):
                 rows, weight, _ = of_reference(task, mask, f)
@@ -97,10 +97,10 @@ def test_means_of_neighbours_are_those_of_the_plain_reference(seed):
         y = rng.normal(size=len(X))
         evaluator = evaluator_of(X, y, REGRESSOR(int(rng.integers(1, 9)), weights=how), [drawn_split(rng, len(X))])
         task, sets = evaluator.task, drawn_sets(rng, X.shape[1], 6)
-        squares = evaluator.way.squares(sets)
+        squares = evaluator.backend.squared_errors(sets)
         for c, mask in enumerate(sets.masks()):
             rows, weight, _ = of_reference(task, mask, 0)
-            errors = task.labels[task.folds[0].test] - reference.means(rows, weight, task.labels[task.folds[0].train])
+            errors = task.target[task.folds[0].test] - reference.means(rows, weight, task.target[task.folds[0].train])
             np.testing.assert_allclose(squares[c, 0], (errors**2).sum(), rtol=1e-12)
 
 
@@ -111,7 +111,7 @@ def test_the_share_of_tied_queries_is_that_of_the_plain_reference(seed):
     evaluator = evaluator_of(X, rng.integers(0, 2, len(X)), CLASSIFIER(3), [drawn_split(rng, len(X)) for _ in range(3)])
     for mask in drawn_sets(rng, X.shape[1], 2).masks():
         tied = np.concatenate([of_reference(evaluator.task, mask, f)[2] for f in range(3)])
-        assert evaluator.way.tied_share(np.flatnonzero(mask)) == tied.mean()
+        assert evaluator.backend.tie_share(np.flatnonzero(mask)) == tied.mean()
 
 
 @pytest.mark.parametrize("kind", [CLASSIFIER, REGRESSOR])
@@ -133,8 +133,8 @@ def test_any_set_under_any_folds_has_the_score_of_its_refits(kind):
         )
         cv = drawn_folds(rng, estimator, y)
         evaluator = evaluator_of(X, y, estimator, cv)
-        assert isinstance(evaluator.way, KNeighborsClassifierWay | KNeighborsRegressorWay)
-        assert evaluator.way.tied_share(np.flatnonzero(mask)) == 0
+        assert isinstance(evaluator.backend, KNeighborsClassifierBackend | KNeighborsRegressorBackend)
+        assert evaluator.backend.tie_share(np.flatnonzero(mask)) == 0
         # Its own threads, beside others', would take most of the time.
         with threadpool_limits(1):
             expected = refitted(estimator, X[:, mask], y, cv)
@@ -152,7 +152,7 @@ def test_other_scores_are_those_of_refits(scoring, weights):
         mask = rng.random(X.shape[1]) < 0.4
         mask[3] = True
         expected = cross_val_score(estimator, X[:, mask], y, cv=4, scoring=scoring)
-        np.testing.assert_allclose(evaluator.fold_scores(Candidates.of(mask))[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(evaluator.fold_scores(Candidates.from_masks(mask))[0], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "neg_mean_squared_error", "explained_variance"])
@@ -161,7 +161,7 @@ def test_other_scores_of_means_are_those_of_refits(scoring):
     evaluator = evaluator_of(X, y, REGRESSOR(4, weights="distance"), 5, scoring)
     expected = cross_val_score(REGRESSOR(4, weights="distance"), X[:, 1:4], y, cv=5, scoring=scoring)
     mask = np.array([False, True, True, True, False])
-    np.testing.assert_allclose(evaluator.fold_scores(Candidates.of(mask))[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(evaluator.fold_scores(Candidates.from_masks(mask))[0], expected, rtol=1e-9)
 
 
 def test_labels_of_a_fold_that_lacks_a_class_are_those_it_learned():
@@ -170,11 +170,11 @@ def test_labels_of_a_fold_that_lacks_a_class_are_those_it_learned():
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     train, test = np.arange(0, 100, 2), np.arange(1, 150, 2)
     evaluator = evaluator_of(X, labels, CLASSIFIER(5), [(train, test)])
-    fitted = evaluator.way.fitted(np.array([0, 2]), 0)
+    fitted = evaluator.backend.fit_fold(np.array([0, 2]), 0)
     refit = CLASSIFIER(5).fit(X[train][:, [0, 2]], labels[train])
     np.testing.assert_array_equal(fitted.estimator.classes_, refit.classes_)
-    np.testing.assert_array_equal(fitted.estimator.predict(fitted.rows), refit.predict(X[test][:, [0, 2]]))
-    np.testing.assert_allclose(fitted.estimator.predict_proba(fitted.rows), refit.predict_proba(X[test][:, [0, 2]]))
+    np.testing.assert_array_equal(fitted.estimator.predict(fitted.test_rows), refit.predict(X[test][:, [0, 2]]))
+    np.testing.assert_allclose(fitted.estimator.predict_proba(fitted.test_rows), refit.predict_proba(X[test][:, [0, 2]]))
 
 
 def test_neighbours_by_encoded_columns_are_those_of_the_plain_reference_in_every_fold():
@@ -182,32 +182,32 @@ def test_neighbours_by_encoded_columns_are_those_of_the_plain_reference_in_every
     levels = np.array(["a", "b", "c"])[rng.integers(0, 3, (90, 3))]
     frame = pd.DataFrame({"u": levels[:, 0], "x": rng.normal(size=90), "v": levels[:, 1], "w": levels[:, 2]})
     evaluator = evaluator_of(frame, rng.integers(0, 2, 90), CLASSIFIER(4), 3, encode=True)
-    points = evaluator.task.points
+    points = evaluator.task.matrix
     for columns in ([0], [1], [0, 2], [0, 2, 3], [0, 1, 3]):
         at = np.sort(points.coordinates_of(np.array(columns)))
         for f, fold in enumerate(evaluator.task.folds):
-            rows, _, _ = reference.neighbors(points.train(fold)[:, at], points.test(fold)[:, at], 4)
-            found, _ = evaluator.way.neighbors(np.array(columns), f)
+            rows, _, _ = reference.neighbors(points.train_rows(fold)[:, at], points.test_rows(fold)[:, at], 4)
+            found, _ = evaluator.backend.neighbors(np.array(columns), f)
             np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(rows, axis=1))
 
 
 @pytest.mark.parametrize("kind", [CLASSIFIER, REGRESSOR])
 def test_scores_are_the_same_to_the_bit_at_any_number_of_threads_and_from_any_parent(kind, monkeypatch):
-    monkeypatch.setattr("tamiz.wrappers.neighbors._PAIRS", 0)
-    monkeypatch.setattr("tamiz.wrappers.neighbors._TESTED", 16)
+    monkeypatch.setattr("tamiz.wrappers.neighbors._PAIRS_PER_THREAD", 0)
+    monkeypatch.setattr("tamiz.wrappers.neighbors._TEST_ROWS_PER_BATCH", 16)
     rng = np.random.default_rng(5)
     X = rng.integers(0, 9, (300, 10)) / 10
     y = X[:, 0] + rng.normal(size=300) if kind is REGRESSOR else rng.integers(0, 3, 300)
-    way = evaluator_of(X, y, kind(6, weights="distance"), 3).way
-    score = way.squares if kind is REGRESSOR else way.confusion
+    way = evaluator_of(X, y, kind(6, weights="distance"), 3).backend
+    score = way.squared_errors if kind is REGRESSOR else way.confusion_counts
     sets = drawn_sets(rng, 10, 20)
     found = []
     for n_jobs in (1, 2, 3):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             found.append(score(sets))
-    one_by_one = np.concatenate([score(Candidates.of(mask)) for mask in sets.masks()])
-    monkeypatch.setattr("tamiz.wrappers.neighbors._HELD", 300)
-    for other in (*found[1:], one_by_one, score(Candidates.of(sets.masks()))):
+    one_by_one = np.concatenate([score(Candidates.from_masks(mask)) for mask in sets.masks()])
+    monkeypatch.setattr("tamiz.wrappers.neighbors._NEIGHBORS_PER_BATCH", 300)
+    for other in (*found[1:], one_by_one, score(Candidates.from_masks(sets.masks()))):
         np.testing.assert_array_equal(found[0], other)
 
 
@@ -245,14 +245,14 @@ def test_every_row_but_one_may_be_learned_from():
     X = X + 1e-6 * np.random.default_rng(0).normal(size=X.shape)
     evaluator = evaluator_of(X, y, CLASSIFIER(3), LeaveOneOut())
     expected = cross_val_score(CLASSIFIER(3), X[:, 2:], y, cv=LeaveOneOut())
-    np.testing.assert_array_equal(evaluator.fold_scores(Candidates.of(np.arange(4) > 1))[0], expected)
+    np.testing.assert_array_equal(evaluator.fold_scores(Candidates.from_masks(np.arange(4) > 1))[0], expected)
 
 
 def test_as_many_neighbours_as_a_fold_has_rows_are_all_of_them():
     X, y = np.arange(6.0)[:, None] ** 2, np.array([0.0, 1.5, 0.5, 3.0, 1.0, 7.0])
-    way = evaluator_of(X, y, REGRESSOR(3), 2).way
+    way = evaluator_of(X, y, REGRESSOR(3), 2).backend
     np.testing.assert_array_equal(np.sort(way.neighbors(np.array([0]), 0)[0]), [[0, 1, 2]] * 3)
-    assert way.tied_share(np.array([0])) == 0
+    assert way.tie_share(np.array([0])) == 0
 
 
 def test_more_neighbours_than_a_fold_has_rows_are_refused_by_the_fold():
@@ -276,17 +276,17 @@ def test_more_neighbours_than_a_fold_has_rows_are_refused_by_the_fold():
 def test_neighbours_of_another_kind_are_refitted(estimator, why):
     X, y = load_iris(return_X_y=True)
     evaluator = evaluator_of(X, y, estimator)
-    assert isinstance(evaluator.way, Refits)
-    assert why in evaluator.how
+    assert isinstance(evaluator.backend, RefitBackend)
+    assert why in evaluator.method
 
 
 def test_the_share_of_rows_with_tied_neighbours_is_told_with_the_score():
     X, y = load_iris(return_X_y=True)
     merit = CrossValidated(KNeighborsClassifier(), StratifiedKFold(10))
     tied = SubsetSelector(merit, Forward(), n_features=2).fit(X, y)
-    share = evaluator_of(X, y, KNeighborsClassifier(), 10).way.tied_share(tied.get_support(indices=True))
+    share = evaluator_of(X, y, KNeighborsClassifier(), 10).backend.tie_share(tied.get_support(indices=True))
     assert share > 0.1
-    assert f"{share:.1%} of the rows tested have other rows as near as the last of their 5" in tied.merit_how_
+    assert f"{share:.1%} of the rows tested have other rows as near as the last of their 5" in tied.merit_method_
     apart = X + np.random.default_rng(0).normal(size=X.shape)
     alone = SubsetSelector(merit, Forward(), n_features=2).fit(apart, y)
-    assert "as near as" not in alone.merit_how_
+    assert "as near as" not in alone.merit_method_

@@ -21,7 +21,7 @@ from tamiz import SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Exhaustive, Forward
-from tamiz.wrappers.outputs import outputs_of
+from tamiz.wrappers.outputs import read_multioutput
 
 from .drawn import refitted
 
@@ -114,8 +114,8 @@ def test_names_stand_for_models_that_predict_several_targets(name):
 
 def folds_of(X, Y, groups=None):
     source = open_source(X, groups=groups)
-    merit = CrossValidated(LinearRegression(), cv=5).ready(source, outputs_of(Y))
-    return merit.prepare(source.reduce, source.schema, np.random.default_rng(0)).task.folds
+    merit = CrossValidated(LinearRegression(), cv=5).bind(source, read_multioutput(Y))
+    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)).task.folds
 
 
 def test_folds_by_number_keep_copies_together_and_groups_whole():
@@ -141,7 +141,7 @@ def test_the_merits_and_the_plan_of_a_search_read_the_targets():
     masks = np.array([[True, False, True, True]])
     expected = cross_val_score(LinearRegression(), X[:, masks[0]], NUMBERS, cv=FOLDS).mean()
     assert selector.merits(masks, X, NUMBERS)[0] == pytest.approx(expected, rel=1e-15)
-    assert selector.plan(X, NUMBERS).evaluations == 11
+    assert selector.plan(X, NUMBERS).max_evaluations == 11
 
 
 def test_a_journal_is_not_gone_on_with_under_other_targets(tmp_path):

@@ -19,10 +19,10 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Forward
 from tamiz.sources.encoding import Encoding
 from tamiz.sources.open import as_source
-from tamiz.sources.views import rows_of
-from tamiz.wrappers.encoded import Encoded
+from tamiz.sources.views import select_rows
+from tamiz.wrappers.encoded import EncodedMatrix
 from tamiz.wrappers.folds import Fold
-from tamiz.wrappers.points import Plain
+from tamiz.wrappers.points import NumericMatrix
 
 from .drawn import evaluator_of
 
@@ -72,61 +72,63 @@ def test_points_are_what_the_rows_learned_from_make_of_them(weighted):
     frame, y = table()
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
     folds = halves(len(y))
-    points = Encoded(as_source(frame, y, weight if weighted else None), folds)
+    points = EncodedMatrix(as_source(frame, y, weight if weighted else None), folds)
     for fold in folds:
         train = frame.iloc[fold.train]
-        for rows, found in ((fold.train, points.train(fold)), (fold.test, points.test(fold))):
+        for rows, found in ((fold.train, points.train_rows(fold)), (fold.test, points.test_rows(fold))):
             np.testing.assert_allclose(found, by_hand(train, frame.iloc[rows], weight[fold.train]), atol=1e-12)
 
 
 def test_points_are_those_of_the_encoding_that_maps_use():
     frame, y = table()
     source, folds = as_source(frame, y), halves(len(y))
-    points = Encoded(source, folds)
-    view = rows_of(source, folds[0].train)
+    points = EncodedMatrix(source, folds)
+    view = select_rows(source, folds[0].train)
     encoding = Encoding.fit(view, standardize=True)
-    expected = np.concatenate([encoding.rows(block) for block in view.blocks()])
-    np.testing.assert_allclose(points.train(folds[0]), expected, atol=1e-12)
+    expected = np.concatenate([encoding.transform(block) for block in view.blocks()])
+    np.testing.assert_allclose(points.train_rows(folds[0]), expected, atol=1e-12)
 
 
 def test_a_level_that_a_fold_does_not_learn_of_is_0_in_all_its_rows():
     frame, y = table()
     frame["town"] = pd.Categorical(["ash"] * 30 + ["birch"] * 30)
     folds = halves(len(y))
-    points = Encoded(as_source(frame, y), folds)
+    points = EncodedMatrix(as_source(frame, y), folds)
     ash, birch = points.coordinates[2].tolist()
-    assert not points.train(folds[0])[:, birch].any()
-    assert not points.test(folds[0])[:, birch].any()
+    assert not points.train_rows(folds[0])[:, birch].any()
+    assert not points.test_rows(folds[0])[:, birch].any()
     # The only level learned of is the same in every row.
-    assert np.ptp(points.train(folds[0])[:, ash]) == 0
+    assert np.ptp(points.train_rows(folds[0])[:, ash]) == 0
 
 
 def test_a_column_without_a_value_to_learn_from_is_0_in_all_its_rows():
     frame, y = table()
     frame.loc[:29, "b"] = np.nan
     folds = halves(len(y))
-    points = Encoded(as_source(frame, y), folds)
+    points = EncodedMatrix(as_source(frame, y), folds)
     (at,) = points.coordinates[3].tolist()
-    assert not points.train(folds[0])[:, at].any()
-    assert not points.test(folds[0])[:, at].any()
-    assert points.train(folds[1])[:, at].any()
+    assert not points.train_rows(folds[0])[:, at].any()
+    assert not points.test_rows(folds[0])[:, at].any()
+    assert points.train_rows(folds[1])[:, at].any()
 
 
 def test_a_column_of_one_value_is_0_and_not_what_rounding_left_of_it():
     frame, y = table()
     frame["b"] = np.where(np.arange(len(y)) < 30, 0.1, 7.0)
     folds = halves(len(y))
-    points = Encoded(as_source(frame, y), folds)
-    assert not points.train(folds[0])[:, points.coordinates[3]].any()
+    points = EncodedMatrix(as_source(frame, y), folds)
+    assert not points.train_rows(folds[0])[:, points.coordinates[3]].any()
 
 
 def test_sets_of_columns_are_sets_of_their_coordinates():
     frame, y = table()
-    points = Encoded(as_source(frame, y), halves(len(y)))
+    points = EncodedMatrix(as_source(frame, y), halves(len(y)))
     # Numbers come first: a, b, then the levels of job and town.
     assert [own.tolist() for own in points.coordinates] == [[2, 3, 4], [0], [5, 6], [1]]
     parent = np.array([True, False, False, True])
-    part = points.translated(Candidates.flips(parent, [np.array([0]), np.array([1, 2]), np.array([], dtype=np.intp)]))
+    part = points.to_coordinates(
+        Candidates.from_flips(parent, [np.array([0]), np.array([1, 2]), np.array([], dtype=np.intp)])
+    )
     expected = [[1], [0, 1, 2, 3, 4, 5, 6], [1, 2, 3, 4]]
     assert [np.flatnonzero(mask).tolist() for mask in part.masks()] == expected
 
@@ -136,19 +138,22 @@ def test_some_coordinates_are_those_of_all():
     folds = halves(len(y))
     source = as_source(frame, y)
     at = np.array([4, 0, 5])
-    for points in (Encoded(source, folds), Plain(as_source(frame[["a", "b"]].to_numpy(), y))):
+    for points in (EncodedMatrix(source, folds), NumericMatrix(as_source(frame[["a", "b"]].to_numpy(), y))):
         chosen = at[at < points.n_coordinates]
-        np.testing.assert_array_equal(points.train(folds[0], chosen), points.train(folds[0])[:, chosen])
-        np.testing.assert_array_equal(points.test(folds[1], chosen), points.test(folds[1])[:, chosen])
+        np.testing.assert_array_equal(points.train_rows(folds[0], chosen), points.train_rows(folds[0])[:, chosen])
+        np.testing.assert_array_equal(points.test_rows(folds[1], chosen), points.test_rows(folds[1])[:, chosen])
 
 
 def test_points_are_copies():
     frame, y = table()
     folds = halves(len(y))
-    for points in (Encoded(as_source(frame, y), folds), Plain(as_source(np.ones((60, 2)) * np.arange(60)[:, None], y))):
-        before = points.train(folds[0])
-        points.train(folds[0])[:] = -1.0
-        np.testing.assert_array_equal(points.train(folds[0]), before)
+    for points in (
+        EncodedMatrix(as_source(frame, y), folds),
+        NumericMatrix(as_source(np.ones((60, 2)) * np.arange(60)[:, None], y)),
+    ):
+        before = points.train_rows(folds[0])
+        points.train_rows(folds[0])[:] = -1.0
+        np.testing.assert_array_equal(points.train_rows(folds[0]), before)
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), KNeighborsClassifier(3)], ids=["logistic", "knn"])
@@ -157,8 +162,8 @@ def test_an_estimator_scores_on_points_as_on_those_made_by_hand(estimator):
     folds = halves(len(y))
     evaluator = evaluator_of(frame, y, estimator, cv=[(fold.train, fold.test) for fold in folds], encode=True)
     masks = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], dtype=bool)
-    with parallel.session(2):
-        found = evaluator.evaluate(Candidates.of(masks))
+    with parallel.thread_session(2):
+        found = evaluator.evaluate(Candidates.from_masks(masks))
     for mask, score in zip(masks, found, strict=True):
         scores = []
         for fold in folds:
@@ -218,15 +223,15 @@ def test_an_estimator_that_accepts_missing_values_gets_them():
     frame, y = table()
     tree = DecisionTreeClassifier(random_state=0)
     evaluator = evaluator_of(frame, y, tree, StratifiedKFold(4), encode=True)
-    points = evaluator.task.points
+    points = evaluator.task.matrix
     a = points.coordinates[1]
-    assert np.isnan(points.train(evaluator.task.folds[0])[:, a[0]]).any()
+    assert np.isnan(points.train_rows(evaluator.task.folds[0])[:, a[0]]).any()
     assert not any("missing" in note for note in evaluator.notes())
     wanted = cross_val_score(tree, frame[["a"]], y, cv=StratifiedKFold(4))
-    found = evaluator.fold_scores(Candidates.of(np.array([False, True, False, False])))[0]
+    found = evaluator.fold_scores(Candidates.from_masks(np.array([False, True, False, False])))[0]
     # A tree does not see that numbers are standardised.
     np.testing.assert_allclose(found, wanted)
-    assert np.isfinite(evaluator.evaluate(Candidates.of(np.array([True, False, False, False])))).all()
+    assert np.isfinite(evaluator.evaluate(Candidates.from_masks(np.array([True, False, False, False])))).all()
 
 
 def test_folds_may_repeat_rows():
@@ -234,27 +239,27 @@ def test_folds_may_repeat_rows():
     rows = np.sort(np.random.default_rng(0).integers(0, 60, 60))
     fold = Fold(rows, np.setdiff1d(np.arange(60), rows))
     numbers = frame[["b"]].to_numpy()
-    points = Encoded(as_source(numbers, y), [fold])
+    points = EncodedMatrix(as_source(numbers, y), [fold])
     scaler = StandardScaler().fit(numbers[rows])
     # A spread about the mean is divided by one row less.
     expected = scaler.transform(numbers[fold.test]) * np.sqrt((len(rows) - 1) / len(rows))
-    np.testing.assert_allclose(points.test(fold), expected, atol=1e-12)
+    np.testing.assert_allclose(points.test_rows(fold), expected, atol=1e-12)
 
 
 def test_text_that_writes_numbers_is_these_numbers():
     frame = pd.DataFrame({"size": pd.Categorical(["10", "2", None, "10"]), "on": [True, False, True, True]})
-    points = Plain(as_source(frame, np.array([0, 1, 0, 1])))
+    points = NumericMatrix(as_source(frame, np.array([0, 1, 0, 1])))
     fold = Fold(np.arange(4), np.arange(4))
-    np.testing.assert_array_equal(points.train(fold), [[10.0, 1.0], [2.0, 0.0], [np.nan, 1.0], [10.0, 1.0]])
+    np.testing.assert_array_equal(points.train_rows(fold), [[10.0, 1.0], [2.0, 0.0], [np.nan, 1.0], [10.0, 1.0]])
 
 
 def test_points_that_do_not_fit_into_memory_are_refused(monkeypatch):
     frame, y = table()
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Points of 60 rows and 7 coordinates needs"):
-        Encoded(as_source(frame, y), halves(60))
+        EncodedMatrix(as_source(frame, y), halves(60))
     with pytest.raises(MemoryError, match="A matrix of 60 rows and 2 columns"):
-        Plain(as_source(frame[["a", "b"]], y))
+        NumericMatrix(as_source(frame[["a", "b"]], y))
 
 
 def test_text_as_it_is_has_no_numbers():

@@ -38,28 +38,28 @@ MASKS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]], dtype
 @pytest.fixture(autouse=True)
 def answers(monkeypatch):
     """Workers that are ready and worth any work; what they answer."""
-    monkeypatch.setattr(processes, "_WORTH_A_REQUEST", 0.0)
-    workers.start(2, pickle.dumps((processes.greet, (pickle.dumps(LOGISTIC),))))
+    monkeypatch.setattr(processes, "_MIN_REQUEST_SECONDS", 0.0)
+    workers.start(2, pickle.dumps((processes.load_model, (pickle.dumps(LOGISTIC),))))
     end = time.monotonic() + 60
-    while not workers.are_ready(2):
+    while not workers.are_idle(2):
         assert time.monotonic() < end
         time.sleep(0.01)
     found = []
-    scores = processes.Processes.scores
+    scores = processes.RefitWorkers.scores
 
     def listen(self, rows, sets):
         answer = scores(self, rows, sets)
         found.extend(answer)
         return answer
 
-    monkeypatch.setattr(processes.Processes, "scores", listen)
+    monkeypatch.setattr(processes.RefitWorkers, "scores", listen)
     return found
 
 
 def scores_of(n_jobs, *given, masks=MASKS, **more):
     evaluator = evaluator_of(*given, **more)
-    with parallel.session(n_jobs):
-        return evaluator.fold_scores(Candidates.of(masks)), evaluator
+    with parallel.thread_session(n_jobs):
+        return evaluator.fold_scores(Candidates.from_masks(masks)), evaluator
 
 
 def local():
@@ -103,9 +103,9 @@ def test_scores_of_workers_are_those_of_one_thread_to_the_bit(case, answers):
     if case == "many rows":
         # Threads take the first sets of many rows: later ones are given to workers.
         evaluator = evaluator_of(table, y, estimator, **more)
-        with parallel.session(2):
-            evaluator.fold_scores(Candidates.of(MASKS))
-            together = evaluator.fold_scores(Candidates.of(MASKS))
+        with parallel.thread_session(2):
+            evaluator.fold_scores(Candidates.from_masks(MASKS))
+            together = evaluator.fold_scores(Candidates.from_masks(MASKS))
     np.testing.assert_array_equal(together, alone)
     assert answers
     assert None not in answers
@@ -170,13 +170,13 @@ def test_an_estimator_that_cannot_be_sent_is_refitted_here(answers):
 
 def test_what_workers_that_end_have_not_done_is_done_here(monkeypatch, answers):
     alone, _ = scores_of(1, X, Y, LOGISTIC)
-    ask = workers._Worker.ask
+    ask = workers._Worker.run_request
 
     def end_and_ask(self, request):
         self._process.kill()
         return ask(self, request)
 
-    monkeypatch.setattr(workers._Worker, "ask", end_and_ask)
+    monkeypatch.setattr(workers._Worker, "run_request", end_and_ask)
     together, _ = scores_of(2, X, Y, LOGISTIC)
     np.testing.assert_array_equal(together, alone)
     assert answers
@@ -185,22 +185,22 @@ def test_what_workers_that_end_have_not_done_is_done_here(monkeypatch, answers):
 
 def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monkeypatch):
     started = []
-    monkeypatch.setattr(workers, "are_ready", lambda n: False)
+    monkeypatch.setattr(workers, "are_idle", lambda n: False)
     monkeypatch.setattr(workers, "start", lambda n, greeting: started.append(n))
-    with parallel.session(2):
-        refits = processes.Processes(evaluator_of(X, Y, LOGISTIC).task, few_rows=True)
-        refits.observe(0.5, 100)
+    with parallel.thread_session(2):
+        refits = processes.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, few_rows=True)
+        refits.record_time(0.5, 100)
         assert not refits.are_ready(100)
         assert not started
-        refits.observe(2.2, 440)
+        refits.record_time(2.2, 440)
         assert not refits.are_ready(100)
         assert started == [2]
         # Threads do long refits of many rows as well.
-        long = processes.Processes(refits.task, few_rows=False)
-        long.observe(5.0, 10)
+        long = processes.RefitWorkers(refits.task, few_rows=False)
+        long.record_time(5.0, 10)
         assert not long.are_ready(100)
     started.clear()
-    with parallel.session(1):
+    with parallel.thread_session(1):
         assert not refits.are_ready(100_000)
     assert not started
 

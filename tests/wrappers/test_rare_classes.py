@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from tamiz import SubsetSelector, open_source, selection_report
-from tamiz.assessment import added_columns, compare_columns
-from tamiz.assessment.null import shuffling
+from tamiz.assessment import compare_columns, run_noise_experiment
+from tamiz.assessment.null import target_shuffle
 from tamiz.candidates import Candidates
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import TamizWarning
@@ -32,7 +32,9 @@ def table(*sizes, names="abz"):
 def evaluator(X, y, estimator, **more):
     source = open_source(X, y)
     return (
-        CrossValidated(estimator, **more).ready(source).prepare(source.reduce, source.schema, np.random.default_rng(0))
+        CrossValidated(estimator, **more)
+        .bind(source)
+        .make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
     )
 
 
@@ -73,10 +75,10 @@ def test_folds_have_no_row_of_a_class_of_one_row_and_every_other_row(roles):
     X, y = table(60, 40, 1)
     folds = make_folds(open_source(X, y, **roles), 5, 0)
     assert len(folds) == 5
-    assert folds.rows.tolist() == np.flatnonzero(y != "z").tolist()
-    tested = np.concatenate([fold.test for fold in folds.parts])
-    assert sorted(tested.tolist()) == folds.rows.tolist()
-    assert [note for note in folds.notes if "'z' (1 row)" in note]
+    assert folds.used_rows.tolist() == np.flatnonzero(y != "z").tolist()
+    tested = np.concatenate([fold.test for fold in folds.splits])
+    assert sorted(tested.tolist()) == folds.used_rows.tolist()
+    assert [note for note in folds.fold_warnings if "'z' (1 row)" in note]
 
 
 def test_a_selection_is_assessed_on_the_other_classes():
@@ -101,9 +103,9 @@ def test_models_are_compared_by_the_area_of_the_other_classes_and_columns_are_ad
     assert compared.n_samples == 100
     assert compared.all_columns["naive_bayes", "roc_auc"].mean > 0.8
     with pytest.warns(TamizWarning, match=LEFT_OUT):
-        added = added_columns(X, y, numbers=[2], n_splits=5)
+        added = run_noise_experiment(X, y, n_added=[2], n_splits=5)
     assert added.n_samples == 100
-    assert all(np.isfinite(scores).all() for scores in added.random.values())
+    assert all(np.isfinite(scores).all() for scores in added.random_scores.values())
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_models_are_compared_by_the_area_of_the_other_classes_and_columns_are_ad
 def test_a_wrapper_scores_what_it_scores_without_the_rows(estimator, scoring):
     X, y = table(60, 40, 1)
     kept = y != "z"
-    every = Candidates.of(np.ones((1, 3), dtype=bool))
+    every = Candidates.from_masks(np.ones((1, 3), dtype=bool))
     found = evaluator(X, y, estimator, cv=4, scoring=scoring)
     assert [note for note in found.notes() if "'z' (1 row)" in note]
     np.testing.assert_array_equal(
@@ -126,7 +128,7 @@ def test_a_class_whose_rows_no_listed_fold_has_is_none_of_the_models():
     kept = np.flatnonzero(y != "z")
     folds = list(StratifiedKFold(4).split(X[kept], y[kept]))
     listed = [(kept[train], kept[test]) for train, test in folds]
-    every = Candidates.of(np.ones((1, 3), dtype=bool))
+    every = Candidates.from_masks(np.ones((1, 3), dtype=bool))
     np.testing.assert_array_equal(
         evaluator(X, y, "mixed_nb", cv=listed, scoring="roc_auc").fold_scores(every),
         evaluator(X[kept], y[kept], "mixed_nb", cv=folds, scoring="roc_auc").fold_scores(every),
@@ -137,7 +139,7 @@ def test_a_shuffled_target_keeps_the_rows_that_are_in_no_fold():
     X, y = table(60, 40, 1)
     source = open_source(X, y)
     folds = make_folds(source, 5, 0)
-    drawn = shuffling(source, folds.rows).draw(np.random.default_rng(0))
+    drawn = target_shuffle(source, folds.used_rows).draw(np.random.default_rng(0))
     codes = np.searchsorted(["a", "b", "z"], y)
     assert drawn[codes == 2].tolist() == [2]
     assert sorted(drawn.tolist()) == sorted(codes.tolist())

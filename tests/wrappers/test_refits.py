@@ -45,15 +45,15 @@ class Looks(ClassifierMixin, BaseEstimator):
 def fitted(table):
     """Return the refit on the second and the fourth column, learned from all but the first 50 rows."""
     evaluator = evaluator_of(table, Y, Looks(), cv=[(np.arange(50, 150), np.arange(50))])
-    return evaluator.way.fitted(np.array([1, 3]), 0)
+    return evaluator.backend.fit_fold(np.array([1, 3]), 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 def test_an_array_stays_one_of_its_type(dtype):
     given = fitted(X.astype(dtype))
-    assert given.estimator.seen_.dtype == given.rows.dtype == dtype
+    assert given.estimator.seen_.dtype == given.test_rows.dtype == dtype
     np.testing.assert_array_equal(given.estimator.seen_, X.astype(dtype)[50:, [1, 3]])
-    np.testing.assert_array_equal(given.rows, X.astype(dtype)[:50, [1, 3]])
+    np.testing.assert_array_equal(given.test_rows, X.astype(dtype)[:50, [1, 3]])
 
 
 def test_a_frame_of_pandas_stays_one_with_its_types_and_index():
@@ -61,30 +61,30 @@ def test_a_frame_of_pandas_stays_one_with_its_types_and_index():
     frame.index = np.arange(1000, 1150)
     given = fitted(frame)
     pd.testing.assert_frame_equal(given.estimator.seen_, frame[["b", "d"]].iloc[50:])
-    pd.testing.assert_frame_equal(given.rows, frame[["b", "d"]].iloc[:50])
+    pd.testing.assert_frame_equal(given.test_rows, frame[["b", "d"]].iloc[:50])
 
 
 def test_a_frame_of_polars_stays_one():
     frame = pl.from_pandas(FRAME)
-    assert fitted(frame).rows.equals(frame[:50].select("b", "d"))
+    assert fitted(frame).test_rows.equals(frame[:50].select("b", "d"))
 
 
 def test_an_arrow_table_is_handed_on_as_pandas():
-    pd.testing.assert_frame_equal(fitted(pa.Table.from_pandas(FRAME)).rows, FRAME[["b", "d"]].iloc[:50])
+    pd.testing.assert_frame_equal(fitted(pa.Table.from_pandas(FRAME)).test_rows, FRAME[["b", "d"]].iloc[:50])
 
 
 def test_without_pandas_what_is_read_is_a_matrix(monkeypatch):
     monkeypatch.setattr("tamiz.wrappers.given.find_spec", lambda _: None)
-    np.testing.assert_array_equal(fitted(pa.Table.from_pandas(FRAME)).rows, X[:50, [1, 3]])
+    np.testing.assert_array_equal(fitted(pa.Table.from_pandas(FRAME)).test_rows, X[:50, [1, 3]])
 
 
 def test_columns_left_out_are_not_handed_on():
     frame = FRAME.assign(id=[f"row {i}" for i in range(len(Y))])
     evaluator = evaluator_of(frame, Y, DecisionTreeClassifier(random_state=0), cv=3)
-    assert evaluator.task.source.schema.columns[4].left_out
+    assert evaluator.task.source.schema.columns[4].exclusion_reason
     expected = evaluator_of(FRAME, Y, DecisionTreeClassifier(random_state=0), cv=3)
-    found = evaluator.evaluate(Candidates.of(np.array([True, True, True, True, False])))
-    np.testing.assert_array_equal(found, expected.evaluate(Candidates.of(np.ones(4, dtype=bool))))
+    found = evaluator.evaluate(Candidates.from_masks(np.array([True, True, True, True, False])))
+    np.testing.assert_array_equal(found, expected.evaluate(Candidates.from_masks(np.ones(4, dtype=bool))))
 
 
 class Writes(Looks):
@@ -108,7 +108,7 @@ def test_what_an_estimator_writes_into_its_rows_nobody_else_sees(table):
         return estimator.least_
 
     evaluator = evaluator_of(table, Y, Writes(), cv=3, scoring=least)
-    assert (evaluator.evaluate(Candidates.of(np.ones((5, 4), dtype=bool))) > 0).all()
+    assert (evaluator.evaluate(Candidates.from_masks(np.ones((5, 4), dtype=bool))) > 0).all()
     np.testing.assert_array_equal(np.array(table), before)
 
 
@@ -122,10 +122,10 @@ def test_scores_depend_on_the_set_alone_and_not_on_threads_or_company(estimator)
     evaluator = evaluator_of(X, Y, estimator, cv=3, scoring="neg_log_loss")
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            found.append(evaluator.evaluate(Candidates.of(masks)))
-    with parallel.session(1):
-        found.append(np.concatenate([evaluator.evaluate(Candidates.of(mask)) for mask in masks[::-1]])[::-1])
+        with parallel.thread_session(n_jobs):
+            found.append(evaluator.evaluate(Candidates.from_masks(masks)))
+    with parallel.thread_session(1):
+        found.append(np.concatenate([evaluator.evaluate(Candidates.from_masks(mask)) for mask in masks[::-1]])[::-1])
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
 
@@ -159,9 +159,9 @@ def test_an_interrupt_ends_refits_soon(n_jobs, tmp_path):
 def test_a_model_that_counts_on_the_order_of_rows_learns_them_as_they_were_drawn():
     X, y = make_classification(150, 5, random_state=0)
     model, cv = SGDClassifier(max_iter=3, tol=None, shuffle=False), ShuffleSplit(4, random_state=0)
-    found = evaluator_of(X, y, model, cv).fold_scores(Candidates.of(np.ones(5, dtype=bool)))[0]
+    found = evaluator_of(X, y, model, cv).fold_scores(Candidates.from_masks(np.ones(5, dtype=bool)))[0]
     np.testing.assert_array_equal(found, cross_val_score(model, X, y, cv=cv))
     train = next(cv.split(X))[0]
     assert (np.diff(train) < 0).any()
-    listed = evaluator_of(X, y, model, list(cv.split(X))).fold_scores(Candidates.of(np.ones(5, dtype=bool)))[0]
+    listed = evaluator_of(X, y, model, list(cv.split(X))).fold_scores(Candidates.from_masks(np.ones(5, dtype=bool)))[0]
     np.testing.assert_array_equal(listed, found)

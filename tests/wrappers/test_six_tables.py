@@ -68,7 +68,7 @@ def check(estimator, X, y):
         X = apart(X)
     cv = StratifiedKFold(5) if is_classifier(estimator) else KFold(5)
     ours = SubsetSelector(CrossValidated(estimator, cv=cv), Forward(), n_features=min(SIZE, X.shape[1] - 1)).fit(X, y)
-    assert "is not refitted" in ours.merit_how_
+    assert "is not refitted" in ours.merit_method_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = SequentialFeatureSelector(estimator, n_features_to_select=int(ours.support_.sum()), cv=cv).fit(X, y)

@@ -11,7 +11,7 @@ from tamiz import SubsetSelector
 from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.search import Forward
-from tamiz.wrappers.sweeps import FEWEST, Sweeps
+from tamiz.wrappers.sweeps import MIN_SWEPT_COORDINATES, SweepOperators
 
 
 def mixed(n=400, seed=0):
@@ -37,21 +37,21 @@ def refits(evaluator, masks, alpha=1.0):
     task = evaluator.task
     scores = np.empty((len(masks), len(task.folds)))
     for f, fold in enumerate(task.folds):
-        train, test = task.points.train(fold), task.points.test(fold)
+        train, test = task.matrix.train_rows(fold), task.matrix.test_rows(fold)
         for s, mask in enumerate(masks):
-            at = np.concatenate([task.points.coordinates[j] for j in np.flatnonzero(mask)])
-            model = Ridge(alpha).fit(train[:, at], task.labels[fold.train])
-            scores[s, f] = model.score(test[:, at], task.labels[fold.test])
+            at = np.concatenate([task.matrix.coordinates[j] for j in np.flatnonzero(mask)])
+            model = Ridge(alpha).fit(train[:, at], task.target[fold.train])
+            scores[s, f] = model.score(test[:, at], task.target[fold.test])
     return scores
 
 
 def additions(parent):
     """Every column that a set lacks, added to it."""
-    return Candidates.flips(parent, [np.array([j]) for j in np.flatnonzero(~parent)])
+    return Candidates.from_flips(parent, [np.array([j]) for j in np.flatnonzero(~parent)])
 
 
 def swept(evaluator, candidates):
-    return evaluator.way._swept(candidates)
+    return evaluator.backend._swept_errors(candidates)
 
 
 def test_additions_to_a_large_set_of_mixed_columns_are_scored_as_their_refits():
@@ -59,7 +59,7 @@ def test_additions_to_a_large_set_of_mixed_columns_are_scored_as_their_refits():
     evaluator = evaluator_of(X, y, "ridge", cv=list(KFold(4, shuffle=True, random_state=0).split(X)))
     parent = np.zeros(18, dtype=bool)
     parent[[0, 1, 2, 10, 12, 14, 16, 17]] = True
-    assert sum(len(evaluator.task.points.coordinates[j]) for j in np.flatnonzero(parent)) >= FEWEST
+    assert sum(len(evaluator.task.matrix.coordinates[j]) for j in np.flatnonzero(parent)) >= MIN_SWEPT_COORDINATES
     # Along the way of a forward search: sweeps go on from those of the parent before.
     for _ in range(4):
         candidates = additions(parent)
@@ -81,9 +81,9 @@ def test_several_columns_added_at_once_are_one_block():
     evaluator = evaluator_of(X, y, "ridge", cv=list(KFold(3).split(X)))
     parent = np.arange(18) >= 12
     units = [np.array([0]), np.array([1, 10]), np.array([2, 3, 11]), np.array([], dtype=np.intp)]
-    candidates = Candidates.flips(parent, [*units[3:], *units[:3]])
+    candidates = Candidates.from_flips(parent, [*units[3:], *units[:3]])
     # The parent itself is no addition: another way scores it.
-    found = swept(evaluator, Candidates.flips(parent, units[:3]))
+    found = swept(evaluator, Candidates.from_flips(parent, units[:3]))
     assert np.isfinite(found).all()
     np.testing.assert_allclose(
         evaluator.fold_scores(candidates), refits(evaluator, candidates.masks()), rtol=0, atol=1e-9
@@ -123,15 +123,15 @@ def test_errors_that_are_hardly_any_are_left_to_a_refit():
 def test_other_candidates_than_additions_to_one_large_set_are_scored_otherwise():
     X, y = numbers()
     evaluator = evaluator_of(X, y, Ridge(), cv=4)
-    large, small = np.arange(48) < 40, np.arange(48) < FEWEST - 1
+    large, small = np.arange(48) < 40, np.arange(48) < MIN_SWEPT_COORDINATES - 1
     assert swept(evaluator, additions(large)) is not None
     others = {
         "a small parent": additions(small),
-        "a removal": Candidates.flips(large, [np.array([3])]),
-        "a swap": Candidates.flips(large, [np.array([41]), np.array([3, 42])]),
-        "several parents": Candidates.joined([additions(large), additions(np.arange(48) < 41)]),
-        "sets as they are": Candidates.of(np.array([large, small])),
-        "nothing": Candidates.flips(large, []),
+        "a removal": Candidates.from_flips(large, [np.array([3])]),
+        "a swap": Candidates.from_flips(large, [np.array([41]), np.array([3, 42])]),
+        "several parents": Candidates.concatenate([additions(large), additions(np.arange(48) < 41)]),
+        "sets as they are": Candidates.from_masks(np.array([large, small])),
+        "nothing": Candidates.from_flips(large, []),
     }
     for name, candidates in others.items():
         assert swept(evaluator, candidates) is None, name
@@ -143,9 +143,13 @@ def test_other_candidates_than_additions_to_one_large_set_are_scored_otherwise()
 
 def test_without_a_penalty_with_few_rows_or_few_coordinates_nothing_is_swept():
     X, y = numbers()
-    for model, rows, columns in ((LinearRegression(), 500, 48), (Ridge(), 80, 48), (Ridge(), 500, FEWEST)):
+    for model, rows, columns in (
+        (LinearRegression(), 500, 48),
+        (Ridge(), 80, 48),
+        (Ridge(), 500, MIN_SWEPT_COORDINATES),
+    ):
         evaluator = evaluator_of(X[:rows, :columns], y[:rows], model, cv=4)
-        assert evaluator.way._sweeps is None
+        assert evaluator.backend._sweep_operators is None
 
 
 def test_a_forward_search_finds_the_same_with_and_without_sweeps_on_any_number_of_threads(monkeypatch):
@@ -159,7 +163,7 @@ def test_a_forward_search_finds_the_same_with_and_without_sweeps_on_any_number_o
     one, two = searched(1), searched(2)
     assert one.merit_ == two.merit_
     assert one.archive_.merits.tolist() == two.archive_.merits.tolist()
-    monkeypatch.setattr(Sweeps, "squares", lambda *_: None)
+    monkeypatch.setattr(SweepOperators, "squared_errors", lambda *_: None)
     plain = searched(1)
     assert plain.support_.tolist() == one.support_.tolist()
     np.testing.assert_allclose(plain.archive_.merits, one.archive_.merits, rtol=0, atol=1e-9)
@@ -171,7 +175,7 @@ def test_the_products_that_are_given_stay_as_they_are():
     joint = np.column_stack([X, y])
     gram, cross, form = (X.T @ X + np.eye(40))[None], (X.T @ y)[None], (joint.T @ joint)[None]
     before = gram.copy(), cross.copy(), form.copy()
-    found = Sweeps(gram, cross, form).squares(additions(np.arange(40) < 35))
+    found = SweepOperators(gram, cross, form).squared_errors(additions(np.arange(40) < 35))
     assert all((one == other).all() for one, other in zip((gram, cross, form), before, strict=True))
     for j, square in zip(range(35, 40), found[:, 0], strict=True):
         at = [*range(35), j]

@@ -13,7 +13,7 @@ from tamiz.candidates import Candidates
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Forward
-from tamiz.sources.views import rows_of
+from tamiz.sources.views import select_rows
 
 from .drawn import evaluator_of
 
@@ -65,7 +65,9 @@ def test_a_number_of_folds_shuffles_the_rows_and_a_splitter_does_not():
     both = np.ones((1, 2), dtype=bool)
     shuffled = evaluator_of(X, y, "ridge", cv=10)
     in_order = evaluator_of(X, y, "ridge", cv=KFold(10))
-    assert shuffled.evaluate(Candidates.of(both))[0] > 0.7 > 0 > in_order.evaluate(Candidates.of(both))[0]
+    assert (
+        shuffled.evaluate(Candidates.from_masks(both))[0] > 0.7 > 0 > in_order.evaluate(Candidates.from_masks(both))[0]
+    )
     assert all(np.ptp(fold.test) > 100 for fold in shuffled.task.folds)
 
 
@@ -92,11 +94,13 @@ def test_neighbours_that_are_alike_are_warned_of_and_a_sorted_table_is_remarked_
     with pytest.warns(TamizWarning, match=r"Neighbouring rows are alike in the target 'target': .* time= \(--time\)"):
         SubsetSelector(merit, Forward(), n_features=1).fit(table, walk)
     sorted_ = SubsetSelector(merit, Forward(), n_features=1).fit(table, np.sort(walk))
-    assert "The rows are sorted by the target 'target'" in sorted_.merit_how_
+    assert "The rows are sorted by the target 'target'" in sorted_.merit_method_
 
 
 def test_the_order_of_a_part_of_a_table_is_not_remarked_on():
     source = open_source(*line())
-    part = rows_of(source, np.arange(0, 240, 2))
-    task = CrossValidated("ridge", cv=5).ready(part).prepare(part.reduce, part.schema, np.random.default_rng(0)).task
-    assert task.notes == task.remarks == ()
+    part = select_rows(source, np.arange(0, 240, 2))
+    task = (
+        CrossValidated("ridge", cv=5).bind(part).make_evaluator(part.reduce, part.schema, np.random.default_rng(0)).task
+    )
+    assert task.fold_warnings == task.fold_notes == ()

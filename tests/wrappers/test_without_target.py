@@ -28,7 +28,7 @@ KMEANS = KMeans(3, n_init=1, random_state=0)
 @pytest.fixture(autouse=True)
 def one_session():
     """On one thread sums of distances are added up in one order, in scikit-learn's cross-validation too."""
-    with parallel.session(1):
+    with parallel.thread_session(1):
         yield
 
 

@@ -7,21 +7,21 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    selection_report  assess:selection_report     function   How far the score of a selection can be trusted
-    SelectionReport   report:SelectionReport      record     What selection_report returns
-    stability         set_stability:stability     function   How much sets of columns are alike
-    compare_columns   columns_compared:compare_columns   function  What a choice of columns buys
-    ColumnComparison  columns_compared:ColumnComparison  record    What compare_columns returns
-    added_columns     argument:added_columns      function   What columns that tell nothing new cost
-    AddedColumns      argument:AddedColumns       record     What added_columns returns
-    recommend_columns recommendation:recommend_columns  function  Which of several selections to keep
-    Recommendation    recommendation:Recommendation     record    What recommend_columns returns
-    naive_bayes       naive_bayes:NaiveBayes      predictor  Naive Bayes
-    knn               predictors:NearestRows      predictor  Nearest neighbours
-    tree              predictors:Tree             predictor  Decision tree
-    forest            predictors:Forest           predictor  Random forest
-    logistic          predictors:Logistic         predictor  Logistic regression
-    ridge             predictors:RidgeRegression  predictor  Ridge regression
+    selection_report      assess:selection_report            function   Apparent and nested cross-validation score of a selection
+    SelectionReport       report:SelectionReport             record     Result of selection_report
+    stability             set_stability:stability            function   Stability of sets of columns
+    compare_columns       columns_compared:compare_columns   function   Effect of a selection on models
+    ColumnComparison      columns_compared:ColumnComparison  record     Result of compare_columns
+    run_noise_experiment  argument:run_noise_experiment      function   Noise experiment: score as noise columns or copies are added
+    NoiseExperiment       argument:NoiseExperiment           record     Result of run_noise_experiment
+    recommend_columns     recommendation:recommend_columns   function   Recommended one of several selections
+    Recommendation        recommendation:Recommendation      record     Result of recommend_columns
+    naive_bayes           naive_bayes:NaiveBayesModel        predictor  Naive Bayes
+    knn                   predictors:NearestNeighborsModel   predictor  Nearest neighbours
+    tree                  predictors:TreeModel               predictor  Decision tree
+    forest                predictors:ForestModel             predictor  Random forest
+    logistic              predictors:LogisticModel           predictor  Logistic regression
+    ridge                 predictors:RidgeModel              predictor  Ridge regression
     """,
 )
 

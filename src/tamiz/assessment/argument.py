@@ -11,125 +11,125 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.assessment.extended import Extended, extended
-from tamiz.assessment.models import models_of
+from tamiz.assessment.extended import NoiseTable, add_noise_columns
+from tamiz.assessment.models import resolve_table_models
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import usual_scorings, without_known_warnings
-from tamiz.assessment.selectors import Chooser, chooser
-from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
-from tamiz.assessment.trial import Trial
+from tamiz.assessment.scoring import ignore_known_warnings, resolve_scorings
+from tamiz.assessment.selectors import SelectorAdapter, adapt_selector
+from tamiz.assessment.splits import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.assessment.trial import SetScorer
 from tamiz.candidates import Candidates
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.search.best_first import BestFirst
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 
-NUMBERS = (0, 10, 25, 50)
-_FEWEST_ROWS = 20
+N_ADDED = (0, 10, 25, 50)
+_MIN_ROWS = 20
 # To most models a column is as many as it has levels, and its copies are fifty times that.
-_MOST_LEVELS = 20
+_MAX_LEVELS = 20
 
 # Scores by predictor: of shape (n_draws, n_numbers, n_folds).
-_Scores: TypeAlias = dict[str, Floats]
+_ModelScores: TypeAlias = dict[str, Floats]
 
 
 @dataclass(frozen=True)
-class AddedColumns:
+class NoiseExperiment:
     """Scores of models as columns are added that tell nothing new.
 
     Attributes
     ----------
-    numbers : tuple of int
+    n_added : tuple of int
         Columns added, ascending from 0.
-    predictors : dict of str
+    models : dict of str
         The models' labels by their names.
-    scoring, folds : str
+    scoring, folds_description : str
     n_samples, n_columns : int
         Rows that are learned or tested, and columns that take part, before any is added.
     n_draws : int
         How often random columns were drawn.
-    copied : str or None
+    copied_column : str or None
         The column that was copied: of those of at most 20 levels the best by itself. None where none is of any worth.
-    random, copies : dict of ndarray of shape (n_draws, n_numbers, n_folds)
+    random_scores, copies_scores : dict of ndarray of shape (n_draws, n_numbers, n_folds)
         Scores on all columns by model; copies are drawn once.
     selector : str
         What chose among the columns again in every fold.
-    chosen_numbers : tuple of int
+    selection_n_added : tuple of int
         Columns added where it was asked to.
-    random_chosen, copies_chosen : dict of ndarray of shape (1, n_chosen_numbers, n_folds)
+    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_chosen_numbers, n_folds)
         Scores on what it chose, of the first draw.
-    kept : dict of ndarray of shape (n_chosen_numbers, n_folds)
+    n_added_selected : dict of ndarray of shape (n_chosen_numbers, n_folds)
         "random", "copies": how many of the added columns it chose.
-    inflation : float
+    variance_factor : float
         As in `FoldScores`.
     notes : tuple of str
     seed : int or None
     """
 
-    numbers: tuple[int, ...]
-    predictors: dict[str, str]
+    n_added: tuple[int, ...]
+    models: dict[str, str]
     scoring: str
-    folds: str
+    folds_description: str
     n_samples: int
     n_columns: int
     n_draws: int
-    copied: str | None
-    random: _Scores
-    copies: _Scores
+    copied_column: str | None
+    random_scores: _ModelScores
+    copies_scores: _ModelScores
     selector: str
-    chosen_numbers: tuple[int, ...]
-    random_chosen: _Scores
-    copies_chosen: _Scores
-    kept: dict[str, NDArray[np.intp]]
-    inflation: float
+    selection_n_added: tuple[int, ...]
+    random_selected_scores: _ModelScores
+    copies_selected_scores: _ModelScores
+    n_added_selected: dict[str, NDArray[np.intp]]
+    variance_factor: float
     notes: tuple[str, ...]
     seed: int | None
 
-    def scores(self, added: str, predictor: str, *, chosen: bool = False) -> list[FoldScores]:
+    def scores(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
         """Return the scores for every number of added columns, of several draws the mean in each fold.
 
         Parameters
         ----------
         added : {"random", "copies"}
-        predictor : str
-        chosen : bool, default=False
-            Whether on the columns chosen, at `chosen_numbers`, in place of all.
+        model : str
+        selected : bool, default=False
+            Whether on the columns chosen, at `selection_n_added`, in place of all.
         """
-        found: _Scores = getattr(self, f"{added}_chosen" if chosen else added)
-        return [FoldScores(values, self.inflation) for values in found[predictor].mean(axis=0)]
+        found: _ModelScores = getattr(self, f"{added}_selected_scores" if selected else f"{added}_scores")
+        return [FoldScores(values, self.variance_factor) for values in found[model].mean(axis=0)]
 
-    def changes(self, added: str, predictor: str, *, chosen: bool = False) -> list[FoldScores]:
+    def score_changes(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
         """Return what each score is above the one where no column is added, fold by fold."""
-        scores = self.scores(added, predictor, chosen=chosen)
-        return [FoldScores(one.values - scores[0].values, self.inflation) for one in scores]
+        scores = self.scores(added, model, selected=selected)
+        return [FoldScores(one.values - scores[0].values, self.variance_factor) for one in scores]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores as JSON knows them."""
-        kinds = ["random", *(["copies"] if self.copied is not None else [])]
+        kinds = ["random", *(["copies"] if self.copied_column is not None else [])]
         return {
-            "numbers": list(self.numbers),
-            "models": [{"id": name, "label": label} for name, label in self.predictors.items()],
+            "numbers": list(self.n_added),
+            "models": [{"id": name, "label": label} for name, label in self.models.items()],
             "scoring": self.scoring,
-            "folds": self.folds,
+            "folds": self.folds_description,
             "n_samples": self.n_samples,
             "n_columns": self.n_columns,
             "n_draws": self.n_draws,
-            "copied": self.copied,
+            "copied": self.copied_column,
             "selector": self.selector,
-            "chosen_numbers": list(self.chosen_numbers),
+            "chosen_numbers": list(self.selection_n_added),
             "panels": [
                 {
                     "added": added,
-                    "lines": [self._line(added, name, chosen=False) for name in self.predictors],
-                    "chosen": [self._line(added, name, chosen=True) for name in self.predictors],
-                    "kept": self.kept[added].mean(axis=1).tolist(),
+                    "lines": [self._line(added, name, selected=False) for name in self.models],
+                    "chosen": [self._line(added, name, selected=True) for name in self.models],
+                    "kept": self.n_added_selected[added].mean(axis=1).tolist(),
                 }
                 for added in kinds
             ],
@@ -137,30 +137,30 @@ class AddedColumns:
             "seed": self.seed,
         }
 
-    def _line(self, added: str, predictor: str, *, chosen: bool) -> dict[str, Any]:
-        changes = self.changes(added, predictor, chosen=chosen)
+    def _line(self, added: str, model: str, *, selected: bool) -> dict[str, Any]:
+        changes = self.score_changes(added, model, selected=selected)
         return {
-            "means": [one.mean for one in self.scores(added, predictor, chosen=chosen)],
+            "means": [one.mean for one in self.scores(added, model, selected=selected)],
             "changes": [one.mean for one in changes],
             "intervals": [list(one.interval) for one in changes],
         }
 
     def __repr__(self) -> str:
-        width = max(map(len, self.predictors.values())) + len(", chosen")
-        lines = [f"{self.scoring} as columns are added; {self.folds}, {self.n_samples:,} rows"]
-        for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied}")):
-            if added == "copies" and self.copied is None:
+        width = max(map(len, self.models.values())) + len(", chosen")
+        lines = [f"{self.scoring} as columns are added; {self.folds_description}, {self.n_samples:,} rows"]
+        for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied_column}")):
+            if added == "copies" and self.copied_column is None:
                 continue
-            lines.append(f"{named:{width}}  {'  '.join(f'{n:>5}' for n in self.numbers)}")
-            for name, label in self.predictors.items():
+            lines.append(f"{named:{width}}  {'  '.join(f'{n:>5}' for n in self.n_added)}")
+            for name, label in self.models.items():
                 lines.append(f"{label:{width}}  {'  '.join(f'{one.mean:5.3f}' for one in self.scores(added, name))}")
-                at = dict(zip(self.chosen_numbers, self.scores(added, name, chosen=True), strict=True))
-                told = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.numbers)
+                at = dict(zip(self.selection_n_added, self.scores(added, name, selected=True), strict=True))
+                told = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.n_added)
                 lines.append(f"{f'{label}, chosen':{width}}  {told}".rstrip())
         return "\n".join([*lines, *self.notes])
 
 
-def added_columns(
+def run_noise_experiment(
     X: Any,
     y: Any = None,
     *,
@@ -170,14 +170,14 @@ def added_columns(
     merit: Merit | None = None,
     predictors: Sequence[str] | None = None,
     scoring: str | None = None,
-    numbers: Sequence[int] = NUMBERS,
-    chosen_numbers: Sequence[int] | None = None,
+    n_added: Sequence[int] = N_ADDED,
+    selection_n_added: Sequence[int] | None = None,
     n_draws: int = 2,
     max_rows: int = 1000,
     n_splits: int = 10,
     random_state: Seed = 0,
     n_jobs: int | None = None,
-) -> AddedColumns:
+) -> NoiseExperiment:
     """Return what columns cost that tell nothing new: scores as random columns, and copies of the best one, are added to a table.
 
     Parameters
@@ -192,9 +192,9 @@ def added_columns(
     scoring : str, default=None
         The name of a scorer of scikit-learn's; None is the first of `compare_columns`: the area under the ROC curve for classes,
         R2 for a number.
-    numbers : list of int, default=(0, 10, 25, 50)
+    n_added : list of int, default=(0, 10, 25, 50)
         Columns added; 0 is always among them.
-    chosen_numbers : list of int, default=None
+    selection_n_added : list of int, default=None
         Those of the numbers at which columns are chosen again; None is 0 and the largest.
     n_draws : int, default=2
         How often random columns, standard normal ones, are drawn. Of one draw, the first 5 are the same among 5 and among 50.
@@ -228,10 +228,10 @@ def added_columns(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tamiz.assessment import added_columns
+    >>> from tamiz.assessment import run_noise_experiment
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> models = ["naive_bayes", "knn", "tree"]
-    >>> added = added_columns(X, y, predictors=models, scoring="accuracy", numbers=[0, 50])
+    >>> added = run_noise_experiment(X, y, predictors=models, scoring="accuracy", numbers=[0, 50])
     >>> for name in added.predictors:
     ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
     ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
@@ -239,113 +239,121 @@ def added_columns(
     knn         -0.26 +0.01
     tree        -0.01 -0.01
     """
-    rng = generator(random_state)
-    sizes = _numbers(numbers)
-    asked = _asked(sizes, chosen_numbers)
-    for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _FEWEST_ROWS)):
+    rng = make_rng(random_state)
+    sizes = _check_n_added(n_added)
+    asked = _check_selection_n_added(sizes, selection_n_added)
+    for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _MIN_ROWS)):
         check_integer(name, value, low=low)
-    with parallel.session(n_jobs), without_known_warnings():
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, told = counted(given)
-        told = [*given.schema.dropped, *told]
+        whole, told = drop_zero_weights(given)
+        told = [*given.schema.dropped_row_notes, *told]
         if whole.schema.target is None:
             raise DataError("added_columns requires a target, but the target y is None.")
-        if whole.schema.n_rows < _FEWEST_ROWS:
-            raise DataError(f"Adding columns takes at least {_FEWEST_ROWS} rows, and there are {whole.schema.n_rows}.")
-        table, sampled = sampled_rows(whole, max_rows, n_splits, rng)
-        splits = draw_splits(table, n_splits, rng)
+        if whole.schema.n_rows < _MIN_ROWS:
+            raise DataError(f"Adding columns takes at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
+        table, sampled = sample_rows(whole, max_rows, n_splits, rng)
+        splits = draw_folds(table, n_splits, rng)
         folds = splits.folds
-        told += [*sampled, *folds.notes]
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
+        told += [*sampled, *folds.fold_warnings]
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
         # What a merit makes of copies is the question: they are not taken away before it is asked.
         merit = merit or CFS()
         selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
-        more = extended(table, draws, best, sizes[-1])
-        models, without = models_of(predictors, table.schema)
-        scorings, lacking = usual_scorings(None if scoring is None else [scoring], table, splits, models.values())
+        more = add_noise_columns(table, draws, best, sizes[-1])
+        models, without = resolve_table_models(predictors, table.schema)
+        scorings, lacking = resolve_scorings(None if scoring is None else [scoring], table, splits, models.values())
         names = list(models)
-        trial = Trial(more.source, folds, scorings[0], seed)
-        chosen_by = chooser(selector)
+        trial = SetScorer(more.source, folds, scorings[0], seed)
+        chosen_by = adapt_selector(selector)
         # First, so that a merit that cannot be used is refused before any model is fitted.
-        sieve = _sieve(trial, chosen_by, names, more, asked, splits)
+        sieve = _score_selected(trial, chosen_by, names, more, asked, splits)
         shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
-        every = {name: trial.scores(name, more.sets(sizes, n_draws)).reshape(shape) for name in names}
+        every = {name: trial.fold_scores(name, more.column_sets(sizes, n_draws)).reshape(shape) for name in names}
     told += [*without, *lacking]
     if best is None:
-        told.append(f"No column of at most {_MOST_LEVELS} levels is of any worth by itself, so none was copied.")
-    tell(told)
-    return AddedColumns(
-        numbers=sizes,
-        predictors={name: model.label for name, model in models.items()},
+        told.append(f"No column of at most {_MAX_LEVELS} levels is of any worth by itself, so none was copied.")
+    warn_user(told)
+    return NoiseExperiment(
+        n_added=sizes,
+        models={name: model.label for name, model in models.items()},
         scoring=scorings[0],
-        folds=folds.how,
-        n_samples=len(folds.rows),
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
         n_columns=len(table.schema.used),
         n_draws=n_draws,
-        copied=None if best is None else table.schema.names[best],
-        random={name: scores[:n_draws] for name, scores in every.items()},
-        copies={name: scores[n_draws:] for name, scores in every.items() if best is not None},
+        copied_column=None if best is None else table.schema.names[best],
+        random_scores={name: scores[:n_draws] for name, scores in every.items()},
+        copies_scores={name: scores[n_draws:] for name, scores in every.items() if best is not None},
         selector=f"{chosen_by.merit_name} by best-first search",
-        chosen_numbers=asked,
-        random_chosen={name: sieve.scores[name][:1] for name in names},
-        copies_chosen={name: sieve.scores[name][1:] for name in names if best is not None},
-        kept={kind: sieve.kept[k] for k, kind in enumerate(("random", "copies")[: len(sieve.kept)])},
-        inflation=folds.inflation,
-        notes=(*told, *folds.remarks),
+        selection_n_added=asked,
+        random_selected_scores={name: sieve.scores[name][:1] for name in names},
+        copies_selected_scores={name: sieve.scores[name][1:] for name in names if best is not None},
+        n_added_selected={
+            kind: sieve.n_added_selected[k]
+            for k, kind in enumerate(("random", "copies")[: len(sieve.n_added_selected)])
+        },
+        variance_factor=folds.variance_factor,
+        notes=(*told, *folds.fold_notes),
         seed=seed,
     )
 
 
 @dataclass(frozen=True)
-class _Sieve:
+class _SelectedScores:
     """Scores on what was chosen, random columns before copies, and how many of those added were."""
 
-    scores: _Scores
-    kept: NDArray[np.intp]
+    scores: _ModelScores
+    n_added_selected: NDArray[np.intp]
 
 
-def _sieve(
-    trial: Trial, chosen_by: Chooser, names: Sequence[str], more: Extended, numbers: Sequence[int], splits: Splits
-) -> _Sieve:
+def _score_selected(
+    scorer: SetScorer,
+    selector: SelectorAdapter,
+    names: Sequence[str],
+    noise_table: NoiseTable,
+    n_added: Sequence[int],
+    splits: SeededFolds,
+) -> _SelectedScores:
     """Choose again in every fold, and score what was chosen."""
-    sets = more.sets(numbers, 1)
+    sets = noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
-    choices = trial.choices(chosen_by, unique, splits.fold_seeds)[back.ravel()]
+    choices = scorer.select_in_folds(selector, unique, splits.fold_seeds)[back.ravel()]
     n_folds = len(splits.folds)
-    shape = (-1, len(numbers), n_folds)
+    shape = (-1, len(n_added), n_folds)
     mine = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
     asked = choices.reshape(-1, choices.shape[2])
-    found = {name: trial.scores(name, asked, mine)[mine].reshape(shape) for name in names}
-    return _Sieve(found, choices[:, :, more.n_own :].sum(axis=2).reshape(shape))
+    found = {name: scorer.fold_scores(name, asked, mine)[mine].reshape(shape) for name in names}
+    return _SelectedScores(found, choices[:, :, noise_table.n_own :].sum(axis=2).reshape(shape))
 
 
-def _numbers(given: Sequence[int]) -> tuple[int, ...]:
-    for number in given:
+def _check_n_added(n_added: Sequence[int]) -> tuple[int, ...]:
+    for number in n_added:
         check_integer("numbers", number, low=0)
-    found = tuple(sorted({0, *map(int, given)}))
+    found = tuple(sorted({0, *map(int, n_added)}))
     if len(found) == 1:
-        raise ValueError(f"numbers must hold at least one number of columns to add, got {list(given)}.")
+        raise ValueError(f"numbers must hold at least one number of columns to add, got {list(n_added)}.")
     return found
 
 
-def _asked(numbers: tuple[int, ...], given: Sequence[int] | None) -> tuple[int, ...]:
-    if given is None:
-        return (0, numbers[-1])
-    unknown = sorted(set(given) - set(numbers))
+def _check_selection_n_added(n_added: tuple[int, ...], selection_n_added: Sequence[int] | None) -> tuple[int, ...]:
+    if selection_n_added is None:
+        return (0, n_added[-1])
+    unknown = sorted(set(selection_n_added) - set(n_added))
     if unknown:
-        raise ValueError(f"chosen_numbers must be among numbers, {list(numbers)}, got {unknown[0]}.")
-    return tuple(sorted({0, *map(int, given)}))
+        raise ValueError(f"chosen_numbers must be among numbers, {list(n_added)}, got {unknown[0]}.")
+    return tuple(sorted({0, *map(int, selection_n_added)}))
 
 
 def _best_column(merit: Merit, table: Source) -> int | None:
     """Return the column of few levels that is worth most by itself, the first of equals; None where none is worth anything."""
     schema = table.schema
-    used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MOST_LEVELS], dtype=np.intp)
+    used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MAX_LEVELS], dtype=np.intp)
     alone = np.zeros((len(used), schema.n_columns), dtype=bool)
     alone[np.arange(len(used)), used] = True
-    with held():
-        ready = merit.ready(table).prepare(table.reduce, schema, np.random.default_rng(0))
-        worth = ready.evaluate(Candidates.of(alone))
+    with capture_warnings():
+        ready = merit.bind(table).make_evaluator(table.reduce, schema, np.random.default_rng(0))
+        worth = ready.evaluate(Candidates.from_masks(alone))
     return int(used[np.argmax(worth)]) if len(worth) and worth.max() > 0 else None

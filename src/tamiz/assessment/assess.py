@@ -11,23 +11,23 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from tamiz import parallel
-from tamiz.assessment.models import of_model, predictor_of
-from tamiz.assessment.nested import Assessor, FoldResult, in_turn
-from tamiz.assessment.null import Null, shuffling, usual_number
+from tamiz.assessment.models import resolve_table_model, table_model
+from tamiz.assessment.nested import FoldAssessor, FoldResult, run_with_progress
+from tamiz.assessment.null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.assessment.report import RoleScores, SelectionReport
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import usual_scorings, without_known_warnings
-from tamiz.assessment.selectors import Choice, chooser
-from tamiz.assessment.splits import counted, draw_splits
+from tamiz.assessment.scoring import ignore_known_warnings, resolve_scorings
+from tamiz.assessment.selectors import SelectedColumns, adapt_selector
+from tamiz.assessment.splits import draw_folds, drop_zero_weights
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.views import with_target
 from tamiz.validation import check_integer
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 from tamiz.wrappers.folds import Folds
-from tamiz.wrappers.scoring import check_target, read_scoring
+from tamiz.wrappers.scoring import check_scoring_target, resolve_scoring
 
 
 def selection_report(
@@ -38,7 +38,7 @@ def selection_report(
     groups: Any = None,
     time: Any = None,
     sample_weight: Any = None,
-    predictor: Any = None,
+    model: Any = None,
     scoring: Any = None,
     n_splits: int = 10,
     n_permutations: int | None = None,
@@ -62,7 +62,7 @@ def selection_report(
         Numbers or dates: what is learned from comes before what is tested. Rows of one time stay together.
     sample_weight : array of shape (n_samples,), default=None
         A weight of 2 counts as the row twice, in what is learned and in the score.
-    predictor : {"naive_bayes", "ridge", "knn", "tree"} or estimator, default=None
+    model : {"naive_bayes", "ridge", "knn", "tree"} or estimator, default=None
         What predicts the target from the columns chosen. None is what the selector's merit predicts with, where it is the score of
         predictions, else naive Bayes for classes and the 5 nearest neighbours for a number.
         Classes have the labels and the type they were given, for it as for a scorer and for a selector of scikit-learn's.
@@ -117,96 +117,98 @@ def selection_report(
     >>> print(f"optimistic {report.apparent.mean:.2f}, honest {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
     optimistic 0.90, honest 0.41, p = 0.50
     """
-    rng = generator(random_state)
-    chosen_by = chooser(selector)
+    rng = make_rng(random_state)
+    chosen_by = adapt_selector(selector)
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
-    with parallel.session(n_jobs), without_known_warnings():
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
-        source, weightless = counted(given)
+        source, weightless = drop_zero_weights(given)
         schema = source.schema
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
-        own = chosen_by.predictions(schema) if predictor is None else None
-        predicted_by = predictor_of(predictor, schema) if own is None else of_model(own[0])
+        own = chosen_by.model_and_scoring(schema) if model is None else None
+        predicted_by = resolve_table_model(model, schema) if own is None else table_model(own[0])
         if own is not None and scoring is None:
             scoring = own[1]
         for part in (chosen_by, predicted_by):
             part.check(schema)
-        splits = draw_splits(source, n_splits, rng)
+        splits = draw_folds(source, n_splits, rng)
         folds, fold_seeds = splits.folds, splits.fold_seeds
-        usual, lacking = usual_scorings(None, source, splits, [predicted_by])
-        first = read_scoring(usual[0] if scoring is None else scoring, classes=schema.has_classes)
-        first.check(schema)
-        check_target(first, schema, source.target_values()[folds.rows])
+        usual, lacking = resolve_scorings(None, source, splits, [predicted_by])
+        first = resolve_scoring(usual[0] if scoring is None else scoring, has_classes=schema.has_classes)
+        first.check_weights(schema)
+        check_scoring_target(first, schema, source.target_values()[folds.used_rows])
         others = [name for name in usual if name != first.name]
-        assessor = Assessor(
+        assessor = FoldAssessor(
             chosen_by, predicted_by, first, check_scoring(scoring=others) if others and schema.has_classes else None
         )
-        with held() as told:
-            choice = chosen_by.choose_first(source, splits.whole_seed)
-        results = in_turn(
+        with capture_warnings() as told:
+            choice = chosen_by.select_full_table(source, splits.table_seed)
+        results = run_with_progress(
             "Folds",
             source,
-            lambda item: assessor.fold(source, item[0], choice.support, item[1]),
-            list(zip(folds.parts, fold_seeds, strict=True)),
+            lambda item: assessor.assess_fold(source, item[0], choice.support, item[1]),
+            list(zip(folds.splits, fold_seeds, strict=True)),
             lambda at: f"Fold {at + 1} of {len(folds)}",
-            effort=chosen_by.effort,
+            evaluation_cost=chosen_by.evaluation_cost,
         )
-        n_shuffles = usual_number(source) if n_permutations is None else n_permutations
-        null = _shuffled(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
-    told = list(dict.fromkeys([*given.schema.dropped, *weightless, *told, *folds.notes, *lacking]))
-    tell(told)
-    notes = [*told, *folds.remarks, *chosen_by.notes, *_told_in_folds(results, set(told))]
+        n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
+        null = _permutation_null(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
+    told = list(dict.fromkeys([*given.schema.dropped_row_notes, *weightless, *told, *folds.fold_warnings, *lacking]))
+    warn_user(told)
+    notes = [*told, *folds.fold_notes, *chosen_by.notes, *_fold_messages(results, set(told))]
     if n_permutations is None:
         notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
-    return _report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
+    return _build_report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
 
 
-def _shuffled(
-    assessor: Assessor,
+def _permutation_null(
+    assessor: FoldAssessor,
     source: Source,
-    choice: Choice,
+    choice: SelectedColumns,
     folds: Folds,
     fold_seeds: Sequence[int],
     n_shuffles: int,
     rng: np.random.Generator,
-) -> Null:
+) -> PermutationNull:
     """Search for shuffled targets."""
-    way = shuffling(source, folds.rows)
-    by_merit = assessor.chooser.reads_target
+    way = target_shuffle(source, folds.used_rows)
+    by_merit = assessor.selector.reads_target
 
-    def found(view: Source, choice: Choice) -> float:
+    def found(view: Source, choice: SelectedColumns) -> float:
         if by_merit:
             assert choice.merit is not None
             return choice.merit
-        return assessor.apparent(view, folds, choice.support, fold_seeds)
+        return assessor.apparent_score(view, folds, choice.support, fold_seeds)
 
     def one(seed: int) -> float:
         own = np.random.default_rng(seed)
         view = with_target(source, way.draw(own))
-        return found(view, assessor.chooser.choose(view, int(own.integers(2**31))))
+        return found(view, assessor.selector.select(view, int(own.integers(2**31))))
 
     seeds = rng.integers(0, 2**63, n_shuffles).tolist()
-    name, effort = (lambda at: f"Shuffled target {at + 1} of {n_shuffles}"), assessor.chooser.effort
-    done = in_turn("Shuffled targets", source, one, seeds, name, effort=effort)
+    name, effort = (lambda at: f"Shuffled target {at + 1} of {n_shuffles}"), assessor.selector.evaluation_cost
+    done = run_with_progress("Shuffled targets", source, one, seeds, name, evaluation_cost=effort)
     merits = np.array([merit for merit, _ in done])
-    return Null(merits, found(source, choice), "merit" if by_merit else "optimistic score", way.how)
+    return PermutationNull(merits, found(source, choice), "merit" if by_merit else "optimistic score", way.description)
 
 
-def _told_in_folds(results: Sequence[tuple[FoldResult, list[str]]], known: set[str]) -> list[str]:
+def _fold_messages(results: Sequence[tuple[FoldResult, list[str]]], known_messages: set[str]) -> list[str]:
     """Return what the searches of folds told and that of the whole table did not, each with the number of folds."""
-    counts = Counter(sentence for _, told in results for sentence in dict.fromkeys(told) if sentence not in known)
+    counts = Counter(
+        sentence for _, told in results for sentence in dict.fromkeys(told) if sentence not in known_messages
+    )
     return [f"In {n} of {len(results)} folds: {sentence}" for sentence, n in counts.items()]
 
 
-def _report(
-    assessor: Assessor,
+def _build_report(
+    assessor: FoldAssessor,
     source: Source,
-    choice: Choice,
+    choice: SelectedColumns,
     folds: Folds,
     results: Sequence[FoldResult],
-    null: Null | None,
+    null: PermutationNull | None,
     notes: Sequence[str],
     random_state: Seed,
 ) -> SelectionReport:
@@ -215,7 +217,7 @@ def _report(
 
     def of_score(scoring: str) -> RoleScores:
         def scores(role: str) -> FoldScores:
-            return FoldScores(np.array([getattr(result, role)[scoring] for result in results]), folds.inflation)
+            return FoldScores(np.array([getattr(result, role)[scoring] for result in results]), folds.variance_factor)
 
         every = scores("all_columns") if has_every else None
         return RoleScores(scores("nested"), scores("apparent"), scores("baseline"), every)
@@ -226,23 +228,23 @@ def _report(
     taking_part = np.zeros(schema.n_columns, dtype=bool)
     taking_part[schema.used] = True
     return SelectionReport(
-        selector=assessor.chooser.label,
-        predictor=assessor.predictor.label,
+        selector=assessor.selector.label,
+        model=assessor.model.label,
         scoring=assessor.scoring.name,
-        folds=folds.how,
-        n_samples=len(folds.rows),
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
         n_columns=schema.n_columns,
         groups=schema.groups,
         time=schema.time,
         names=tuple(schema.names),
         support=choice.support,
         merit=choice.merit,
-        merit_name=assessor.chooser.merit_name,
-        unit=assessor.chooser.unit,
+        merit_name=assessor.selector.merit_name,
+        unit=assessor.selector.unit,
         **vars(of_score(first)),
-        beside={name: of_score(name) for name in others},
-        sets=np.stack([result.support for result in results]),
-        taking_part=taking_part,
+        other_scores={name: of_score(name) for name in others},
+        fold_sets=np.stack([result.support for result in results]),
+        candidate_mask=taking_part,
         null=null,
         notes=tuple(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,

@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
 from tamiz import parallel
-from tamiz.assessment.models import models_of
-from tamiz.assessment.nested import in_turn
-from tamiz.assessment.predictors import Nothing, Predictor
+from tamiz.assessment.models import resolve_table_models
+from tamiz.assessment.nested import run_with_progress
+from tamiz.assessment.predictors import BaselineModel, TableModel
 from tamiz.assessment.report import SelectionReport
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import score_learned, usual_scorings, without_known_warnings
-from tamiz.assessment.selectors import Chooser, chooser
-from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
+from tamiz.assessment.scoring import ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.selectors import SelectorAdapter, adapt_selector
+from tamiz.assessment.splits import SeededFolds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
-from tamiz.sources.views import learnable, rows_of
+from tamiz.sources.views import as_training_source, select_rows
 from tamiz.validation import check_integer
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 from tamiz.wrappers.folds import Fold
 
 # The scores of a fold, by predictor and scorer.
-_Figures: TypeAlias = dict[tuple[str, str], float]
+_ScoresByModel: TypeAlias = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class ColumnComparison:
 
     Attributes
     ----------
-    selector, folds : str
+    selector, folds_description : str
         What chose, and how the folds were made.
-    predictors : dict of str
+    models : dict of str
         The models' labels by their names.
     scorings : tuple of str
         scikit-learn's names of the scores.
     n_samples, n_columns : int
         Rows that are learned or tested, and columns that take part.
-    sets : ndarray of shape (n_folds, n_table_columns), bool
+    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
         The columns chosen in every fold, by the rows that it does not test.
     baseline : dict of FoldScores
         By scorer: the score without any column.
-    all_columns, chosen : dict of FoldScores
+    all_columns, selected : dict of FoldScores
         By (predictor, scorer).
     notes : tuple of str
     seed : int or None
@@ -59,32 +59,32 @@ class ColumnComparison:
     """
 
     selector: str
-    folds: str
-    predictors: dict[str, str]
+    folds_description: str
+    models: dict[str, str]
     scorings: tuple[str, ...]
     n_samples: int
     n_columns: int
-    sets: NDArray[np.bool_]
+    fold_sets: NDArray[np.bool_]
     baseline: dict[str, FoldScores]
     all_columns: dict[tuple[str, str], FoldScores]
-    chosen: dict[tuple[str, str], FoldScores]
+    selected: dict[tuple[str, str], FoldScores]
     notes: tuple[str, ...]
     seed: int | None
 
-    def difference(self, predictor: str, scoring: str) -> FoldScores:
+    def difference(self, model: str, scoring: str) -> FoldScores:
         """Return what the chosen columns score more than all, in every fold."""
-        one, other = self.chosen[predictor, scoring], self.all_columns[predictor, scoring]
-        return FoldScores(one.values - other.values, one.inflation)
+        one, other = self.selected[model, scoring], self.all_columns[model, scoring]
+        return FoldScores(one.values - other.values, one.variance_factor)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON knows it."""
         return {
             "selector": self.selector,
-            "folds": self.folds,
+            "folds": self.folds_description,
             "n_samples": self.n_samples,
             "n_columns": self.n_columns,
-            "n_chosen": self.sets.sum(axis=1).tolist(),
-            "models": [{"id": name, "label": label} for name, label in self.predictors.items()],
+            "n_chosen": self.fold_sets.sum(axis=1).tolist(),
+            "models": [{"id": name, "label": label} for name, label in self.models.items()],
             "scores": [
                 {
                     "id": scoring,
@@ -92,10 +92,10 @@ class ColumnComparison:
                     "models": [
                         {
                             "all_columns": self.all_columns[name, scoring].to_dict(),
-                            "chosen": self.chosen[name, scoring].to_dict(),
+                            "chosen": self.selected[name, scoring].to_dict(),
                             "difference": self.difference(name, scoring).to_dict(),
                         }
-                        for name in self.predictors
+                        for name in self.models
                     ],
                 }
                 for scoring in self.scorings
@@ -105,17 +105,17 @@ class ColumnComparison:
         }
 
     def __repr__(self) -> str:
-        sizes = self.sets.sum(axis=1)
+        sizes = self.fold_sets.sum(axis=1)
         head = (
-            f"{self.n_columns:,} columns against {sizes.mean():.1f} chosen by {self.selector}; {self.folds}, "
+            f"{self.n_columns:,} columns against {sizes.mean():.1f} chosen by {self.selector}; {self.folds_description}, "
             f"{self.n_samples:,} rows"
         )
-        width = max(map(len, self.predictors.values()))
+        width = max(map(len, self.models.values()))
         names = max(map(len, self.scorings))
         lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95% interval"]
         for scoring in self.scorings:
-            for name, label in self.predictors.items():
-                pair = (self.all_columns[name, scoring], self.chosen[name, scoring])
+            for name, label in self.models.items():
+                pair = (self.all_columns[name, scoring], self.selected[name, scoring])
                 told = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
                 change = self.difference(name, scoring)
                 low, high = change.interval
@@ -201,103 +201,109 @@ def compare_columns(
     knn         -0.058
     forest      -0.068
     """
-    rng = generator(random_state)
-    chosen_by = chooser(selector)
+    rng = make_rng(random_state)
+    chosen_by = adapt_selector(selector)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
-    with parallel.session(n_jobs), without_known_warnings():
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, weightless = counted(given)
+        whole, weightless = drop_zero_weights(given)
         if whole.schema.target is None:
             raise DataError("compare_columns requires a target, but the target y is None.")
-        source, sampled = sampled_rows(whole, max_rows, n_splits, rng)
-        told, schema = [*given.schema.dropped, *weightless, *sampled], source.schema
+        source, sampled = sample_rows(whole, max_rows, n_splits, rng)
+        told, schema = [*given.schema.dropped_row_notes, *weightless, *sampled], source.schema
         chosen_by.check(schema)
-        splits = draw_splits(source, n_splits, rng)
-        told += splits.folds.notes
-        models, without = models_of(predictors, schema)
-        scorings, lacking = usual_scorings(scoring, source, splits, models.values())
-        sets = None if report is None else _sets_of(report, source, splits, random_state)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
-        comparer = _Comparer(chosen_by, models, check_scoring(scoring=scorings), seed)
+        splits = draw_folds(source, n_splits, rng)
+        told += splits.folds.fold_warnings
+        models, without = resolve_table_models(predictors, schema)
+        scorings, lacking = resolve_scorings(scoring, source, splits, models.values())
+        sets = None if report is None else _report_fold_sets(report, source, splits, random_state)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        comparer = _ColumnComparer(chosen_by, models, check_scoring(scoring=scorings), seed)
 
-        def fold(at: int) -> _Fold:
+        def fold(at: int) -> _FoldComparison:
             known = None if sets is None else sets[at]
-            return comparer.fold(source, splits.folds.parts[at], splits.fold_seeds[at], known)
+            return comparer.compare_fold(source, splits.folds.splits[at], splits.fold_seeds[at], known)
 
-        done = in_turn(
+        done = run_with_progress(
             "Folds",
             source,
             fold,
             range(len(splits.folds)),
             lambda at: f"Fold {at + 1} of {len(splits.folds)}",
-            effort=chosen_by.effort,
+            evaluation_cost=chosen_by.evaluation_cost,
         )
-    tell([*told, *without, *lacking])
+    warn_user([*told, *without, *lacking])
     folds = [fold for fold, _ in done]
 
     def scores(which: str, *key: str) -> FoldScores:
         values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
-        return FoldScores(np.array(values), splits.folds.inflation)
+        return FoldScores(np.array(values), splits.folds.variance_factor)
 
     return ColumnComparison(
         selector=chosen_by.label,
-        folds=splits.folds.how,
-        predictors={name: model.label for name, model in models.items()},
+        folds_description=splits.folds.description,
+        models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
-        n_samples=len(splits.folds.rows),
+        n_samples=len(splits.folds.used_rows),
         n_columns=len(schema.used),
-        sets=np.stack([fold.support for fold in folds]),
+        fold_sets=np.stack([fold.support for fold in folds]),
         baseline={scoring: scores("baseline", scoring) for scoring in scorings},
         all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
-        chosen={key: scores("chosen", *key) for key in folds[0].chosen},
-        notes=(*told, *splits.folds.remarks, *without, *lacking, *chosen_by.notes),
+        selected={key: scores("selected", *key) for key in folds[0].selected},
+        notes=(*told, *splits.folds.fold_notes, *without, *lacking, *chosen_by.notes),
         seed=seed,
     )
 
 
 @dataclass(frozen=True)
-class _Fold:
+class _FoldComparison:
     support: NDArray[np.bool_]
     baseline: dict[str, float]
-    all_columns: _Figures
-    chosen: _Figures
+    all_columns: _ScoresByModel
+    selected: _ScoresByModel
 
 
 @dataclass(frozen=True)
-class _Comparer:
+class _ColumnComparer:
     """A selector, models, and a scorer that asks a model once for all its scores."""
 
-    chooser: Chooser
-    models: dict[str, Predictor]
+    selector: SelectorAdapter
+    models: dict[str, TableModel]
     scorer: Any
     seed: int
 
-    def fold(self, source: Source, fold: Fold, seed: int, known: NDArray[np.bool_] | None) -> _Fold:
+    def compare_fold(
+        self, source: Source, fold: Fold, seed: int, known_support: NDArray[np.bool_] | None
+    ) -> _FoldComparison:
         """Choose, where that is not known, and learn on the rows that a fold does not test, and score on those that it does."""
-        train, test = learnable(rows_of(source, fold.train)), rows_of(source, fold.test)
-        support = self.chooser.choose(train, seed).support if known is None else known
+        train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
+        support = self.selector.select(train, seed).support if known_support is None else known_support
         every = np.ones(source.schema.n_columns, dtype=bool)
-        baseline = score_learned(self.scorer, Nothing().learn(train, [], seed), test)
-        return _Fold(support, baseline, self._figures(train, test, every), self._figures(train, test, support))
+        baseline = score_fitted(self.scorer, BaselineModel().fit_columns(train, [], seed), test)
+        return _FoldComparison(
+            support, baseline, self._score_models(train, test, every), self._score_models(train, test, support)
+        )
 
-    def _figures(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _Figures:
-        found: _Figures = {}
+    def _score_models(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _ScoresByModel:
+        found: _ScoresByModel = {}
         for name, model in self.models.items():
-            values = score_learned(self.scorer, model.learn_by(train, support, self.seed), test)
+            values = score_fitted(self.scorer, model.fit_support(train, support, self.seed), test)
             found |= {(name, scoring): value for scoring, value in values.items()}
         return found
 
 
-def _sets_of(report: SelectionReport, source: Source, splits: Splits, random_state: Seed) -> NDArray[np.bool_]:
+def _report_fold_sets(
+    report: SelectionReport, source: Source, splits: SeededFolds, random_state: Seed
+) -> NDArray[np.bool_]:
     """Return what a report chose in every fold."""
     schema = source.schema
-    of_report = report.names, report.n_samples, len(report.sets), report.folds, report.seed
-    n_rows = len(splits.folds.rows)
-    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.how, random_state):
+    of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
+    n_rows = len(splits.folds.used_rows)
+    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.description, random_state):
         raise ValueError(
-            f"The report is of {report.n_samples:,} rows, {len(report.sets)} folds and the seed {report.seed}, and here are "
+            f"The report is of {report.n_samples:,} rows, {len(report.fold_sets)} folds and the seed {report.seed}, and here are "
             f"{n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
             "table, folds and seed only. Leave it out."
         )
-    return report.sets
+    return report.fold_sets

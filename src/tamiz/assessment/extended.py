@@ -14,12 +14,12 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.sources.table import TableSource
-from tamiz.sources.views import Rows, target_of, weight_of
+from tamiz.sources.views import RowNumbers, target_array, weight_array
 from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)
-class Extended:
+class NoiseTable:
     """A table with more columns behind its own.
 
     Attributes
@@ -40,25 +40,25 @@ class Extended:
 
     def with_random(self, n: int, draw: int) -> Masks:
         """Return the set of the table's columns and the first n of a draw."""
-        return self._set(self.n_own + draw * self.n_random, n)
+        return self._mask(self.n_own + draw * self.n_random, n)
 
     def with_copies(self, n: int) -> Masks:
         """Return the set of the table's columns and n copies."""
-        return self._set(self.n_own + self.n_draws * self.n_random, n)
+        return self._mask(self.n_own + self.n_draws * self.n_random, n)
 
-    def sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
+    def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
         """Return the sets with so many random columns of each draw, draw after draw, and after them those with copies."""
         found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
         return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
 
-    def _set(self, first: int, n: int) -> Masks:
+    def _mask(self, first: int, n: int) -> Masks:
         mask = np.zeros(self.source.schema.n_columns, dtype=bool)
         mask[self.source.schema.used[self.source.schema.used < self.n_own]] = True
         mask[first : first + n] = True
         return mask
 
 
-def extended(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> Extended:
+def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
     """Return a table with more columns, in memory.
 
     Parameters
@@ -85,14 +85,14 @@ def extended(table: Source, draws: Sequence[Floats], copied: int | None, n_copie
         values[len(columns)] = values[copied]
         columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
     wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
-    source = TableSource(wide, values, target_of(table), weight_of(table), None, _no_frame)
+    source = TableSource(wide, values, target_array(table), weight_array(table), None, _refuse_frame)
     source.class_labels = table.class_labels
     source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
     n_random = draws[0].shape[1] if draws else 0
-    return Extended(source, schema.n_columns, len(draws), n_random, n_copies)
+    return NoiseTable(source, schema.n_columns, len(draws), n_random, n_copies)
 
 
-def _no_frame(names: Sequence[str], rows: Rows) -> NoReturn:  # noqa: ARG001 - what a frame is asked for
+def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG001 - what a frame is asked for
     raise DataError(
         "Columns that were added are not part of the table as it was given: take a merit that refits no model, such as CFS()."
     )

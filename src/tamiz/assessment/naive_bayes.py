@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sklearn.base import clone
 
-from tamiz.assessment.predictors import Learned, Predictor
+from tamiz.assessment.predictors import FittedModel, TableModel
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import columns_of
-from tamiz.warn import held
+from tamiz.sources.views import select_columns
+from tamiz.warn import capture_warnings
 from tamiz.wrappers.mixed_nb import MixedNB
 
 
-class NaiveBayes(Predictor):
+class NaiveBayesModel(TableModel):
     """Naive Bayes: every column by itself within each class."""
 
     label = "naive Bayes"
@@ -29,9 +29,9 @@ class NaiveBayes(Predictor):
                 f"Naive Bayes needs classes, and the target {schema.target.name!r} is a number; use predictor='knn' or 'tree'."
             )
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:  # noqa: ARG002 - nothing is drawn
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:  # noqa: ARG002 - nothing is drawn
         """Return what the rows teach."""
         # That other columns take no part is what was asked for.
-        with held():
-            model = clone(self._estimator).fit(columns_of(train, columns))
-        return Learned(model, lambda rows: rows)
+        with capture_warnings():
+            model = clone(self._estimator).fit(select_columns(train, columns))
+        return FittedModel(model, lambda rows: rows)

@@ -11,26 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel, progress
-from tamiz.assessment.predictors import Learned, Nothing, Predictor
-from tamiz.assessment.scoring import score_learned
-from tamiz.assessment.selectors import Chooser
+from tamiz.assessment.predictors import BaselineModel, FittedModel, TableModel
+from tamiz.assessment.scoring import score_fitted
+from tamiz.assessment.selectors import SelectorAdapter
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import learnable, rows_of, weight_of
-from tamiz.warn import held
+from tamiz.sources.views import as_training_source, select_rows, weight_array
+from tamiz.warn import capture_warnings
 from tamiz.wrappers.folds import Fold, Folds
 from tamiz.wrappers.scoring import Scoring
 
 # By name, the one that decides first.
-Scores = dict[str, float]
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+ScoresByName = dict[str, float]
+ItemType = TypeVar("ItemType")
+OutputType = TypeVar("OutputType")
 
 # A table of up to so many bytes is searched on one thread. Much of what is done in it is Python's, of which one thread runs at a
 # time, and two hinder each other, whether each has a search of its own or both share one: 1,000 x 20 take 1.4 s alone and 2.7 s on
 # two threads, 2,600 x 500 take 4.2 and 5.7 s. A merit of so many microseconds a set, or more, is worth a thread whatever the table.
 _SMALL_BYTES = 2**26
-_MUCH_EFFORT = 1000.0
+_HIGH_COST = 1000.0
 
 
 @dataclass(frozen=True)
@@ -48,94 +48,101 @@ class FoldResult:
     """
 
     support: NDArray[np.bool_]
-    nested: Scores
-    apparent: Scores
-    baseline: Scores
-    all_columns: Scores | None
+    nested: ScoresByName
+    apparent: ScoresByName
+    baseline: ScoresByName
+    all_columns: ScoresByName | None
 
 
 @dataclass(frozen=True)
-class Assessor:
+class FoldAssessor:
     """A selector, a predictor and scores.
 
     Attributes
     ----------
-    chooser : Chooser
-    predictor : Predictor
+    selector : SelectorAdapter
+    model : TableModel
     scoring : Scoring
         The score that decides.
-    beside : scorer or None
+    extra_scorer : scorer or None
         scikit-learn's scorer of several more.
     """
 
-    chooser: Chooser
-    predictor: Predictor
+    selector: SelectorAdapter
+    model: TableModel
     scoring: Scoring
-    beside: Any
+    extra_scorer: Any
 
-    def fold(self, source: Source, fold: Fold, whole: NDArray[np.bool_], seed: int) -> FoldResult:
+    def assess_fold(self, source: Source, fold: Fold, full_support: NDArray[np.bool_], seed: int) -> FoldResult:
         """Choose and learn on the rows of a fold that are not tested, and score on those that are."""
-        train, test = learnable(rows_of(source, fold.train)), rows_of(source, fold.test)
-        support = self.chooser.choose(train, seed).support
-        baseline = self._values(Nothing().learn(train, [], 0), test)
-        nested = self._scores(train, test, support, seed)
-        apparent = nested if np.array_equal(whole, support) else self._scores(train, test, whole, seed)
+        train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
+        support = self.selector.select(train, seed).support
+        baseline = self._model_scores(BaselineModel().fit_columns(train, [], 0), test)
+        nested = self._support_scores(train, test, support, seed)
+        apparent = (
+            nested if np.array_equal(full_support, support) else self._support_scores(train, test, full_support, seed)
+        )
         try:
-            every: Scores | None = self._scores(train, test, np.ones_like(whole), seed)
+            every: ScoresByName | None = self._support_scores(train, test, np.ones_like(full_support), seed)
         except MemoryError:
             every = None
         return FoldResult(support, nested, apparent, baseline, every)
 
-    def apparent(self, source: Source, folds: Folds, support: NDArray[np.bool_], seeds: Sequence[int]) -> float:
+    def apparent_score(self, source: Source, folds: Folds, support: NDArray[np.bool_], seeds: Sequence[int]) -> float:
         """Return the mean score over the folds by columns that were chosen outside them."""
         scores = []
-        for fold, seed in zip(folds.parts, seeds, strict=True):
-            train, test = rows_of(source, fold.train), rows_of(source, fold.test)
-            scores.append(self._value(self.predictor.learn_by(train, support, seed), test))
+        for fold, seed in zip(folds.splits, seeds, strict=True):
+            train, test = select_rows(source, fold.train), select_rows(source, fold.test)
+            scores.append(self._model_score(self.model.fit_support(train, support, seed), test))
         return float(np.mean(scores))
 
-    def _scores(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> Scores:
+    def _support_scores(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> ScoresByName:
         """Return the scores by some columns; without any that is of use, they are those of no column."""
-        return self._values(self.predictor.learn_by(train, support, seed), test)
+        return self._model_scores(self.model.fit_support(train, support, seed), test)
 
-    def _values(self, learned: Learned, test: Source) -> Scores:
-        found = {self.scoring.name: self._value(learned, test)}
-        return found if self.beside is None else found | score_learned(self.beside, learned, test)
+    def _model_scores(self, fitted: FittedModel, test: Source) -> ScoresByName:
+        found = {self.scoring.name: self._model_score(fitted, test)}
+        return found if self.extra_scorer is None else found | score_fitted(self.extra_scorer, fitted, test)
 
-    def _value(self, learned: Learned, test: Source) -> float:
-        return self.scoring.value(learned.estimator, learned.rows(test), test.target_values(), weight_of(test))
+    def _model_score(self, fitted: FittedModel, test: Source) -> float:
+        return self.scoring.score(fitted.estimator, fitted.prepare_rows(test), test.target_values(), weight_array(test))
 
 
-def in_turn(
+def run_with_progress(
     label: str,
     source: Source,
-    work: Callable[[Item], Answer],
-    items: Sequence[Item],
-    name: Callable[[int], str],
+    work: Callable[[ItemType], OutputType],
+    items: Sequence[ItemType],
+    item_name: Callable[[int], str],
     *,
-    effort: float,
-) -> list[tuple[Answer, list[str]]]:
+    evaluation_cost: float,
+) -> list[tuple[OutputType, list[str]]]:
     """Return what the work makes of every item, with the sentences it told; an error says in which it was.
 
-    `effort` is how many microseconds or so the search needs for a set.
+    `evaluation_cost` is how many microseconds or so the search needs for a set.
     """
     n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
-    together = n_bytes > _SMALL_BYTES or effort >= _MUCH_EFFORT
-    told: list[tuple[Answer, list[str]]] = []
-    for at, item in enumerate(progress.track(label, items, total=len(items))):
-        threads = nullcontext() if together else parallel.alone()
+    together = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
+    told: list[tuple[OutputType, list[str]]] = []
+    for at, item in enumerate(progress.track_progress(label, items, total=len(items))):
+        threads = nullcontext() if together else parallel.single_threaded()
         # Only how many are done is of interest.
-        with threads, progress.listening(_unheard), held() as sentences, _named(name(at)):
+        with (
+            threads,
+            progress.use_listener(_ignore_progress),
+            capture_warnings() as sentences,
+            _error_context(item_name(at)),
+        ):
             told.append((work(item), sentences))
     return told
 
 
-def _unheard(label: str, done: int, total: int | None) -> None:
+def _ignore_progress(label: str, done: int, total: int | None) -> None:
     pass
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def _error_context(where: str) -> Iterator[None]:
     """Say in an error where it was."""
     try:
         yield

@@ -18,38 +18,38 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.encoding import Encoding, coordinate_names, indicators
+from tamiz.sources.encoding import Encoding, coordinate_names, level_indicators
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import columns_of, weight_of
+from tamiz.sources.views import select_columns, weight_array
 from tamiz.statistics.base import Floats
-from tamiz.statistics.cross_products import expand
+from tamiz.statistics.cross_products import design_matrix
 from tamiz.validation import check_memory
-from tamiz.wrappers.adapter import predicts, unwrapped
-from tamiz.wrappers.estimators import check_takes_weights, fit_weighted, rows_for, seeded
+from tamiz.wrappers.adapter import can_predict, unwrap_estimator
+from tamiz.wrappers.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
 
-_NEIGHBORS = 5
-_LEAST_LEAF = 5
-_TREES, _LEAST_FOREST_LEAF = 30, 2
-_LOGISTIC_STEPS = 1000
+_N_NEIGHBORS = 5
+_MIN_LEAF_ROWS = 5
+_N_TREES, _MIN_FOREST_LEAF_ROWS = 30, 2
+_LOGISTIC_MAX_ITER = 1000
 
 
 @dataclass(frozen=True)
-class Learned:
+class FittedModel:
     """What was learned of some rows.
 
     Attributes
     ----------
     estimator : estimator
         Fitted, as a scikit-learn scorer takes it.
-    rows : callable
+    prepare_rows : callable
         Gives the rows of a view of the same table in the form that the estimator predicts from.
     """
 
     estimator: Any
-    rows: Callable[[Source], Any]
+    prepare_rows: Callable[[Source], Any]
 
 
-class Predictor(ABC):
+class TableModel(ABC):
     """A way to predict the target from some columns. Whatever it fits, it fits on the rows that it learns from.
 
     Attributes
@@ -63,37 +63,37 @@ class Predictor(ABC):
     def check(self, schema: Schema) -> None:  # noqa: B027 - most predict classes and numbers, with weights or without
         """Refuse a table that the predictor has no meaning on."""
 
-    def can_use(self, column: Column) -> bool:
+    def can_use_column(self, column: Column) -> bool:
         """Return whether a column as the rows learned from have it is of any use."""
-        return column.left_out is None
+        return column.exclusion_reason is None
 
-    def ranks_rows(self, n_classes: int) -> bool:  # noqa: ARG002 - most have probabilities
+    def supports_roc_auc(self, n_classes: int) -> bool:  # noqa: ARG002 - most have probabilities
         """Return whether it gives rows a probability of each class, or of two classes a value to rank them by."""
         return True
 
     @abstractmethod
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return what the rows teach about the target by these columns, at least one."""
 
-    def learn_by(self, train: Source, support: NDArray[np.bool_], seed: int) -> Learned:
+    def fit_support(self, train: Source, support: NDArray[np.bool_], seed: int) -> FittedModel:
         """Return what the rows teach by the columns of a mask that are of any use; of no column where none is."""
-        columns = [j for j in np.flatnonzero(support).tolist() if self.can_use(train.schema.columns[j])]
-        return self.learn(train, columns, seed) if columns else Nothing().learn(train, [], seed)
+        columns = [j for j in np.flatnonzero(support).tolist() if self.can_use_column(train.schema.columns[j])]
+        return self.fit_columns(train, columns, seed) if columns else BaselineModel().fit_columns(train, [], seed)
 
 
-class Nothing(Predictor):
+class BaselineModel(TableModel):
     """The share of the classes, or the mean: what there is to predict from without any column."""
 
     label = "no column"
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:  # noqa: ARG002 - it looks at no column
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:  # noqa: ARG002 - it looks at no column
         """Return the shares of the classes or the mean of the numbers."""
         model = DummyClassifier(strategy="prior") if train.schema.has_classes else DummyRegressor(strategy="mean")
-        model.fit(np.empty((train.schema.n_rows, 0)), train.target_values(), sample_weight=weight_of(train))
-        return Learned(model, lambda rows: np.empty((rows.schema.n_rows, 0)))
+        model.fit(np.empty((train.schema.n_rows, 0)), train.target_values(), sample_weight=weight_array(train))
+        return FittedModel(model, lambda rows: np.empty((rows.schema.n_rows, 0)))
 
 
-class _Estimator(Predictor):
+class _EstimatorModel(TableModel):
     """An estimator of scikit-learn's kind."""
 
     def __init__(self, estimator: Any, label: str) -> None:
@@ -102,16 +102,16 @@ class _Estimator(Predictor):
 
     def check(self, schema: Schema) -> None:
         """Refuse a target of the other kind, and weights that the estimator does not take."""
-        _check_kind(self._estimator, self.label, schema)
-        check_takes_weights(self._estimator, schema)
+        _check_target_kind(self._estimator, self.label, schema)
+        check_accepts_weights(self._estimator, schema)
 
-    def ranks_rows(self, n_classes: int) -> bool:
+    def supports_roc_auc(self, n_classes: int) -> bool:
         """Return whether the estimator says that it has probabilities, or of two classes decision values."""
         names = ("predict_proba",) if n_classes > 2 else ("predict_proba", "decision_function")
         return any(hasattr(self._estimator, name) for name in names)
 
 
-class Encoded(_Estimator):
+class EncodedModel(_EstimatorModel):
     """An estimator of numbers, on rows as points: standardised numbers with the mean in the gaps, levels as scaled indicators.
 
     Parameters
@@ -126,24 +126,24 @@ class Encoded(_Estimator):
         super().__init__(estimator, label)
         self._impute = impute
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return the estimator fitted to the points."""
-        view = columns_of(train, columns)
-        _check_room(view.schema)
+        view = select_columns(train, columns)
+        _check_matrix_memory(view.schema)
         encoding = Encoding.fit(view, standardize=True)
         used = view.schema.used.tolist()
 
         def points(rows: Source) -> Floats:
-            return np.concatenate([encoding.rows(block, fill=self._impute) for block in rows.blocks(used)])
+            return np.concatenate([encoding.transform(block, fill=self._impute) for block in rows.blocks(used)])
 
-        model = seeded(clone(self._estimator), seed)
-        return Learned(fit_weighted(model, points(view), train.target_values(), weight_of(train)), points)
+        model = set_random_state(clone(self._estimator), seed)
+        return FittedModel(fit_weighted(model, points(view), train.target_values(), weight_array(train)), points)
 
 
-class NearestRows(Predictor):
+class NearestNeighborsModel(TableModel):
     """The 5 nearest rows: standardised numbers with the mean in the gaps, levels divided by the square root of their share."""
 
-    label = f"{_NEIGHBORS} nearest neighbours"
+    label = f"{_N_NEIGHBORS} nearest neighbours"
 
     def check(self, schema: Schema) -> None:
         """Refuse rows of different weight."""
@@ -152,58 +152,60 @@ class NearestRows(Predictor):
                 "Nearest neighbours take no weights; use predictor='naive_bayes' or 'tree', or leave weights out."
             )
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return the rows as points."""
         kind = KNeighborsClassifier if train.schema.has_classes else KNeighborsRegressor
-        model = kind(min(_NEIGHBORS, train.schema.n_rows))
-        return Encoded(model, self.label).learn(train, columns, seed)
+        model = kind(min(_N_NEIGHBORS, train.schema.n_rows))
+        return EncodedModel(model, self.label).fit_columns(train, columns, seed)
 
 
-class OfLevels(Predictor):
+class TreeBasedModel(TableModel):
     """Trees of scikit-learn's: numbers with their missing values, an indicator for every level."""
 
     @abstractmethod
-    def model(self, *, has_classes: bool, seed: int) -> Any:
+    def make_estimator(self, *, has_classes: bool, seed: int) -> Any:
         """Return the estimator, not fitted."""
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return the fitted trees."""
-        view = columns_of(train, columns)
-        _check_room(view.schema)
+        view = select_columns(train, columns)
+        _check_matrix_memory(view.schema)
         schema, used = view.schema, view.schema.used.tolist()
-        levels = indicators(schema)
+        levels = level_indicators(schema)
 
         def matrix(rows: Source) -> Floats:
-            return np.concatenate([expand(block, schema.numeric, levels, np.float64) for block in rows.blocks(used)])
+            return np.concatenate(
+                [design_matrix(block, schema.numeric, levels, np.float64) for block in rows.blocks(used)]
+            )
 
-        model = self.model(has_classes=schema.has_classes, seed=seed)
-        return Learned(model.fit(matrix(view), train.target_values(), sample_weight=weight_of(train)), matrix)
+        model = self.make_estimator(has_classes=schema.has_classes, seed=seed)
+        return FittedModel(model.fit(matrix(view), train.target_values(), sample_weight=weight_array(train)), matrix)
 
 
-class Tree(OfLevels):
+class TreeModel(TreeBasedModel):
     """A decision tree with at least 5 rows in a leaf."""
 
     label = "decision tree"
 
-    def model(self, *, has_classes: bool, seed: int) -> Any:
+    def make_estimator(self, *, has_classes: bool, seed: int) -> Any:
         """Return the tree."""
         kind = DecisionTreeClassifier if has_classes else DecisionTreeRegressor
-        return kind(min_samples_leaf=_LEAST_LEAF, random_state=seed)
+        return kind(min_samples_leaf=_MIN_LEAF_ROWS, random_state=seed)
 
 
-class Forest(OfLevels):
+class ForestModel(TreeBasedModel):
     """A random forest of 30 trees, at least 2 rows in a leaf; a node tries the square root of the columns, for a number a third."""
 
     label = "random forest"
 
-    def model(self, *, has_classes: bool, seed: int) -> Any:
+    def make_estimator(self, *, has_classes: bool, seed: int) -> Any:
         """Return the forest."""
         kind = RandomForestClassifier if has_classes else RandomForestRegressor
         features = "sqrt" if has_classes else 1 / 3
-        return kind(_TREES, min_samples_leaf=_LEAST_FOREST_LEAF, max_features=features, random_state=seed)
+        return kind(_N_TREES, min_samples_leaf=_MIN_FOREST_LEAF_ROWS, max_features=features, random_state=seed)
 
 
-class Logistic(Predictor):
+class LogisticModel(TableModel):
     """Logistic regression with a penalty on the squares of the coefficients, on the points that nearest neighbours see."""
 
     label = "logistic regression"
@@ -217,12 +219,14 @@ class Logistic(Predictor):
                 "predictor='ridge', 'knn' or 'forest'."
             )
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return the coefficients."""
-        return Encoded(LogisticRegression(max_iter=_LOGISTIC_STEPS), self.label).learn(train, columns, seed)
+        return EncodedModel(LogisticRegression(max_iter=_LOGISTIC_MAX_ITER), self.label).fit_columns(
+            train, columns, seed
+        )
 
 
-class RidgeRegression(Predictor):
+class RidgeModel(TableModel):
     """Least squares with a penalty on the squares of the coefficients, on the points that nearest neighbours see."""
 
     label = "ridge regression"
@@ -236,37 +240,37 @@ class RidgeRegression(Predictor):
                 "predictor='naive_bayes', 'knn' or 'tree'."
             )
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return the coefficients."""
-        return Encoded(Ridge(), self.label).learn(train, columns, seed)
+        return EncodedModel(Ridge(), self.label).fit_columns(train, columns, seed)
 
 
-class Given(_Estimator):
+class NativeModel(_EstimatorModel):
     """An estimator of the user's, on rows and columns as they were given."""
 
     def __init__(self, estimator: Any) -> None:
-        if not predicts(estimator):
+        if not can_predict(estimator):
             raise TypeError(
                 "predictor must be 'naive_bayes', 'knn', 'tree' or an object with fit and predict, such as GaussianNB(), got "
                 f"{estimator!r}."
             )
-        super().__init__(estimator, type(unwrapped(estimator)).__name__)
+        super().__init__(estimator, type(unwrap_estimator(estimator)).__name__)
 
-    def can_use(self, column: Column) -> bool:  # noqa: ARG002
+    def can_use_column(self, column: Column) -> bool:  # noqa: ARG002
         """Return True: what the estimator makes of ids and text is the user's business."""
         return True
 
-    def learn(self, train: Source, columns: list[int], seed: int) -> Learned:
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:
         """Return a copy of the estimator, fitted."""
 
         def rows_of(source: Source) -> Any:
-            return rows_for(self._estimator, source, columns)
+            return native_rows(self._estimator, source, columns)
 
-        model = seeded(clone(self._estimator), seed)
-        return Learned(fit_weighted(model, rows_of(train), train.target_values(), weight_of(train)), rows_of)
+        model = set_random_state(clone(self._estimator), seed)
+        return FittedModel(fit_weighted(model, rows_of(train), train.target_values(), weight_array(train)), rows_of)
 
 
-def _check_kind(estimator: Any, label: str, schema: Schema) -> None:
+def _check_target_kind(estimator: Any, label: str, schema: Schema) -> None:
     if is_classifier(estimator) != schema.has_classes:
         assert schema.target is not None
         what = "classes" if schema.has_classes else "a number"
@@ -276,7 +280,7 @@ def _check_kind(estimator: Any, label: str, schema: Schema) -> None:
         )
 
 
-def _check_room(schema: Schema) -> None:
+def _check_matrix_memory(schema: Schema) -> None:
     n_bytes = 8.0 * schema.n_rows * len(coordinate_names(schema))
     # The points, and what is made of them.
     check_memory(2 * n_bytes, f"A matrix of {schema.n_rows:,} rows to predict from", "Use predictor='naive_bayes'.")

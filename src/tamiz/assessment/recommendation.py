@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
 from tamiz import parallel, progress
-from tamiz.assessment.models import models_of
-from tamiz.assessment.nested import in_turn
-from tamiz.assessment.predictors import Nothing, Predictor
+from tamiz.assessment.models import resolve_table_models
+from tamiz.assessment.nested import run_with_progress
+from tamiz.assessment.predictors import BaselineModel, TableModel
 from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import score_learned, usual_scorings, without_known_warnings
-from tamiz.assessment.selectors import Chooser, OnFewerRows, chooser
-from tamiz.assessment.splits import Splits, counted, draw_splits, sampled_rows
+from tamiz.assessment.scoring import ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.selectors import SampledSelectorAdapter, SelectorAdapter, adapt_selector
+from tamiz.assessment.splits import SeededFolds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_family import Missing
+from tamiz.criteria.entropy_family import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
@@ -32,10 +32,10 @@ from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import learnable, rows_of
+from tamiz.sources.views import as_training_source, select_rows
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 
 ALL_COLUMNS = "all_columns"
 # What the usual candidates are called.
@@ -46,19 +46,19 @@ _LABELS = {
     "knn": "Nearest neighbours wrapper",
 }
 # A loss that no reader would mind, in AUC or R2, where the standard error is smaller still.
-_NEGLIGIBLE = 0.01
+_NEGLIGIBLE_LOSS = 0.01
 # No model may lose more than this on the recommended columns, whatever the standard error.
 _LARGEST_LOSS = 0.03
 # Products of more coordinates take longer than a reader waits for.
-_MOST_COORDINATES = 1_000
+_MAX_COORDINATES = 1_000
 # Folds of the wrappers inside each fold of the comparison.
 _INNER_FOLDS = 5
 # Distances of rows grow with their square: nearest neighbours search on so many rows at most.
-_NEIGHBOR_ROWS = 1_000
+_MAX_NEIGHBOR_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateSelection:
     """A way to choose columns, compared with others.
 
     Attributes
@@ -66,7 +66,7 @@ class Candidate:
     label : str
     columns : tuple of str
         The columns that it chooses with all rows.
-    sets : ndarray of shape (n_folds, n_table_columns), bool
+    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
         The columns that it chooses in every fold, with the rows that the fold does not test.
     scores : dict of FoldScores
         By (predictor, scorer).
@@ -74,18 +74,18 @@ class Candidate:
 
     label: str
     columns: tuple[str, ...]
-    sets: NDArray[np.bool_]
+    fold_sets: NDArray[np.bool_]
     scores: dict[tuple[str, str], FoldScores]
 
     @property
     def mean_size(self) -> float:
         """The number of columns that a fold chooses, on average."""
-        return float(self.sets.sum(axis=1).mean())
+        return float(self.fold_sets.sum(axis=1).mean())
 
     def mean_score(self, scoring: str) -> FoldScores:
         """Return the mean of the models' scores in every fold."""
         found = [scores for (_, name), scores in self.scores.items() if name == scoring]
-        return FoldScores(np.mean([scores.values for scores in found], axis=0), found[0].inflation)
+        return FoldScores(np.mean([scores.values for scores in found], axis=0), found[0].variance_factor)
 
 
 @dataclass(frozen=True)
@@ -94,19 +94,19 @@ class Recommendation:
 
     Attributes
     ----------
-    candidates : dict of Candidate
+    candidates : dict of CandidateSelection
         By their ids; "all_columns" is the table with nothing left out.
     recommended : str
         The id of the one to keep.
-    refused : tuple of str
+    rejected : tuple of str
         Those that would have been, but for the columns that they choose with all rows.
-    predictors : dict of str
+    models : dict of str
         The models' labels by their names.
     scorings : tuple of str
         scikit-learn's names of the scores; the recommendation is made by the first.
     baseline : dict of FoldScores
         By scorer: the score without any column.
-    folds : str
+    folds_description : str
         How the folds were made.
     n_samples, n_columns : int
         Rows that are learned or tested, and columns that take part.
@@ -114,13 +114,13 @@ class Recommendation:
     seed : int or None
     """
 
-    candidates: dict[str, Candidate]
+    candidates: dict[str, CandidateSelection]
     recommended: str
-    refused: tuple[str, ...]
-    predictors: dict[str, str]
+    rejected: tuple[str, ...]
+    models: dict[str, str]
     scorings: tuple[str, ...]
     baseline: dict[str, FoldScores]
-    folds: str
+    folds_description: str
     n_samples: int
     n_columns: int
     notes: tuple[str, ...]
@@ -131,34 +131,34 @@ class Recommendation:
         """The recommended columns."""
         return self.candidates[self.recommended].columns
 
-    def change(self, candidate: str, predictor: str, scoring: str | None = None) -> FoldScores:
+    def score_change(self, candidate: str, model: str, scoring: str | None = None) -> FoldScores:
         """Return what a model scores more on a candidate's columns than on all, in every fold."""
-        key = predictor, scoring or self.scorings[0]
+        key = model, scoring or self.scorings[0]
         one, other = self.candidates[candidate].scores[key], self.candidates[ALL_COLUMNS].scores[key]
-        return FoldScores(one.values - other.values, one.inflation)
+        return FoldScores(one.values - other.values, one.variance_factor)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendation as JSON."""
         return {
             "recommended": self.recommended,
-            "refused": list(self.refused),
+            "refused": list(self.rejected),
             "columns": list(self.columns),
-            "folds": self.folds,
+            "folds": self.folds_description,
             "n_samples": self.n_samples,
             "n_columns": self.n_columns,
-            "models": [{"id": name, "label": label} for name, label in self.predictors.items()],
+            "models": [{"id": name, "label": label} for name, label in self.models.items()],
             "scores": [{"id": name, "baseline": self.baseline[name].to_dict()} for name in self.scorings],
             "candidates": [
                 {
                     "id": name,
                     "label": one.label,
                     "columns": list(one.columns),
-                    "n_chosen": one.sets.sum(axis=1).tolist(),
+                    "n_chosen": one.fold_sets.sum(axis=1).tolist(),
                     "scores": [
-                        [one.scores[model, scoring].to_dict() for model in self.predictors] for scoring in self.scorings
+                        [one.scores[model, scoring].to_dict() for model in self.models] for scoring in self.scorings
                     ],
                     "changes": [
-                        [self.change(name, model, scoring).to_dict() for model in self.predictors]
+                        [self.score_change(name, model, scoring).to_dict() for model in self.models]
                         for scoring in self.scorings
                     ],
                 }
@@ -170,14 +170,12 @@ class Recommendation:
 
     def __repr__(self) -> str:
         scoring = self.scorings[0]
-        head = (
-            f"{scoring} of {self.n_samples:,} rows, {self.folds}; without any column {self.baseline[scoring].mean:.3f}"
-        )
+        head = f"{scoring} of {self.n_samples:,} rows, {self.folds_description}; without any column {self.baseline[scoring].mean:.3f}"
         width = max(len(one.label) for one in self.candidates.values())
-        lines = [f"  {'':{width}}  columns  " + "  ".join(f"{label:>19}" for label in self.predictors.values())]
+        lines = [f"  {'':{width}}  columns  " + "  ".join(f"{label:>19}" for label in self.models.values())]
         for name, one in self.candidates.items():
             mark = "*" if name == self.recommended else " "
-            scores = "  ".join(f"{one.scores[model, scoring].mean:19.3f}" for model in self.predictors)
+            scores = "  ".join(f"{one.scores[model, scoring].mean:19.3f}" for model in self.models)
             lines.append(f"{mark} {one.label:{width}}  {one.mean_size:7.1f}  {scores}")
         return "\n".join([head, *lines, f"* recommended: {', '.join(self.columns) or 'no column'}", *self.notes])
 
@@ -268,68 +266,77 @@ def recommend_columns(
     >>> found.recommended, len(found.columns)
     ('knn', 7)
     """
-    rng = generator(random_state)
+    rng = make_rng(random_state)
     check_integer("n_splits", n_splits, low=2)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
     if candidates is not None and ALL_COLUMNS in candidates:
         raise ValueError(f"candidates must not name {ALL_COLUMNS!r}: all columns are compared in any case.")
-    with parallel.session(n_jobs), without_known_warnings():
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
         given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, weightless = counted(given)
+        whole, weightless = drop_zero_weights(given)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
-        source, sampled = sampled_rows(whole, max_rows, n_splits, rng)
+        source, sampled = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
-        splits = draw_splits(source, n_splits, rng)
-        models, without = models_of(predictors, schema)
-        scorings, lacking = usual_scorings(scoring, source, splits, models.values())
-        chosen_by = usual_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.whole_seed
-        comparison = _Comparison(source, splits, models, check_scoring(scoring=scorings), seed)
-        found, failed = comparison.searched({name: chooser(one) for name, one in chosen_by.items()})
-        scores, baseline = comparison.scored(found)
-        inflation = splits.folds.inflation
+        splits = draw_folds(source, n_splits, rng)
+        models, without = resolve_table_models(predictors, schema)
+        scorings, lacking = resolve_scorings(scoring, source, splits, models.values())
+        chosen_by = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        comparison = _CandidateComparison(source, splits, models, check_scoring(scoring=scorings), seed)
+        found, failed = comparison.search_candidates({name: adapt_selector(one) for name, one in chosen_by.items()})
+        scores, baseline = comparison.score_candidates(found)
+        inflation = splits.folds.variance_factor
         names = np.array(schema.names, dtype=object)
         made = {
-            name: Candidate(
+            name: CandidateSelection(
                 one.label,
                 tuple(names[one.support].tolist()),
-                one.sets,
+                one.fold_sets,
                 {key: FoldScores(values, inflation) for key, values in scores[name].items()},
             )
             for name, one in found.items()
         }
-        recommended, refused = comparison.recommended(made, found, scorings[0], keep_all=keep_all)
+        recommended, refused = comparison.recommend(made, found, scorings[0], keep_all=keep_all)
     unstable = [
         f"{made[name].label} is not recommended: with all rows it chooses other columns than in the folds, and these cost a model "
         f"more than {_LARGEST_LOSS:g}."
         for name in refused
     ]
-    notes = (*given.schema.dropped, *weightless, *sampled, *splits.folds.notes, *without, *lacking, *failed, *unstable)
-    tell(notes)
+    notes = (
+        *given.schema.dropped_row_notes,
+        *weightless,
+        *sampled,
+        *splits.folds.fold_warnings,
+        *without,
+        *lacking,
+        *failed,
+        *unstable,
+    )
+    warn_user(notes)
     return Recommendation(
         candidates=made,
         recommended=recommended,
-        refused=refused,
-        predictors={name: model.label for name, model in models.items()},
+        rejected=refused,
+        models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
         baseline={name: FoldScores(values, inflation) for name, values in baseline.items()},
-        folds=splits.folds.how,
-        n_samples=len(splits.folds.rows),
+        folds_description=splits.folds.description,
+        n_samples=len(splits.folds.used_rows),
         n_columns=len(schema.used),
         notes=notes,
         seed=seed,
     )
 
 
-def usual_candidates(
+def default_candidates(
     schema: Schema,
-    missing: Missing = "distribute",
+    missing: MissingRule = "distribute",
     *,
     max_seconds: float | None = None,
     n_features: SetSize | None = None,
-    columns: Mapping[str, Any] | None = None,
+    column_options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the selections that a table is tried with.
 
@@ -342,36 +349,36 @@ def usual_candidates(
         When the search of a wrapper is stopped.
     n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
-    columns : dict, default=None
+    column_options : dict, default=None
         Parameters of the searches that say which columns may be chosen: `start`, `fixed`, `excluded`, `groups`.
     """
-    columns = columns or {}
+    column_options = column_options or {}
     stop = None if max_seconds is None else Seconds(max_seconds)
 
     def wrapper(model: str, scoring: str | None = None) -> SubsetSelector:
         merit = CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring)
-        return SubsetSelector(merit, Forward(**columns), n_features=n_features, stop=stop, random_state=0)
+        return SubsetSelector(merit, Forward(**column_options), n_features=n_features, stop=stop, random_state=0)
 
-    by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**columns), n_features=n_features, random_state=0)
+    by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**column_options), n_features=n_features, random_state=0)
     found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
         # Of many classes the area takes a pass for each, and a rare one no longer hides the others from the mean of their recalls.
         found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
-    if schema.n_coordinates > _MOST_COORDINATES:
+    if schema.n_coordinates > _MAX_COORDINATES:
         return found
     found["ridge"] = wrapper("ridge")
     if schema.weight is None:
         by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
-        found["knn"] = OnFewerRows(chooser(by_neighbors), _NEIGHBOR_ROWS)
+        found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
     return found
 
 
-def recommended_of(candidates: Mapping[str, Candidate], scoring: str, *, keep_all: bool = True) -> str:
+def choose_candidate(candidates: Mapping[str, CandidateSelection], scoring: str, *, keep_all: bool = True) -> str:
     """Return the id of the smallest candidate that is as good as the best, as `recommend_columns` defines it.
 
     Parameters
     ----------
-    candidates : dict of Candidate
+    candidates : dict of CandidateSelection
         "all_columns" among them.
     scoring : str
         The scorer that decides.
@@ -380,134 +387,145 @@ def recommended_of(candidates: Mapping[str, Candidate], scoring: str, *, keep_al
     """
     every = candidates[ALL_COLUMNS].scores
     offered = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
-    sound = [name for name, one in offered.items() if _is_sound(one.scores, every, scoring)]
+    sound = [name for name, one in offered.items() if _is_acceptable(one.scores, every, scoring)]
     means = {name: candidates[name].mean_score(scoring) for name in sound or offered}
     best = max(means, key=lambda name: means[name].mean)
     near = []
     for name, scores in means.items():
-        behind = FoldScores(means[best].values - scores.values, scores.inflation)
-        if behind.mean <= max(behind.standard_error, _NEGLIGIBLE):
+        behind = FoldScores(means[best].values - scores.values, scores.variance_factor)
+        if behind.mean <= max(behind.standard_error, _NEGLIGIBLE_LOSS):
             near.append((len(candidates[name].columns), -scores.mean, name))
     return min(near)[2]
 
 
-def _is_sound(
-    scores: Mapping[tuple[str, str], FoldScores], every: Mapping[tuple[str, str], FoldScores], scoring: str
+def _is_acceptable(
+    scores: Mapping[tuple[str, str], FoldScores], all_columns: Mapping[tuple[str, str], FoldScores], scoring: str
 ) -> bool:
     """Return whether no model loses much beside all columns."""
-    return all(every[key].mean - scores[key].mean <= _LARGEST_LOSS for key in every if key[1] == scoring)
+    return all(all_columns[key].mean - scores[key].mean <= _LARGEST_LOSS for key in all_columns if key[1] == scoring)
 
 
 @dataclass(frozen=True)
-class _Searched:
+class _SearchedCandidate:
     label: str
     support: NDArray[np.bool_]
-    sets: NDArray[np.bool_]
+    fold_sets: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class _CandidateComparison:
     """A table, folds and models that all candidates share."""
 
     source: Source
-    splits: Splits
-    models: dict[str, Predictor]
+    splits: SeededFolds
+    models: dict[str, TableModel]
     scorer: Any
     seed: int
 
-    def searched(self, choosers: Mapping[str, Chooser]) -> tuple[dict[str, _Searched], list[str]]:
+    def search_candidates(
+        self, selectors: Mapping[str, SelectorAdapter]
+    ) -> tuple[dict[str, _SearchedCandidate], list[str]]:
         """Return what every candidate chooses with all rows and in every fold, and a sentence for each that failed."""
-        schema, parts = self.source.schema, self.splits.folds.parts
+        schema, parts = self.source.schema, self.splits.folds.splits
         every = np.zeros(schema.n_columns, dtype=bool)
         every[schema.used] = True
-        found = {ALL_COLUMNS: _Searched("All columns", every, np.tile(every, (len(parts), 1)))}
+        found = {ALL_COLUMNS: _SearchedCandidate("All columns", every, np.tile(every, (len(parts), 1)))}
         failed = []
-        for name, one in choosers.items():
+        for name, one in selectors.items():
             try:
-                found[name] = self._searched(one, _LABELS.get(name))
+                found[name] = self._search_candidate(one, _LABELS.get(name))
             except (DataError, MemoryError) as error:
                 failed.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
         return found, failed
 
-    def _searched(self, one: Chooser, label: str | None) -> _Searched:
-        one.check(self.source.schema)
-        parts, seeds = self.splits.folds.parts, self.splits.fold_seeds
+    def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> _SearchedCandidate:
+        selector.check(self.source.schema)
+        parts, seeds = self.splits.folds.splits, self.splits.fold_seeds
 
         def choose(at: int) -> NDArray[np.bool_]:
-            rows = learnable(self.source if at < 0 else rows_of(self.source, parts[at].train))
-            choice = one.choose(rows, self.splits.whole_seed if at < 0 else seeds[at])
-            if choice.out_of_time and at < 0:
+            rows = as_training_source(self.source if at < 0 else select_rows(self.source, parts[at].train))
+            choice = selector.select(rows, self.splits.table_seed if at < 0 else seeds[at])
+            if choice.timed_out and at < 0:
                 raise DataError("its search takes longer than max_seconds.")
             return choice.support
 
         items = [-1, *range(len(parts))]
-        sets = in_turn(
-            f"Searches by {one.label}",
+        sets = run_with_progress(
+            f"Searches by {selector.label}",
             self.source,
             choose,
             items,
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
-            effort=one.effort,
+            evaluation_cost=selector.evaluation_cost,
         )
-        return _Searched(label or one.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
+        return _SearchedCandidate(label or selector.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
 
-    def recommended(
-        self, made: Mapping[str, Candidate], found: Mapping[str, _Searched], scoring: str, *, keep_all: bool
+    def recommend(
+        self,
+        candidates: Mapping[str, CandidateSelection],
+        searched_candidates: Mapping[str, _SearchedCandidate],
+        scoring: str,
+        *,
+        keep_all: bool,
     ) -> tuple[str, tuple[str, ...]]:
         """Return the candidate to keep, and those that would have been but for the columns that they choose with all rows.
 
         A search may choose other columns with all rows than in every fold: these are scored in the folds too.
         """
-        inflation = self.splits.folds.inflation
-        left = dict(made)
+        inflation = self.splits.folds.variance_factor
+        left = dict(candidates)
         refused: list[str] = []
         while True:
-            name = recommended_of(left, scoring, keep_all=keep_all)
-            support = found[name].support
-            fixed = _Searched("", support, np.tile(support, (len(self.splits.folds), 1)))
-            if name == ALL_COLUMNS or (fixed.sets == found[name].sets).all():
+            name = choose_candidate(left, scoring, keep_all=keep_all)
+            support = searched_candidates[name].support
+            fixed = _SearchedCandidate("", support, np.tile(support, (len(self.splits.folds), 1)))
+            if name == ALL_COLUMNS or (fixed.fold_sets == searched_candidates[name].fold_sets).all():
                 return name, tuple(refused)
-            scores = {key: FoldScores(values, inflation) for key, values in self.scored({name: fixed})[0][name].items()}
-            if _is_sound(scores, made[ALL_COLUMNS].scores, scoring):
+            scores = {
+                key: FoldScores(values, inflation)
+                for key, values in self.score_candidates({name: fixed})[0][name].items()
+            }
+            if _is_acceptable(scores, candidates[ALL_COLUMNS].scores, scoring):
                 return name, tuple(refused)
             refused.append(name)
             del left[name]
             if not keep_all and len(left) == 1:
                 return refused[0], tuple(refused[1:])
 
-    def scored(
-        self, found: Mapping[str, _Searched]
+    def score_candidates(
+        self, searched_candidates: Mapping[str, _SearchedCandidate]
     ) -> tuple[dict[str, dict[tuple[str, str], Floats]], dict[str, Floats]]:
         """Return the scores of every candidate by (predictor, scorer), and those without any column by scorer."""
-        parts = self.splits.folds.parts
-        sides = [(rows_of(self.source, part.train), rows_of(self.source, part.test)) for part in parts]
+        parts = self.splits.folds.splits
+        sides = [(select_rows(self.source, part.train), select_rows(self.source, part.test)) for part in parts]
         # Candidates that choose the same columns in a fold share its fits.
         jobs = {
-            (at, one.sets[at].tobytes(), model): one.sets[at]
+            (at, one.fold_sets[at].tobytes(), model): one.fold_sets[at]
             for model in self.models
-            for one in found.values()
+            for one in searched_candidates.values()
             for at in range(len(parts))
         }
 
         def fit(item: tuple[tuple[int, bytes, str], NDArray[np.bool_]]) -> dict[str, float]:
             (at, _, model), support = item
             train, test = sides[at]
-            with held():
-                learned = self.models[model].learn_by(train, support, self.seed)
-                return score_learned(self.scorer, learned, test)
+            with capture_warnings():
+                learned = self.models[model].fit_support(train, support, self.seed)
+                return score_fitted(self.scorer, learned, test)
 
-        done = progress.track("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
+        done = progress.track_progress("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
         known = dict(zip(jobs, done, strict=True))
         scores: dict[str, dict[tuple[str, str], Floats]] = {}
-        for name, one in found.items():
+        for name, one in searched_candidates.items():
             values = {
-                model: [known[at, one.sets[at].tobytes(), model] for at in range(len(parts))] for model in self.models
+                model: [known[at, one.fold_sets[at].tobytes(), model] for at in range(len(parts))]
+                for model in self.models
             }
             scores[name] = {
                 (model, scoring): np.array([fold[scoring] for fold in folds])
                 for model, folds in values.items()
                 for scoring in folds[0]
             }
-        nothing = [score_learned(self.scorer, Nothing().learn(train, [], 0), test) for train, test in sides]
+        nothing = [score_fitted(self.scorer, BaselineModel().fit_columns(train, [], 0), test) for train, test in sides]
         baseline = {scoring: np.array([fold[scoring] for fold in nothing]) for scoring in nothing[0]}
         return scores, baseline

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.null import Null
+from tamiz.assessment.null import PermutationNull
 from tamiz.assessment.scores import FoldScores
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.statistics.base import Floats
 
 # As many columns are named in the report as a reader takes in.
-_MOST_NAMED = 12
-_MEANINGS = {
+_MAX_NAMED = 12
+_ROLES = {
     "baseline": ("baseline", "predicts the shares of the classes or the mean, without any column"),
     "nested": ("nested CV", "columns chosen again inside every fold"),
     "apparent": ("apparent", "columns chosen once with all rows, those tested among them"),
@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 # The score that decides in place of accuracy, which is high for no column where one class is frequent.
-_IN_PLACE_OF_ACCURACY = ("roc_auc", "roc_auc_ovr_weighted", "balanced_accuracy")
+_ACCURACY_SUBSTITUTES = ("roc_auc", "roc_auc_ovr_weighted", "balanced_accuracy")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SelectionReport:
 
     Attributes
     ----------
-    selector, predictor, scoring, folds : str
+    selector, model, scoring, folds_description : str
         What chose, what predicted, how that was scored and on which folds, in words.
     n_samples, n_columns : int
         Rows that are learned or tested, and columns.
@@ -75,24 +75,24 @@ class SelectionReport:
         The score without any column.
     all_columns : FoldScores or None
         The score with every column; None where the rows did not fit in memory.
-    sets : ndarray of shape (n_folds, n_columns), bool
+    fold_sets : ndarray of shape (n_folds, n_columns), bool
         The columns that every fold chose.
-    taking_part : ndarray of shape (n_columns,), bool
+    candidate_mask : ndarray of shape (n_columns,), bool
         The columns that could be chosen.
     null : Null or None
         What the search finds for shuffled targets.
     notes : tuple of str
         What a reader of the numbers must know.
     seed : int or None
-    beside : dict of RoleScores
+    other_scores : dict of RoleScores
         Other scores of the same predictions by their names: for classes the area under the ROC curve, balanced accuracy and
         accuracy, those among them that are not `scoring`.
     """
 
     selector: str
-    predictor: str
+    model: str
     scoring: str
-    folds: str
+    folds_description: str
     n_samples: int
     n_columns: int
     groups: str | None
@@ -106,12 +106,12 @@ class SelectionReport:
     apparent: FoldScores
     baseline: FoldScores
     all_columns: FoldScores | None
-    sets: NDArray[np.bool_]
-    taking_part: NDArray[np.bool_]
-    null: Null | None
+    fold_sets: NDArray[np.bool_]
+    candidate_mask: NDArray[np.bool_]
+    null: PermutationNull | None
     notes: tuple[str, ...]
     seed: int | None
-    beside: dict[str, RoleScores] = field(default_factory=dict)
+    other_scores: dict[str, RoleScores] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -119,75 +119,75 @@ class SelectionReport:
         return tuple(self.names[j] for j in np.flatnonzero(self.support).tolist())
 
     @property
-    def gap(self) -> float:
+    def optimism(self) -> float:
         """How much the optimistic score promises beyond the honest one."""
         return self.apparent.mean - self.nested.mean
 
     @property
     def frequencies(self) -> Floats:
         """The share of the folds that chose each column."""
-        return self.sets.mean(axis=0)
+        return self.fold_sets.mean(axis=0)
 
     @property
     def stability(self) -> Stability:
         """How much the sets of the folds are alike, among the columns that could be chosen; where none could, all are empty."""
-        could = self.taking_part | self.sets.any(axis=0)
-        return stability(self.sets[:, could] if could.any() else self.sets)
+        could = self.candidate_mask | self.fold_sets.any(axis=0)
+        return stability(self.fold_sets[:, could] if could.any() else self.fold_sets)
 
     @property
-    def decided_by(self) -> str:
+    def deciding_score(self) -> str:
         """The name of the score that the verdict is about: `scoring`, but for accuracy the area under the ROC curve beside it."""
         if self.scoring != "accuracy":
             return self.scoring
-        return next((name for name in _IN_PLACE_OF_ACCURACY if name in self.beside), self.scoring)
+        return next((name for name in _ACCURACY_SUBSTITUTES if name in self.other_scores), self.scoring)
 
-    def by_score(self, name: str) -> RoleScores:
-        """Return the scores of one name, `scoring` or one of `beside`."""
+    def scores_of(self, name: str) -> RoleScores:
+        """Return the scores of one name, `scoring` or one of `other_scores`."""
         if name == self.scoring:
             return RoleScores(self.nested, self.apparent, self.baseline, self.all_columns)
-        return self.beside[name]
+        return self.other_scores[name]
 
     @property
-    def helps(self) -> bool:
+    def beats_baseline(self) -> bool:
         """Whether the nested score that decides is above the baseline: the 95 % interval of the difference excludes 0."""
-        scores = self.by_score(self.decided_by)
-        gain = FoldScores(scores.nested.values - scores.baseline.values, scores.nested.inflation)
+        scores = self.scores_of(self.deciding_score)
+        gain = FoldScores(scores.nested.values - scores.baseline.values, scores.nested.variance_factor)
         return gain.interval[0] > 0
 
     @property
     def beats_chance(self) -> bool:
         """Whether shuffled targets do not show that luck finds as much; so too where none, or too few to tell, were searched."""
-        return self.null is None or not self.null.by_luck
+        return self.null is None or not self.null.explained_by_chance
 
     @property
     def verdict(self) -> str:
         """What the numbers come to, in one sentence."""
-        names = list(dict.fromkeys([self.decided_by, self.scoring, *self.beside]))
-        scores = [f"{name} {self._pair(name)}" for name in names]
-        scores[0] = f"{names[0]} {self._pair(names[0], ' without any column')} in nested cross-validation"
+        names = list(dict.fromkeys([self.deciding_score, self.scoring, *self.other_scores]))
+        scores = [f"{name} {self._score_pair(name)}" for name in names]
+        scores[0] = f"{names[0]} {self._score_pair(names[0], ' without any column')} in nested cross-validation"
         measured = f"{'; '.join(scores)}; {self.n_samples:,} rows"
-        if self.helps and not self.beats_chance:
+        if self.beats_baseline and not self.beats_chance:
             return f"The columns chosen predict better than none, but the search finds as much on shuffled targets: {measured}."
-        if self.helps:
+        if self.beats_baseline:
             return f"The columns chosen predict better than none: {measured}."
-        if self.null is not None and self.null.by_luck is False:
+        if self.null is not None and self.null.explained_by_chance is False:
             return f"The search finds more than on shuffled targets, but what it gains is within its error: {measured}."
         return f"No gain over the baseline was found for the columns chosen: {measured}."
 
-    def _pair(self, name: str, what: str = "") -> str:
-        scores = self.by_score(name)
+    def _score_pair(self, name: str, what: str = "") -> str:
+        scores = self.scores_of(name)
         return f"{scores.nested.mean:.3g} ({scores.baseline.mean:.3g}{what})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON knows it."""
         order = np.argsort(-self.frequencies, kind="stable")
-        listed = [j for j in order.tolist() if self.sets[:, j].any() or self.support[j]]
+        listed = [j for j in order.tolist() if self.fold_sets[:, j].any() or self.support[j]]
         shares = self.frequencies
         return {
             "selector": self.selector,
-            "predictor": self.predictor,
+            "predictor": self.model,
             "scoring": self.scoring,
-            "folds": self.folds,
+            "folds": self.folds_description,
             "n_samples": self.n_samples,
             "n_columns": self.n_columns,
             "groups": self.groups,
@@ -197,15 +197,15 @@ class SelectionReport:
             "merit_name": self.merit_name,
             "unit": self.unit,
             "scores": {name: None if scores is None else scores.to_dict() for name, scores in self._scores().items()},
-            "beside": [{"id": name, "scores": scores.to_dict()} for name, scores in self.beside.items()],
-            "decided_by": self.decided_by,
-            "gap": self.gap,
+            "beside": [{"id": name, "scores": scores.to_dict()} for name, scores in self.other_scores.items()],
+            "decided_by": self.deciding_score,
+            "gap": self.optimism,
             "frequencies": [
                 {"name": self.names[j], "share": float(shares[j]), "chosen": bool(self.support[j])} for j in listed
             ],
             "stability": {**vars(self.stability), "sentence": self.stability.sentence},
             "null": None if self.null is None else self.null.to_dict(),
-            "helps": self.helps,
+            "helps": self.beats_baseline,
             "beats_chance": self.beats_chance,
             "verdict": self.verdict,
             "notes": list(self.notes),
@@ -213,36 +213,36 @@ class SelectionReport:
         }
 
     def _scores(self) -> dict[str, FoldScores | None]:
-        return {name: getattr(self, name) for name in _MEANINGS}
+        return {name: getattr(self, name) for name in _ROLES}
 
     def _heading(self) -> str:
         return (
             f"Selection report: {self.selector}, {int(self.support.sum()):,} of {self.n_columns:,} columns of "
-            f"{self.n_samples:,} rows; {self.predictor}, {self.folds}"
+            f"{self.n_samples:,} rows; {self.model}, {self.folds_description}"
         )
 
     def _lines(self) -> list[tuple[str, str, str]]:
-        lines = [("chosen", _listed(self.columns) or "no column", "by all rows")]
+        lines = [("chosen", _join_names(self.columns) or "no column", "by all rows")]
         if self.merit is not None:
             lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "what the search saw"))
         for name, scores in self._scores().items():
-            label, meaning = _MEANINGS[name]
+            label, meaning = _ROLES[name]
             told = "not found" if scores is None else f"{scores.mean:.4f} ± {scores.standard_error:.4f}"
             lines.append((f"{self.scoring}, {label}", told, meaning))
-        lines.append(("optimism", f"{self.gap:.4f}", "apparent less nested CV"))
+        lines.append(("optimism", f"{self.optimism:.4f}", "apparent less nested CV"))
         lines.append(("stability", f"{self.stability.estimate:.2f}", self.stability.sentence))
-        n = len(self.sets)
-        often = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.sets[:, j].any()]
-        counts = [f"{self.names[j]} {int(self.sets[:, j].sum())}" for j in often]
-        lines.append((f"chosen in, of {n} folds", _listed(counts) or "no column in any", ""))
+        n = len(self.fold_sets)
+        often = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.fold_sets[:, j].any()]
+        counts = [f"{self.names[j]} {int(self.fold_sets[:, j].sum())}" for j in often]
+        lines.append((f"chosen in, of {n} folds", _join_names(counts) or "no column in any", ""))
         if self.null is not None:
             null = self.null
             lines.append(
                 (
                     "shuffled targets",
                     f"p = {null.p_value:.2g}",
-                    f"{null.statistic} {null.observed:.4g}; {null.median:.4g} in the median and {null.merits.max():.4g} at most "
-                    f"for {len(null.merits)} target{'s' * (len(null.merits) != 1)} {null.how}",
+                    f"{null.statistic} {null.observed:.4g}; {null.median:.4g} in the median and {null.null_values.max():.4g} at most "
+                    f"for {len(null.null_values)} target{'s' * (len(null.null_values) != 1)} {null.description}",
                 )
             )
         return lines
@@ -259,7 +259,7 @@ class SelectionReport:
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{said}"
 
 
-def _listed(words: Any) -> str:
+def _join_names(words: Any) -> str:
     listed = list(words)
-    more = f", and {len(listed) - _MOST_NAMED:,} more" if len(listed) > _MOST_NAMED else ""
-    return ", ".join(listed[:_MOST_NAMED]) + more
+    more = f", and {len(listed) - _MAX_NAMED:,} more" if len(listed) > _MAX_NAMED else ""
+    return ", ".join(listed[:_MAX_NAMED]) + more

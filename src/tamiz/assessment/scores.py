@@ -18,12 +18,12 @@ class FoldScores:
     Attributes
     ----------
     values : ndarray of shape (n_folds,)
-    inflation : float
+    variance_factor : float
         The variance of their mean over the variance of one of them.
     """
 
     values: Floats
-    inflation: float
+    variance_factor: float
 
     @property
     def n_folds(self) -> int:
@@ -47,7 +47,7 @@ class FoldScores:
         The variance of the scores times 1 / J + n_test / n_train, for J folds (Nadeau and Bengio 2003, Inference for the
         generalization error, Machine Learning 52): the plain variance over J takes them for independent, and is too small.
         """
-        return float(np.sqrt(self.inflation * self.values.var(ddof=1)))
+        return float(np.sqrt(self.variance_factor * self.values.var(ddof=1)))
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.predictors import Learned, Predictor
-from tamiz.assessment.splits import Splits
+from tamiz.assessment.predictors import FittedModel, TableModel
+from tamiz.assessment.splits import SeededFolds
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_of, weight_of
-from tamiz.wrappers.scoring import check_target, read_scoring
+from tamiz.sources.views import target_array, weight_array
+from tamiz.wrappers.scoring import check_scoring_target, resolve_scoring
 
 # Of two classes, and of more.
-AREAS = ("roc_auc", "roc_auc_ovr_weighted")
+ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
 
 
-def usual_scorings(
-    given: Sequence[str] | None, source: Source, splits: Splits, models: Iterable[Predictor]
+def resolve_scorings(
+    requested: Sequence[str] | None, source: Source, splits: SeededFolds, models: Iterable[TableModel]
 ) -> tuple[list[str], list[str]]:
     """Return names of scores, the one that decides first, and a sentence where the usual one cannot be computed.
 
@@ -30,19 +30,19 @@ def usual_scorings(
     none. The area under the ROC curve depends on neither the shares of the classes nor a threshold.
     """
     schema = source.schema
-    if isinstance(given, str) or (given is not None and not len(given)):
-        raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {given!r}.")
-    names, notes = list(given or ("r2",)), []
-    if given is None and schema.has_classes:
+    if isinstance(requested, str) or (requested is not None and not len(requested)):
+        raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {requested!r}.")
+    names, notes = list(requested or ("r2",)), []
+    if requested is None and schema.has_classes:
         names = ["balanced_accuracy", "accuracy"]
-        codes = target_of(source)
+        codes = target_array(source)
         # Rare classes may be in no fold.
-        judged, lacking = np.unique(codes[splits.folds.rows]), _lacking(codes, splits)
-        without = [model.label for model in models if not model.ranks_rows(len(judged))]
+        judged, lacking = np.unique(codes[splits.folds.used_rows]), _first_missing_class(codes, splits)
+        without = [model.label for model in models if not model.supports_roc_auc(len(judged))]
         if without:
             notes = [f"The area under the ROC curve is left out: {without[0]} gives no probabilities."]
         elif lacking is None:
-            names.insert(0, AREAS[len(judged) > 2])
+            names.insert(0, ROC_AUC_SCORES[len(judged) > 2])
         else:
             number, code = lacking
             assert schema.target is not None
@@ -53,17 +53,17 @@ def usual_scorings(
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"scoring must be names of scorers of scikit-learn's, got {name!r}.")
-        scoring = read_scoring(name, classes=schema.has_classes)
-        scoring.check(schema)
-        check_target(scoring, schema, source.target_values()[splits.folds.rows])
+        scoring = resolve_scoring(name, has_classes=schema.has_classes)
+        scoring.check_weights(schema)
+        check_scoring_target(scoring, schema, source.target_values()[splits.folds.used_rows])
     return names, notes
 
 
-def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, float]:
+def score_fitted(scorer: Any, fitted: FittedModel, test: Source) -> dict[str, float]:
     """Return the scores of a model on rows that it has not seen, by the names of a scorer of several."""
-    y, weight = test.target_values(), weight_of(test)
+    y, weight = test.target_values(), weight_array(test)
     given = {} if weight is None else {"sample_weight": weight}
-    values: dict[str, Any] = scorer(learned.estimator, learned.rows(test), y, **given)
+    values: dict[str, Any] = scorer(fitted.estimator, fitted.prepare_rows(test), y, **given)
     for name, value in values.items():
         if not np.isfinite(value):
             raise DataError(f"{name} is {value} on the {len(y):,} rows tested; a score must be a number.")
@@ -71,7 +71,7 @@ def score_learned(scorer: Any, learned: Learned, test: Source) -> dict[str, floa
 
 
 @contextmanager
-def without_known_warnings() -> Iterator[None]:
+def ignore_known_warnings() -> Iterator[None]:
     """Keep what scikit-learn warns of in every fold from the user: around the work of all threads, for they share the filters.
 
     A model may predict a class that the tested rows do not have, and a forest may be fitted in a thread of ours.
@@ -82,10 +82,10 @@ def without_known_warnings() -> Iterator[None]:
         yield
 
 
-def _lacking(codes: NDArray[Any], splits: Splits) -> tuple[int, int] | None:
+def _first_missing_class(codes: NDArray[Any], splits: SeededFolds) -> tuple[int, int] | None:
     """Return the first fold, counted from 1, that tests or learns from no row of a class, and that class; None without any."""
-    every = np.unique(codes[splits.folds.rows])
-    for number, fold in enumerate(splits.folds.parts, start=1):
+    every = np.unique(codes[splits.folds.used_rows])
+    for number, fold in enumerate(splits.folds.splits, start=1):
         for rows in (fold.test, fold.train):
             missing = np.setdiff1d(every, codes[rows])
             if len(missing):

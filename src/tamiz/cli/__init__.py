@@ -6,7 +6,7 @@ import click
 
 from tamiz import __version__
 from tamiz.cli.apply import apply
-from tamiz.cli.command import Tamiz
+from tamiz.cli.command import CommandGroup
 from tamiz.cli.methods import methods
 from tamiz.cli.rank import rank
 from tamiz.cli.reduce import reduce
@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 @click.group(
     "tamiz",
-    cls=Tamiz,
+    cls=CommandGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.command import Work
+from tamiz.cli.command import DataCommand
 from tamiz.cli.models import read_model
-from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, tell_plan
+from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, print_read_plan
 from tamiz.cli.piped import TableFile
-from tamiz.cli.places import check_places, check_table_output
+from tamiz.cli.places import check_output_paths, check_table_output
 from tamiz.cli.rows import (
-    check_kept,
-    columns_as_given,
-    deliver,
+    add_coordinates,
+    check_kept_columns,
     escape_option,
     keep_option,
+    original_columns,
     rows_option,
-    with_coordinates,
+    write_rows,
 )
-from tamiz.cli.terminal import Voice, show_json
+from tamiz.cli.terminal import Messenger, show_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Schema
 
-_WAY_OUT = (
+_COLUMN_HINT = (
     "Columns are taken by name: rename what is called otherwise; --fill-missing takes a column that is not there as missing "
     "in every row."
 )
 
 
-@click.command(cls=Work, short_help="Apply a selection or a map to other rows.")
+@click.command(cls=DataCommand, short_help="Apply a selection or a map to other rows.")
 @click.argument("model", type=FILE)
 @click.argument("table", type=TableFile())
 @keep_option
@@ -57,7 +57,7 @@ _WAY_OUT = (
 @jobs_option
 @click.pass_obj
 def apply(
-    voice: Voice,
+    messenger: Messenger,
     model: Path,
     table: Path,
     kept: tuple[str, ...],
@@ -83,46 +83,46 @@ def apply(
     that is equal to one of the model's table gets the place of that.
     """
     check_table_output(output, "The rows")
-    check_places([output], table, model=model)
+    check_output_paths([output], table, model=model)
     from tamiz import parallel
     from tamiz.exceptions import DataError
-    from tamiz.sources.fitted import Fitted
-    from tamiz.sources.open import open_fitted
-    from tamiz.warn import collected, tell
+    from tamiz.sources.fitted import SchemaReader
+    from tamiz.sources.open import open_with_reader
+    from tamiz.warn import collect_warnings, warn_user
 
-    with voice.at_work(), parallel.session(jobs), collected() as told:
-        applied = _applied(model)
-        tell_plan(voice, table, None, None, None, memory, header=header)
-        fitted = Fitted(applied.read, fill_missing, applied.fate, _WAY_OUT)
-        source = open_fitted(table, fitted, memory=memory, header=header)
-        tell(_on_columns(source, applied, kept))
-        rows = applied.rows(source, kept)
+    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
+        applied = _load_applied_model(model)
+        print_read_plan(messenger, table, None, None, None, memory, header=header)
+        fitted = SchemaReader(applied.needed_schema, fill_missing, applied.unknown_level_text, _COLUMN_HINT)
+        source = open_with_reader(table, fitted, memory=memory, header=header)
+        warn_user(_column_notes(source, applied, kept))
+        rows = applied.output_rows(source, kept)
         if not rows.num_columns:
             raise DataError(
                 f"{model} keeps no column, and {table.name} has neither its target nor anything else to keep."
             )
-    deliver(voice, rows, output, shown=not as_json, escape=escape)
+    write_rows(messenger, rows, output, to_stdout=not as_json, escape=escape)
     if as_json:
         summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
         show_json({**summary, "notes": told})
 
 
-class _Applied(ABC):
+class _AppliedModel(ABC):
     """What is done with other rows.
 
     Attributes
     ----------
     schema : Schema
         The columns of fit.
-    read : Schema
+    needed_schema : Schema
         The same, of which only those take part that are needed.
-    fate : str
+    unknown_level_text : str
         What becomes of unknown levels.
     """
 
     schema: Schema
-    read: Schema
-    fate: str
+    needed_schema: Schema
+    unknown_level_text: str
 
     @property
     def roles(self) -> list[str]:
@@ -131,7 +131,7 @@ class _Applied(ABC):
         return [name for name in (target, self.schema.weight, self.schema.groups, self.schema.time) if name is not None]
 
     @abstractmethod
-    def rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
         """Return what is written, with columns to keep beside it."""
 
     @abstractmethod
@@ -139,94 +139,96 @@ class _Applied(ABC):
         """Return what it is, for JSON."""
 
 
-class _Selection(_Applied):
-    fate = "such a value is written as it is"
+class _AppliedSelection(_AppliedModel):
+    unknown_level_text = "such a value is written as it is"
 
     def __init__(self, selector: Selector) -> None:
         self.schema = selector.schema_
-        self._chosen = [self.schema.names[j] for j in selector.get_support(indices=True).tolist()]
-        self.read = replace(
+        self._chosen_names = [self.schema.names[j] for j in selector.get_support(indices=True).tolist()]
+        self.needed_schema = replace(
             self.schema,
             columns=tuple(
                 column
-                if column.name in self._chosen or column.left_out
-                else replace(column, left_out="it is not chosen")
+                if column.name in self._chosen_names or column.exclusion_reason
+                else replace(column, exclusion_reason="it is not chosen")
                 for column in self.schema.columns
             ),
         )
 
-    def rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
         import pyarrow as pa
 
-        check_kept(source, kept, ())
-        roles = [name for name in self.roles if name in source.given]
-        there = [name for name in self._chosen if name in source.given]
-        table = columns_as_given(source, [*there, *roles, *kept])
+        check_kept_columns(source, kept, ())
+        roles = [name for name in self.roles if name in source.column_names]
+        there = [name for name in self._chosen_names if name in source.column_names]
+        table = original_columns(source, [*there, *roles, *kept])
         numbers = {column.name for column in self.schema.columns if column.is_number}
-        for place, name in enumerate(self._chosen):
+        for place, name in enumerate(self._chosen_names):
             if name not in there:
                 nothing = pa.nulls(source.schema.n_rows, pa.float64() if name in numbers else pa.string())
                 table = table.add_column(place, name, nothing)
         return table
 
     def summary(self) -> dict[str, Any]:
-        return {"columns": self._chosen}
+        return {"columns": self._chosen_names}
 
 
-class _Map(_Applied):
-    fate = "such a value counts as missing"
+class _AppliedMap(_AppliedModel):
+    unknown_level_text = "such a value counts as missing"
 
     def __init__(self, reducer: Reducer, schema: Schema, path: Path) -> None:
         self._reducer = reducer
         self._path = path
-        self.schema = self.read = schema
-        self._names: list[str] = reducer.get_feature_names_out().tolist()
+        self.schema = self.needed_schema = schema
+        self._coordinate_names: list[str] = reducer.get_feature_names_out().tolist()
 
-    def rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
         from tamiz.exceptions import DataError
-        from tamiz.steps.placing import place_rows
+        from tamiz.steps.placing import transform_rows
 
-        check_kept(source, kept, self._names)
+        check_kept_columns(source, kept, self._coordinate_names)
         try:
-            places = place_rows(self._reducer, source)
+            places = transform_rows(self._reducer, source)
         except (ValueError, TypeError) as error:
             raise DataError(f"{self._path} cannot place the rows: {error}") from error
-        return with_coordinates(columns_as_given(source, kept), self._names, places)
+        return add_coordinates(original_columns(source, kept), self._coordinate_names, places)
 
     def summary(self) -> dict[str, Any]:
-        return {"map": type(self._reducer).__name__, "coordinates": self._names}
+        return {"map": type(self._reducer).__name__, "coordinates": self._coordinate_names}
 
 
-def _applied(path: Path) -> _Applied:
+def _load_applied_model(path: Path) -> _AppliedModel:
     """Return what a model does with other rows."""
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
 
     model = read_model(path)
     if not isinstance(model, Reducer):
-        return _Selection(model)
+        return _AppliedSelection(model)
     if model.schema_ is None:
         raise DataError(
             f"{path} holds a map of what is no table: of distances, sparse rows, a graph or a covariance. In Python, "
             "load(path).transform(X) places what was given so."
         )
-    return _Map(model, model.schema_, path)
+    return _AppliedMap(model, model.schema_, path)
 
 
-def _on_columns(source: Source, applied: _Applied, kept: Sequence[str]) -> list[str]:
+def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[str]:
     """Return which columns were passed over, and which are not there and not needed either."""
-    from tamiz.report.text import counted, listed
+    from tamiz.report.text import count_with_noun, join_names
 
-    known = {*applied.schema.names, *applied.roles, *kept}
+    known = {*model.schema.names, *model.roles, *kept}
     told = []
-    if others := [name for name in source.given if name not in known]:
+    if others := [name for name in source.column_names if name not in known]:
         verb = "is" if len(others) == 1 else "are"
         told.append(
-            f"{counted(len(others), 'column')} that the model does not know {verb} not read: {listed(others, width=80)}."
+            f"{count_with_noun(len(others), 'column')} that the model does not know {verb} not read: {join_names(others, width=80)}."
         )
-    before = zip(applied.schema.columns, applied.read.columns, strict=True)
-    needless = [old.name for old, new in before if not old.left_out and new.left_out]
-    if absent := [name for name in needless if name not in source.given]:
+    before = zip(model.schema.columns, model.needed_schema.columns, strict=True)
+    needless = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
+    if absent := [name for name in needless if name not in source.column_names]:
         verb = "is" if len(absent) == 1 else "are"
-        told.append(f"{counted(len(absent), 'column')} not there {verb} not needed: {listed(absent, width=80)}.")
+        told.append(
+            f"{count_with_noun(len(absent), 'column')} not there {verb} not needed: {join_names(absent, width=80)}."
+        )
     return told

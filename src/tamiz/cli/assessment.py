@@ -10,8 +10,8 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def assessment_options(usual: str) -> Callable[[Command], Command]:
-    """Return what adds the options; `usual` is what is done where nothing is asked for."""
+def assessment_options(default_text: str) -> Callable[[Command], Command]:
+    """Return what adds the options; `default_text` is what is done where nothing is asked for."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(
@@ -20,7 +20,7 @@ def assessment_options(usual: str) -> Callable[[Command], Command]:
                     "--assess/--no-assess",
                     default=None,
                     help="Search again inside folds and on shuffled targets, and tell how much of the score is luck; "
-                    f"{usual}.",
+                    f"{default_text}.",
                 ),
                 click.option(
                     "--group",
@@ -41,7 +41,7 @@ def assessment_options(usual: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def check_assessed(assess: bool | None, target: str | None) -> None:
+def check_assess_target(assess: bool | None, target: str | None) -> None:
     """Refuse to assess what has no target."""
     if assess and target is None:
         raise click.UsageError("--assess asks how well the columns tell the target: name its column with --target.")

@@ -12,22 +12,22 @@ from typing import Any
 
 import click
 
-from tamiz.cli.terminal import Voice, harmless, printable
+from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
 from tamiz.registry import suggestion
 
 INTERRUPTED, TERMINATED = 130, 143
 # What tamiz raises for data and runs that cannot be used; anything else is a defect and keeps its traceback.
-_EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError)
+_USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, ImportError)
 
 
-class Failed(click.ClickException):
+class CommandError(click.ClickException):
     """The data or the run failed."""
 
     exit_code = 1
 
 
-class Work(click.Command):
-    """A command that works on data: its callback is given a `Voice` by `click.pass_obj`."""
+class DataCommand(click.Command):
+    """A command that works on data: its callback is given a `Messenger` by `click.pass_obj`."""
 
     def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
         common: list[click.Parameter] = [
@@ -38,22 +38,22 @@ class Work(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run, and turn what tamiz raises into one sentence."""
-        ctx.obj = Voice(quiet=ctx.params.pop("quiet"))
+        ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
-        except _EXPECTED as error:
+        except _USER_ERRORS as error:
             if debug:
                 raise
-            raise Failed(_sentence(error)) from error
+            raise CommandError(_error_message(error)) from error
 
 
-class Tamiz(click.Group):
+class CommandGroup(click.Group):
     """The group of all commands."""
 
-    command_class = Work
+    command_class = DataCommand
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -75,34 +75,34 @@ class Tamiz(click.Group):
         """Run a command line and leave with its exit status."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        _end_cleanly_when_terminated()
+        _exit_on_sigterm()
         try:
             status = super().main(args, prog_name or "tamiz", complete_var, standalone_mode=False, **extra)
         except click.Abort:
-            _complain("interrupted.")
+            _print_error("interrupted.")
             sys.exit(INTERRUPTED)
         except click.ClickException as error:
-            _complain(error.format_message())
+            _print_error(error.format_message())
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 sys.stderr.write(f"Try '{error.ctx.command_path} -h' for help.\n")
             sys.exit(error.exit_code)
         except Exception:  # noqa: BLE001 - whatever it is, its message may hold names of the table
-            sys.stderr.write(harmless(traceback.format_exc()))
+            sys.stderr.write(escape_control(traceback.format_exc()))
             sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _end_cleanly_when_terminated() -> None:
+def _exit_on_sigterm() -> None:
     """Have SIGTERM end the process as an exception does, so that temporary files are removed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
 
-def _complain(sentence: str) -> None:
-    sys.stderr.write(f"tamiz: {printable(sentence)}\n")
+def _print_error(message: str) -> None:
+    sys.stderr.write(f"tamiz: {escape_nonprintable(message)}\n")
 
 
-def _sentence(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}."
     # A message of numpy or pyarrow may run over several lines.

@@ -18,7 +18,7 @@ from tamiz.registry import suggestion
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_LONGEST_TOLD = 60
+_MAX_REPR_LENGTH = 60
 
 
 def config_option(command: Command) -> Command:
@@ -29,45 +29,45 @@ def config_option(command: Command) -> Command:
         metavar="FILE",
         is_eager=True,
         expose_value=False,
-        callback=_read,
+        callback=_load_config,
         help="Take options from a TOML file: keys are the long names of options, and table; lists where an option is repeatable, "
         'kinds = {zip = "categorical"}. Files are named from its folder. Options on the command line win.',
     )(command)
 
 
-def _read(context: click.Context, param: click.Parameter, config: Path | None) -> None:
+def _load_config(context: click.Context, param: click.Parameter, config: Path | None) -> None:
     """Lay what the file says under the command line."""
     if config is None or context.resilient_parsing:
         return
-    text = _text(config, context)
+    text = _read_text(config, context)
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         told = str(error)
         raise click.UsageError(f"{config} is not TOML: {told[:1].lower()}{told[1:]}.", context) from error
-    known = {_key(one): one for one in context.command.params if one is not param}
+    known = {_option_name(one): one for one in context.command.params if one is not param}
     found: dict[str, Any] = {}
     for key, value in said.items():
         try:
             if key not in known:
                 way_out = suggestion(key, known) or f"; there are {', '.join(known)}"
-                raise _WrongError(f"there is no such key{way_out}")
+                raise _ConfigError(f"there is no such key{way_out}")
             option = known[key]
             assert option.name is not None
-            found[option.name] = _value(option, value, config.parent)
+            found[option.name] = _convert_value(option, value, config.parent)
             # Now, so that what is wrong is told by its line.
             option.process_value(context, found[option.name])
-        except (_WrongError, click.UsageError) as error:
+        except (_ConfigError, click.UsageError) as error:
             told = error.message if isinstance(error, click.UsageError) else str(error)
-            raise click.UsageError(f"{config}{_line(text, key)}, {key}: {told.rstrip('.')}.", context) from error
+            raise click.UsageError(f"{config}{_line_text(text, key)}, {key}: {told.rstrip('.')}.", context) from error
     context.default_map = {**(context.default_map or {}), **found}
 
 
-class _WrongError(ValueError):
+class _ConfigError(ValueError):
     """A key or a value is not one of the command's."""
 
 
-def _text(config: Path, context: click.Context) -> str:
+def _read_text(config: Path, context: click.Context) -> str:
     try:
         return config.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -76,55 +76,55 @@ def _text(config: Path, context: click.Context) -> str:
         raise click.UsageError(f"{config} is not TOML: it is not text in UTF-8.", context) from error
 
 
-def _key(param: click.Parameter) -> str:
+def _option_name(param: click.Parameter) -> str:
     """Return the long name of an option, or the name of an argument."""
     return max(param.opts, key=len).lstrip("-")
 
 
-def _line(text: str, key: str) -> str:
+def _line_text(text: str, key: str) -> str:
     """Return where a key stands; nothing where the file writes it in an unusual way."""
     written = re.escape(key)
     found = re.search(rf"^[ \t]*(\[[ \t]*)?[\"']?{written}[\"']?[ \t]*[].=]", text, re.MULTILINE)
     return "" if found is None else f", line {text.count(chr(10), 0, found.start()) + 1}"
 
 
-def _value(param: click.Parameter, value: Any, folder: Path) -> Any:
+def _convert_value(param: click.Parameter, value: Any, folder: Path) -> Any:
     """Return a value as the command line would have it."""
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
-            raise _WrongError(f"it is true or false, got {_told(value)}")
+            raise _ConfigError(f"it is true or false, got {_short_repr(value)}")
         return value
     if isinstance(param, click.Option) and param.multiple:
-        return _many(param, value)
-    told = _word(value)
+        return _convert_values(param, value)
+    told = _scalar_text(value)
     if isinstance(param.type, click.Path) and Path(told) != STDOUT:
         return str(folder / told)
     return told
 
 
-def _many(param: click.Option, value: Any) -> list[str]:
+def _convert_values(param: click.Option, value: Any) -> list[str]:
     pairs = "=" in str(param.metavar)
     if pairs and isinstance(value, dict):
-        return [f"{name}={_word(item)}" for name, item in value.items()]
+        return [f"{name}={_scalar_text(item)}" for name, item in value.items()]
     if not isinstance(value, list):
-        raise _WrongError(f"it is {'a table of names and values' if pairs else 'a list'}, got {_told(value)}")
+        raise _ConfigError(f"it is {'a table of names and values' if pairs else 'a list'}, got {_short_repr(value)}")
     together = "," in str(param.metavar)
-    return [_line_of(item) if together and isinstance(item, list) else _word(item) for item in value]
+    return [_csv_line(item) if together and isinstance(item, list) else _scalar_text(item) for item in value]
 
 
-def _line_of(names: list[Any]) -> str:
+def _csv_line(names: list[Any]) -> str:
     """Return names with commas between them."""
     written = io.StringIO()
-    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(map(_word, names))
+    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(map(_scalar_text, names))
     return written.getvalue()
 
 
-def _word(value: Any) -> str:
+def _scalar_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _WrongError(f"it is text or a number, got {_told(value)}")
+        raise _ConfigError(f"it is text or a number, got {_short_repr(value)}")
     return str(value)
 
 
-def _told(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     told = repr(value)
-    return told if len(told) <= _LONGEST_TOLD else f"{told[:_LONGEST_TOLD]}..."
+    return told if len(told) <= _MAX_REPR_LENGTH else f"{told[:_MAX_REPR_LENGTH]}..."

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tamiz.cli.options import Method
+from tamiz.cli.options import MethodParam
 from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.reduction import registry as reduction
 from tamiz.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz.steps.mapping import Named
+    from tamiz.steps.mapping import MapMethod
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-methods = Method(reduction, "map")
+map_methods = MethodParam(reduction, "map")
 # Distances that are given are no columns of a table: only `tamiz reduce` takes them.
-dissimilarities = Method(metrics, "metric", "dissimilarity", without=("precomputed",))
-dissimilarities_or_given = Method(metrics, "metric", "dissimilarity")
+dissimilarities = MethodParam(metrics, "metric", "dissimilarity", excluded=("precomputed",))
+dissimilarities_or_precomputed = MethodParam(metrics, "metric", "dissimilarity")
 
 map_rows_option = click.option(
     "--map-rows",
@@ -38,7 +38,7 @@ class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes non
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name as `study` takes it; what stands after the colon is looked at when the command runs."""
         method, colon, variant = (part.strip() for part in str(value).partition(":"))
-        return f"{methods.convert(method, param, ctx).name}{colon}{variant}"
+        return f"{map_methods.convert(method, param, ctx).name}{colon}{variant}"
 
 
 def map_options(command: Command) -> Command:
@@ -51,7 +51,7 @@ def map_options(command: Command) -> Command:
                 type=MapName(),
                 metavar="NAME[:VARIANT]",
                 multiple=True,
-                help=f"A map of the rows: mds:ordinal, or one of {methods.names}; `tamiz methods` lists all. Repeatable; by "
+                help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
                 "default PCA, metric and ordinal MDS and Laplacian eigenmaps.",
             ),
             click.option(
@@ -69,34 +69,34 @@ def map_options(command: Command) -> Command:
     return command
 
 
-def check_maps(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
+def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
     """Return the maps that were asked for, None where none was; one that there is not, or not of these distances, is told of."""
-    maps = [find_named(name, "--reduce") for name in names]
+    maps = [find_map_option(name, "--reduce") for name in names]
     for named in maps:
         check_dissimilarity(named, dissimilarity)
     return [named.id for named in maps] or None
 
 
-def find_named(name: str, option: str) -> Named:
+def find_map_option(name: str, option: str) -> MapMethod:
     """Return the map of a name that an option was given."""
-    from tamiz.steps.mapping import find_map
+    from tamiz.steps.mapping import find_map_method
 
     try:
-        return find_map(name)
+        return find_map_method(name)
     except ValueError as error:
         raise click.UsageError(f"{option}: {error}") from error
 
 
-def check_dissimilarity(named: Named, dissimilarity: str) -> None:
+def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
     """Refuse distances that a map is not made of, before the table is read."""
     try:
-        named.check_dissimilarity(dissimilarity)
+        map_method.check_dissimilarity(dissimilarity)
     except ValueError as error:
         raise click.UsageError(f"--dissimilarity: {error}") from error
 
 
-def listed_maps() -> list[tuple[Entry, str, str, str]]:
+def list_maps() -> list[tuple[Entry, str, str, str]]:
     """Return every map: its method's line, its kind, its name and its label."""
-    from tamiz.steps.mapping import named_maps
+    from tamiz.steps.mapping import list_map_methods
 
-    return [(one.entry, "map", one.name, one.label) for one in named_maps()]
+    return [(one.entry, "map", one.name, one.label) for one in list_map_methods()]

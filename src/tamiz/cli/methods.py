@@ -9,10 +9,10 @@ from importlib.resources import files
 
 import click
 
-from tamiz.cli.command import Work
-from tamiz.cli.maps import listed_maps
+from tamiz.cli.command import DataCommand
+from tamiz.cli.maps import list_maps
 from tamiz.cli.options import json_flag
-from tamiz.cli.searches import listed_searches, listed_wrappers
+from tamiz.cli.searches import list_searches, list_wrappers
 from tamiz.cli.terminal import show_json, show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
@@ -21,12 +21,12 @@ from tamiz.registry import Entry, Registry, command_name
 from tamiz.sources import registry as sources
 
 # `tools/stubs.py` writes it.
-LIST = "methods.json"
+METHODS_FILE = "methods.json"
 # A person chooses among methods; functions and base classes are for those who write Python.
-_NO_METHODS = ("function", "base", "wrapper")
+_EXCLUDED_KINDS = ("function", "base", "wrapper")
 
 
-@click.command(cls=Work, short_help="List every method, with its name and what it is.")
+@click.command(cls=DataCommand, short_help="List every method, with its name and what it is.")
 @json_flag
 def methods(as_json: bool) -> None:
     """\b
@@ -35,7 +35,7 @@ def methods(as_json: bool) -> None:
 
     List every criterion, search, graph, map, clustering and file format: its kind, its name on the command line and what it is.
     """
-    listed = json.loads((files("tamiz.cli") / LIST).read_text(encoding="utf-8"))
+    listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
     if as_json:
         show_json(listed)
     else:
@@ -48,13 +48,13 @@ def list_methods() -> list[dict[str, str]]:
     # Of what makes a graph, the command line takes the builders, as graphs.
     builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
     lines = [
-        *_lines(criteria),
-        *listed_wrappers(),
-        *listed_searches(),
+        *_registry_rows(criteria),
+        *list_wrappers(),
+        *list_searches(),
         *builders,
-        *listed_maps(),
-        *_lines(clusters),
-        *_lines(sources),
+        *list_maps(),
+        *_registry_rows(clusters),
+        *_registry_rows(sources),
     ]
     return [
         {"kind": kind, "name": name, "label": label, "summary": (inspect.getdoc(entry.load()) or "").split("\n")[0]}
@@ -62,5 +62,5 @@ def list_methods() -> list[dict[str, str]]:
     ]
 
 
-def _lines(registry: Registry) -> list[tuple[Entry, str, str, str]]:
-    return [(e, e.kind, command_name(e), e.label) for e in registry if e.kind not in _NO_METHODS]
+def _registry_rows(registry: Registry) -> list[tuple[Entry, str, str, str]]:
+    return [(e, e.kind, command_name(e), e.label) for e in registry if e.kind not in _EXCLUDED_KINDS]

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Selector: TypeAlias = RankSelector | SubsetSelector
 
 
-def _no_stream(context: click.Context, param: click.Parameter, given: Path | None) -> Path | None:
-    if given == STDOUT:
+def _reject_stdout(context: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+    if path == STDOUT:
         raise click.BadParameter("a model is written to a file; give the name of one.", context, param)
-    return given
+    return path
 
 
 model_option = click.option(
     "--model",
     type=FILE,
     metavar="FILE",
-    callback=_no_stream,
+    callback=_reject_stdout,
     help="Write what was fitted to a file of tamiz, for other rows: tamiz apply FILE new.csv.",
 )
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tamiz.cli.piped import TableFile
-from tamiz.memory import read_size
+from tamiz.memory import parse_size
 from tamiz.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
-    from tamiz.cli.terminal import Voice
+    from tamiz.cli.terminal import Messenger
     from tamiz.criteria.base import Relevance
     from tamiz.sources.schema import Kind, Schema
 
@@ -23,14 +23,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(readable=False, path_type=Path)
 
 
-class Method(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
+class MethodParam(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
     """A method by its registered name, with dashes or underscores; its first words do where no other has them."""
 
     name = "method"
 
-    def __init__(self, registry: Registry, kind: str, word: str = "", *, without: Sequence[str] = ()) -> None:
-        self.kind = word or kind
-        self._entries = {command_name(e): e for e in registry.of_kind(kind) if e.name not in without}
+    def __init__(self, registry: Registry, kind: str, label: str = "", *, excluded: Sequence[str] = ()) -> None:
+        self.kind = label or kind
+        self._entries = {command_name(e): e for e in registry.of_kind(kind) if e.name not in excluded}
 
     @property
     def names(self) -> str:
@@ -55,19 +55,19 @@ class MemorySize(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number of bytes."""
         try:
-            return read_size("memory", value)
+            return parse_size("memory", value)
         except ValueError:
             self.fail(f"{value!r} is no size such as 800MB, 1GB or 1.5GiB.", param, ctx)
 
 
-def read_kinds(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Kind] | None:
+def read_kinds(context: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Kind] | None:
     """Return `column=kind` pairs as a dictionary."""
-    if not given:
+    if not pairs:
         return None
     from tamiz.sources.schema import KINDS
 
     kinds: dict[str, Any] = {}
-    for pair in given:
+    for pair in pairs:
         # The last sign of equality: a column's name may hold others.
         column, _, kind = pair.rpartition("=")
         if not column or kind not in KINDS:
@@ -77,33 +77,35 @@ def read_kinds(context: click.Context, param: click.Parameter, given: tuple[str,
     return kinds
 
 
-def need_target(entries: tuple[Entry, ...], target: str | None) -> None:
+def require_target(entries: tuple[Entry, ...], target: str | None) -> None:
     """Refuse a command line without a target where a method of it needs one."""
     for entry in entries:
         if target is None and entry.load()().needs_target:
             raise click.UsageError(f"{entry.label} needs a target: name its column with --target.")
 
 
-def tell_plan(
-    voice: Voice,
+def print_read_plan(
+    messenger: Messenger,
     table: Path,
     target: str | None,
     kinds: Mapping[str, Kind] | None,
     weight: str | None,
     memory: int | None,
-    criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
+    choose_criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
     *,
     group: str | None = None,
     time: str | None = None,
     header: bool | None = None,
 ) -> None:
     """Say what a file that does not fit in memory will take."""
-    from tamiz._plan import make_plan
-    from tamiz.sources.table import Roles
+    from tamiz._plan import make_read_plan
+    from tamiz.sources.table import OpenOptions
 
-    plan = make_plan(table, Roles(target, weight, kinds, group, time, header=header), memory, criteria)
+    plan = make_read_plan(
+        table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_criteria
+    )
     if plan is not None:
-        voice.say(str(plan))
+        messenger.write_line(str(plan))
 
 
 _TABLE = click.argument("table", type=TableFile())
@@ -143,15 +145,15 @@ header_option = click.option(
 
 def table_options(command: Command) -> Command:
     """Add the table and what is said of its columns."""
-    return _decorated(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
+    return _apply_options(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
 
 
 def rows_options(command: Command) -> Command:
     """Add what `table_options` does, but for the target and missing values: what these are is the command's own to say."""
-    return _decorated(command, (_TABLE, *_COLUMNS, header_option, memory_option))
+    return _apply_options(command, (_TABLE, *_COLUMNS, header_option, memory_option))
 
 
-def _decorated(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def _apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     for decorate in reversed(options):
         command = decorate(command)
     return command

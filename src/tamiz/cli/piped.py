@@ -15,8 +15,8 @@ import click
 from tamiz.cli.places import STDOUT
 
 # What a file of each format begins with; whatever else is text of separated values.
-_BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"@": "arff", b"%": "arff"}
-_LOOKED_AT = 4096
+_FORMAT_SIGNATURES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"@": "arff", b"%": "arff"}
+_SIGNATURE_BYTES = 4096
 
 
 class TableFile(click.Path):
@@ -32,7 +32,7 @@ class TableFile(click.Path):
         if ctx is None or ctx.resilient_parsing:
             return path
         if path == STDOUT:
-            return _copied(sys.stdin.buffer, "stdin", ctx)
+            return _copy_pipe(sys.stdin.buffer, "stdin", ctx)
         try:
             mode = path.stat().st_mode
         except OSError:
@@ -40,15 +40,15 @@ class TableFile(click.Path):
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
             return path
         with path.open("rb") as pipe:
-            return _copied(pipe, "stdin" if path.name.isdecimal() else path.stem, ctx)
+            return _copy_pipe(pipe, "stdin" if path.name.isdecimal() else path.stem, ctx)
 
 
-def _copied(pipe: BinaryIO, name: str, context: click.Context) -> Path:
+def _copy_pipe(pipe: BinaryIO, name: str, context: click.Context) -> Path:
     folder = tempfile.TemporaryDirectory(prefix="tamiz-")
     context.call_on_close(folder.cleanup)
-    beginning = pipe.read(_LOOKED_AT)
+    beginning = pipe.read(_SIGNATURE_BYTES)
     kind = next(
-        (kind for sign, kind in _BEGINNINGS.items() if beginning.lstrip(b"\xef\xbb\xbf").startswith(sign)), "csv"
+        (kind for sign, kind in _FORMAT_SIGNATURES.items() if beginning.lstrip(b"\xef\xbb\xbf").startswith(sign)), "csv"
     )
     path = Path(folder.name) / f"{name}.{kind}"
     try:

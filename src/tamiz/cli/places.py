@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tamiz.registry import suggestion
-from tamiz.storage.place import whole
+from tamiz.storage.place import atomic_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # As an output it stands for standard output.
 STDOUT = Path("-")
 # Text that a spreadsheet runs, and what of it is a number.
-_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
+_FORMULA_PATTERN, _NUMBER_PATTERN = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
 
-def check_places(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
+def check_output_paths(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
     """Refuse files that could not be written after the work, or that would overwrite what is read or each other."""
     read = {"the table itself": table, "the model itself": model}
     # Of links that lead in a circle, Path.resolve makes an error of its own.
@@ -29,13 +29,13 @@ def check_places(outputs: Sequence[Path | None], table: Path | None = None, *, m
     for output in outputs:
         if output is None or output == STDOUT:
             continue
-        _check_place(output)
+        _check_output_path(output)
         if (place := os.path.realpath(output)) in taken:
             raise ValueError(f"{output} is {taken[place]}; write to a file of another name.")
         taken[place] = "already the name of another output"
 
 
-def _check_place(output: Path) -> None:
+def _check_output_path(output: Path) -> None:
     folder = output.parent
     if not folder.exists():
         raise FileNotFoundError(f"There is no folder {folder}; make it, or write {output.name} elsewhere.")
@@ -47,13 +47,13 @@ def _check_place(output: Path) -> None:
         raise PermissionError(f"The folder {folder} cannot be written to; write {output.name} elsewhere.")
 
 
-def check_table_output(output: Path | None, what: str) -> None:
-    """Refuse a file whose ending says nothing of how to write a table, and standard output, where `what` goes already."""
+def check_table_output(output: Path | None, description: str) -> None:
+    """Refuse a file whose ending says nothing of how to write a table, and standard output, where `description` goes already."""
     if output is None:
         return
     if output == STDOUT:
-        raise click.UsageError(f"{what} go to standard output already; give --output the name of a file.")
-    ending = _ending(output)
+        raise click.UsageError(f"{description} go to standard output already; give --output the name of a file.")
+    ending = _suffix(output)
     if ending not in _WRITERS:
         raise click.UsageError(
             f"{output.name}: a table is written as {', '.join(_WRITERS)} by the ending of its name"
@@ -62,30 +62,30 @@ def check_table_output(output: Path | None, what: str) -> None:
 
 
 def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
-    """Write a table, whole or not at all, in the format that the name's ending says; text as `without_formulas` where asked for."""
-    writer = _WRITERS[_ending(output)]
-    with whole(output) as beside:
-        writer(without_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(beside))
+    """Write a table, whole or not at all, in the format that the name's ending says; text as `escape_formulas` where asked for."""
+    writer = _WRITERS[_suffix(output)]
+    with atomic_path(output) as beside:
+        writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(beside))
 
 
-def without_formulas(table: pa.Table) -> pa.Table:
+def escape_formulas(table: pa.Table) -> pa.Table:
     """Return a table with an apostrophe before each name and text that a spreadsheet would take as a formula; numbers stay."""
     import pyarrow as pa
     from pyarrow import compute
 
     def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-        text = _plain(column)
+        text = _plain_column(column)
         if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
             return column
-        formula = compute.match_substring_regex(text, _FORMULA)
-        runs = compute.and_(formula, compute.invert(compute.match_substring_regex(text, _NUMBER)))
+        formula = compute.match_substring_regex(text, _FORMULA_PATTERN)
+        runs = compute.and_(formula, compute.invert(compute.match_substring_regex(text, _NUMBER_PATTERN)))
         return compute.if_else(runs, compute.binary_join_element_wise(pa.scalar("'", text.type), text, ""), text)
 
     names = escaped(pa.chunked_array([pa.array(table.column_names, pa.string())])).to_pylist()
     return pa.table([escaped(column) for column in table.columns], names=names)
 
 
-def _ending(output: Path) -> str:
+def _suffix(output: Path) -> str:
     return output.suffix.lstrip(".").lower()
 
 
@@ -100,17 +100,17 @@ def _write_tsv(table: pa.Table, path: str) -> None:
 def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
     from pyarrow import csv
 
-    csv.write_csv(as_text(table), path, csv.WriteOptions(delimiter=delimiter))
+    csv.write_csv(prepare_for_text(table), path, csv.WriteOptions(delimiter=delimiter))
 
 
-def as_text(table: pa.Table) -> pa.Table:
+def prepare_for_text(table: pa.Table) -> pa.Table:
     """Return a table as it is written in text: without dictionaries, which pyarrow does not write, and days as days."""
     import pyarrow as pa
 
-    return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+    return pa.table([_plain_column(column) for column in table.columns], names=table.column_names)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

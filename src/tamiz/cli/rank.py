@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.command import Work
-from tamiz.cli.graphs import Asked, graph_options, make_builder
+from tamiz.cli.command import DataCommand
+from tamiz.cli.graphs import GraphChoice, graph_options, make_graph_builder
 from tamiz.cli.models import model_option
-from tamiz.cli.options import Method, jobs_option, json_flag, need_target, table_options, tell_plan
-from tamiz.cli.places import check_places
-from tamiz.cli.terminal import Voice, show_json, show_table
+from tamiz.cli.options import MethodParam, jobs_option, json_flag, print_read_plan, require_target, table_options
+from tamiz.cli.places import check_output_paths
+from tamiz.cli.terminal import Messenger, show_json, show_table
 from tamiz.criteria import registry as criteria
 from tamiz.registry import Entry, command_name
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
 
-_relevances = Method(criteria, "relevance")
+_relevances = MethodParam(criteria, "relevance")
 
 
-@click.command(cls=Work, short_help="Rank the columns of a table one by one.")
+@click.command(cls=DataCommand, short_help="Rank the columns of a table one by one.")
 @table_options
 @click.option(
     "-r",
@@ -55,7 +55,7 @@ _relevances = Method(criteria, "relevance")
 @jobs_option
 @click.pass_obj
 def rank(
-    voice: Voice,
+    messenger: Messenger,
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
@@ -66,8 +66,8 @@ def rank(
     relevance: Entry | None,
     n_features: int | None,
     group: str | None,
-    asked: Asked | None,
-    width: float | None,
+    graph_choice: GraphChoice | None,
+    kernel_width: float | None,
     model: Path | None,
     as_json: bool,
     jobs: int | None,
@@ -83,32 +83,32 @@ def rank(
 
     Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
     """
-    need_target((relevance,) if relevance else (), target)
+    require_target((relevance,) if relevance else (), target)
     if model is not None and n_features is None:
         raise click.UsageError("--model keeps the best columns: say how many with --top.")
-    check_places([model], table)
-    graph = make_builder(asked, width, target)
-    entries = _entries(relevance, graph)
+    check_output_paths([model], table)
+    graph = make_graph_builder(graph_choice, kernel_width, target)
+    entries = _candidate_entries(relevance, graph)
     from tamiz import RankSelector, open_source, parallel, save
     from tamiz.sources import split_dates
-    from tamiz.steps.joining import takes_graph, usual_builder
+    from tamiz.steps.joining import needs_graph, study_graph_builder
 
-    with voice.at_work(), parallel.session(jobs):
-        criteria_of = lambda schema: [_criterion(entries, schema, missing)[1]]  # noqa: E731
-        tell_plan(voice, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
+    with messenger.capture_messages(), parallel.thread_session(jobs):
+        criteria_of = lambda schema: [_choose_criterion(entries, schema, missing)[1]]  # noqa: E731
+        print_read_plan(messenger, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
         source = split_dates(
             open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
         )
-        entry, criterion = _criterion(entries, source.schema, missing)
-        if takes_graph(criterion):
-            criterion.set_params(graph=graph or usual_builder(source.schema.n_rows))
+        entry, criterion = _choose_criterion(entries, source.schema, missing)
+        if needs_graph(criterion):
+            criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
         selector = RankSelector(criterion, n_features=n_features).fit(source)
     kept = selector.get_support()
     columns = source.schema.columns
     ranked = [(columns[j].name, float(selector.scores_[j])) for j in selector.ranking_.tolist() if kept[j]]
-    tell_columns(voice, source)
+    print_column_notes(messenger, source)
     if model is not None:
-        voice.say(f"Written: {save(selector, model)}")
+        messenger.write_line(f"Written: {save(selector, model)}")
     if as_json:
         shown: dict[str, Any] = {
             "table": table.name,
@@ -118,47 +118,52 @@ def rank(
         }
         show_json(shown)
         return
-    voice.say(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
+    messenger.write_line(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
     show_table(("column", "score"), ranked)
 
 
-def tell_columns(voice: Voice, source: Source) -> None:
+def print_column_notes(messenger: Messenger, source: Source) -> None:
     """Note how the target was taken, which columns take no part, by which the rows are sorted, and how groups count."""
-    from tamiz.report.text import counted, listed
-    from tamiz.sources.group_rows import on_groups
-    from tamiz.sources.monotone_columns import on_monotone_columns
-    from tamiz.steps.distances import on_distances
+    from tamiz.report.text import count_with_noun, join_names
+    from tamiz.sources.group_rows import group_warnings
+    from tamiz.sources.monotone_columns import monotone_column_warnings
+    from tamiz.steps.distances import distance_matrix_warnings
 
     schema = source.schema
-    for sentence in [*schema.notes, *on_distances(source), *on_monotone_columns(source), *on_groups(source)]:
-        voice.note(sentence)
+    for sentence in [
+        *schema.notes,
+        *distance_matrix_warnings(source),
+        *monotone_column_warnings(source),
+        *group_warnings(source),
+    ]:
+        messenger.write_note(sentence)
     left_out = [
-        f"{column.name} ({column.left_out})"
+        f"{column.name} ({column.exclusion_reason})"
         for column in schema.columns
-        if column.left_out and column.name not in schema.split
+        if column.exclusion_reason and column.name not in schema.split_dates
     ]
     if left_out:
-        voice.note(f"{counted(len(left_out), 'column')} left out: {listed(left_out, width=80)}.")
+        messenger.write_note(f"{count_with_noun(len(left_out), 'column')} left out: {join_names(left_out, width=80)}.")
 
 
-def _entries(asked: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
+def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
     """Return the relevances to choose from: the one asked for, or all; with a graph, those that live on one."""
-    listed = criteria.of_kind("relevance") if asked is None else [asked]
+    listed = criteria.of_kind("relevance") if requested is None else [requested]
     if graph is None:
         return listed
-    from tamiz.steps.joining import takes_graph
+    from tamiz.steps.joining import needs_graph
 
-    on_graphs = [entry for entry in listed if takes_graph(entry.load()())]
+    on_graphs = [entry for entry in listed if needs_graph(entry.load()())]
     if not on_graphs:
         raise click.UsageError(f"{listed[0].label} lives on no graph: leave --graph and --t out.")
     return on_graphs
 
 
-def _criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
+def _choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
     """Return the relevance as the table needs it: the first that has a meaning there."""
     for entry in entries:
         relevance = entry.load()().with_missing(missing)
-        suited = relevance.suited(schema)
+        suited = relevance.adapt_to(schema)
         if suited is not None:
             return entry, suited
         if len(entries) == 1:

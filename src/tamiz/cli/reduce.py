@@ -9,43 +9,50 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.command import Work
-from tamiz.cli.graphs import Asked, graph_options, make_builder
-from tamiz.cli.maps import MapName, check_dissimilarity, dissimilarities_or_given, find_named, map_rows_option, methods
+from tamiz.cli.command import DataCommand
+from tamiz.cli.graphs import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.maps import (
+    MapName,
+    check_dissimilarity,
+    dissimilarities_or_precomputed,
+    find_map_option,
+    map_methods,
+    map_rows_option,
+)
 from tamiz.cli.models import model_option
-from tamiz.cli.options import jobs_option, json_flag, rows_options, seed_option, tell_plan
-from tamiz.cli.places import check_places, check_table_output
+from tamiz.cli.options import jobs_option, json_flag, print_read_plan, rows_options, seed_option
+from tamiz.cli.places import check_output_paths, check_table_output
 from tamiz.cli.rows import (
-    check_kept,
-    columns_as_given,
-    deliver,
+    add_coordinates,
+    check_kept_columns,
     escape_option,
     keep_option,
+    original_columns,
     rows_option,
-    with_coordinates,
+    write_rows,
 )
-from tamiz.cli.terminal import Voice, show_json
+from tamiz.cli.terminal import Messenger, show_json
 from tamiz.registry import Entry, suggestion
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
-    from tamiz.reduction.base import MapFacts, Reducer
+    from tamiz.reduction.base import MapDescription, Reducer
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
-    from tamiz.steps.mapping import Named
-    from tamiz.steps.placing import Placed
+    from tamiz.steps.mapping import MapMethod
+    from tamiz.steps.placing import TableEmbedding
 
-_USUAL_DISSIMILARITY = "seuclidean"
+_DEFAULT_DISSIMILARITY = "seuclidean"
 # The dissimilarity of a table that is a matrix of distances.
-_GIVEN = "precomputed"
+_PRECOMPUTED = "precomputed"
 # Where nobody said how many: what a page shows.
-_USUAL_COMPONENTS = 2
+_DEFAULT_COMPONENTS = 2
 # Axes whose shares or eigenvalues are told in a line.
-_MOST_TOLD = 5
+_MAX_AXES_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Wished:
+class MapOptions:
     """What the command line says of the map.
 
     Attributes
@@ -62,28 +69,30 @@ class Wished:
     missing: str | None
     categories: str | None
 
-    def check(self, named: Named) -> None:
+    def check(self, map_method: MapMethod) -> None:
         """Refuse what the method does not take."""
-        reducer = named.entry.load()
+        reducer = map_method.entry.load()
         taken = reducer().get_params(deep=False)
-        if self.dissimilarity == _GIVEN and _GIVEN not in reducer.dissimilarities:
-            raise click.UsageError(f"{named.label} takes no matrix of distances; choose --method mds or classical-mds.")
+        if self.dissimilarity == _PRECOMPUTED and _PRECOMPUTED not in reducer.dissimilarities:
+            raise click.UsageError(
+                f"{map_method.label} takes no matrix of distances; choose --method mds or classical-mds."
+            )
         for parameter in ("dissimilarity", "missing", "categories"):
             if getattr(self, parameter) is not None and parameter not in taken:
-                raise click.UsageError(f"{named.label} takes no --{parameter}; leave it out.")
+                raise click.UsageError(f"{map_method.label} takes no --{parameter}; leave it out.")
         if self.dissimilarity is not None:
-            check_dissimilarity(named, self.dissimilarity)
+            check_dissimilarity(map_method, self.dissimilarity)
 
-    def make(self, named: Named, schema: Schema, seed: int) -> Reducer:
+    def make_reducer(self, map_method: MapMethod, schema: Schema, seed: int) -> Reducer:
         """Return the map for a table."""
-        entry = named.entry
+        entry = map_method.entry
         reducer: Reducer = entry.load().for_study(
-            schema, named.variant.name, self.dissimilarity or _USUAL_DISSIMILARITY
+            schema, map_method.variant.name, self.dissimilarity or _DEFAULT_DISSIMILARITY
         )
         taken = reducer.get_params(deep=False)
         asked = self.n_components
         given: dict[str, Any] = {
-            "n_components": min(_USUAL_COMPONENTS, taken["n_components"]) if asked is None else asked,
+            "n_components": min(_DEFAULT_COMPONENTS, taken["n_components"]) if asked is None else asked,
             "random_state": seed,
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.categories is None else {"categories": self.categories}),
@@ -91,7 +100,7 @@ class Wished:
         return reducer.set_params(**{name: value for name, value in given.items() if name in taken})
 
 
-@click.command(cls=Work, short_help="Map the rows of a table to few coordinates.")
+@click.command(cls=DataCommand, short_help="Map the rows of a table to few coordinates.")
 @rows_options
 @click.option(
     "-t",
@@ -105,7 +114,7 @@ class Wished:
     metavar="NAME[:VARIANT]",
     default="pca",
     show_default=True,
-    help=f"The map: mds:ordinal, or one of {methods.names}; `tamiz methods` lists all.",
+    help=f"The map: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all.",
 )
 @click.option(
     "-k",
@@ -113,14 +122,14 @@ class Wished:
     "n_components",
     type=click.IntRange(min=1),
     metavar="K",
-    help=f"Number of coordinates.  [default: {_USUAL_COMPONENTS}]",
+    help=f"Number of coordinates.  [default: {_DEFAULT_COMPONENTS}]",
 )
 @click.option(
     "--dissimilarity",
-    type=dissimilarities_or_given,
+    type=dissimilarities_or_precomputed,
     metavar="NAME",
-    help=f"Distances of rows, for MDS: {dissimilarities_or_given.names}; precomputed reads TABLE as a square matrix of distances, "
-    f"with or without a column that names the rows.  [default: {_USUAL_DISSIMILARITY}]",
+    help=f"Distances of rows, for MDS: {dissimilarities_or_precomputed.names}; precomputed reads TABLE as a square matrix of distances, "
+    f"with or without a column that names the rows.  [default: {_DEFAULT_DISSIMILARITY}]",
 )
 @graph_options
 @click.option(
@@ -145,7 +154,7 @@ class Wished:
 @jobs_option
 @click.pass_obj
 def reduce(
-    voice: Voice,
+    messenger: Messenger,
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
@@ -155,8 +164,8 @@ def reduce(
     method: str,
     n_components: int | None,
     dissimilarity: Entry | None,
-    asked: Asked | None,
-    width: float | None,
+    graph_choice: GraphChoice | None,
+    kernel_width: float | None,
     missing: str | None,
     categories: str | None,
     map_rows: int | None,
@@ -180,60 +189,68 @@ def reduce(
     placed on its map. In a pipe coordinates are tab separated and exact; --json tells what the map is in place of them.
     """
     check_table_output(output, "The coordinates")
-    check_places([output, model], table)
-    named = find_named(method, "--method")
-    wished = Wished(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
+    check_output_paths([output, model], table)
+    named = find_map_option(method, "--method")
+    wished = MapOptions(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
     wished.check(named)
-    if weight is not None and wished.dissimilarity == _GIVEN:
+    if weight is not None and wished.dissimilarity == _PRECOMPUTED:
         raise click.UsageError("A matrix of distances has no weights of rows: leave --weight out.")
-    builder = _builder(named, asked, width, target)
+    builder = _graph_builder(named, graph_choice, kernel_width, target)
     from tamiz import parallel, save
-    from tamiz.steps.distances import on_distances
-    from tamiz.steps.placing import fit_on_rows
-    from tamiz.warn import collected, held, tell
+    from tamiz.steps.distances import distance_matrix_warnings
+    from tamiz.steps.placing import embed_table
+    from tamiz.warn import capture_warnings, collect_warnings, warn_user
 
-    with voice.at_work(), parallel.session(jobs), collected() as told:
-        tell_plan(voice, table, None, kinds, weight, memory, header=header)
+    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
+        print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
         # Of a matrix of distances nothing that is said of features holds.
-        with held() if wished.dissimilarity == _GIVEN else nullcontext():
-            source = _open(
-                table, target, kinds, weight, memory, header, of_classes=builder is not None and builder.needs_classes
+        with capture_warnings() if wished.dissimilarity == _PRECOMPUTED else nullcontext():
+            source = _open_rows(
+                table,
+                target,
+                kinds,
+                weight,
+                memory,
+                header,
+                needs_classes=builder is not None and builder.needs_classes,
             )
-        reducer = wished.make(named, source.schema, seed)
-        if wished.dissimilarity == _GIVEN:
-            tell(source.schema.notes)
-            placed, kept = _fit_on_distances(reducer, source, target, kept, map_rows, seed)
+        reducer = wished.make_reducer(named, source.schema, seed)
+        if wished.dissimilarity == _PRECOMPUTED:
+            warn_user(source.schema.notes)
+            placed, kept = _embed_distances(reducer, source, target, kept, map_rows, seed)
         else:
-            tell([*source.schema.dropped, *source.schema.notes, *on_distances(source)])
-            placed = fit_on_rows(reducer, source, builder, map_rows, seed)
+            warn_user([*source.schema.dropped_row_notes, *source.schema.notes, *distance_matrix_warnings(source)])
+            placed = embed_table(reducer, source, builder, map_rows, seed)
         names = placed.reducer.get_feature_names_out().tolist()
-        check_kept(source, kept, names)
-        shown = with_coordinates(columns_as_given(source, kept), names, placed.embedding)
-        facts = placed.reducer.facts()
-    notes = [*facts.notes, *placed.told()]
+        check_kept_columns(source, kept, names)
+        shown = add_coordinates(original_columns(source, kept), names, placed.embedding)
+        facts = placed.reducer.describe()
+    notes = [*facts.notes, *placed.sampling_notes()]
     if model is not None:
-        voice.say(f"Written: {save(placed.reducer, model)}")
-    deliver(voice, shown, output, shown=not as_json, escape=escape)
+        messenger.write_line(f"Written: {save(placed.reducer, model)}")
+    write_rows(messenger, shown, output, to_stdout=not as_json, escape=escape)
     if as_json:
         summary = {"table": table.name, "target": target, **_summary(named, placed, facts), "notes": [*told, *notes]}
         show_json(summary)
-    voice.say(_headline(named, facts))
+    messenger.write_line(_headline(named, facts))
     for sentence in notes:
-        voice.say(sentence)
+        messenger.write_line(sentence)
 
 
-def _builder(named: Named, asked: Asked | None, width: float | None, target: str | None) -> GraphBuilder | None:
+def _graph_builder(
+    map_method: MapMethod, graph_choice: GraphChoice | None, kernel_width: float | None, target: str | None
+) -> GraphBuilder | None:
     """Return how rows are joined, None where nobody said; refused for a map that lives on no graph."""
-    if asked is None and width is None:
+    if graph_choice is None and kernel_width is None:
         return None
-    from tamiz.steps.joining import takes_graph
+    from tamiz.steps.joining import needs_graph
 
-    if not takes_graph(named.entry.load()()):
-        raise click.UsageError(f"{named.label} lives on no graph: leave --graph and --t out.")
-    return make_builder(asked, width, target)
+    if not needs_graph(map_method.entry.load()()):
+        raise click.UsageError(f"{map_method.label} lives on no graph: leave --graph and --t out.")
+    return make_graph_builder(graph_choice, kernel_width, target)
 
 
-def _open(
+def _open_rows(
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
@@ -241,60 +258,60 @@ def _open(
     memory: int | None,
     header: bool | None,
     *,
-    of_classes: bool,
+    needs_classes: bool,
 ) -> Source:
     """Return the rows, all of them: those without a target have coordinates too, unless rows are joined by their class."""
     from tamiz import open_source
     from tamiz.exceptions import DataError
-    from tamiz.sources.open import open_columns
-    from tamiz.sources.views import columns_of
+    from tamiz.sources.open import open_without_target
+    from tamiz.sources.views import select_columns
 
-    if of_classes:
+    if needs_classes:
         return open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
     known = () if target is None else (target,)
-    source = open_columns(table, known, kinds=kinds, weight=weight, memory=memory, header=header)
+    source = open_without_target(table, known, kinds=kinds, weight=weight, memory=memory, header=header)
     if target is None:
         return source
     names = source.schema.names
     if target not in names:
         raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
-    return columns_of(source, [j for j, name in enumerate(names) if name != target], "it is the target")
+    return select_columns(source, [j for j, name in enumerate(names) if name != target], "it is the target")
 
 
-def _fit_on_distances(
-    reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], most: int | None, seed: int
-) -> tuple[Placed, tuple[str, ...]]:
+def _embed_distances(
+    reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
+) -> tuple[TableEmbedding, tuple[str, ...]]:
     """Return the map of a matrix of distances, and the columns to carry along: the one that names the rows is among them."""
-    from tamiz.steps.distances import read_distances
-    from tamiz.steps.placing import fit_on_distances
+    from tamiz.steps.distances import read_distance_table
+    from tamiz.steps.placing import embed_distances
 
-    check_kept(source, kept, ())
-    distances = read_distances(source, {*kept, *(() if target is None else (target,))})
-    labels = () if distances.labels is None else (distances.labels,)
-    return fit_on_distances(reducer, distances.matrix, most, seed), (*labels, *kept)
+    check_kept_columns(source, kept, ())
+    distances = read_distance_table(source, {*kept, *(() if target is None else (target,))})
+    labels = () if distances.label_column is None else (distances.label_column,)
+    return embed_distances(reducer, distances.matrix, max_rows, seed), (*labels, *kept)
 
 
-def _summary(named: Named, placed: Placed, facts: MapFacts) -> dict[str, Any]:
+def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapDescription) -> dict[str, Any]:
     """Return what the map is, for JSON."""
     return {
-        "method": {"name": named.name, "label": named.label},
-        "rows": len(placed.embedding),
-        "fitted_rows": placed.n_fitted,
-        "coordinates": placed.reducer.get_feature_names_out().tolist(),
-        "axes": facts.axes,
+        "method": {"name": map_method.name, "label": map_method.label},
+        "rows": len(table_embedding.embedding),
+        "fitted_rows": table_embedding.n_fitted,
+        "coordinates": table_embedding.reducer.get_feature_names_out().tolist(),
+        "axes": facts.axis_names,
         "spectrum": {
             "label": facts.spectrum_label,
             "values": facts.spectrum,
             "cumulative": facts.cumulative,
-            "by_chance": facts.reference,
+            "by_chance": facts.chance_spectrum,
         },
         "stress": facts.stress,
     }
 
 
-def _headline(named: Named, facts: MapFacts) -> str:
+def _headline(map_method: MapMethod, facts: MapDescription) -> str:
     """Return what the map is, and what its first axes show."""
     if not facts.spectrum:
-        return f"{named.label}."
-    told = zip(facts.axes[:_MOST_TOLD], facts.spectrum, strict=False)
-    return f"{named.label}. {facts.spectrum_label}: {', '.join(f'{axis} {value:.4g}' for axis, value in told)}."
+        return f"{map_method.label}."
+    told = zip(facts.axis_names[:_MAX_AXES_SHOWN], facts.spectrum, strict=False)
+    return f"{map_method.label}. {facts.spectrum_label}: {', '.join(f'{axis} {value:.4g}' for axis, value in told)}."

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.options import FILE
-from tamiz.cli.places import as_text, without_formulas, write_table
-from tamiz.cli.terminal import Voice, show_rows
+from tamiz.cli.places import escape_formulas, prepare_for_text, write_table
+from tamiz.cli.terminal import Messenger, show_rows
 from tamiz.registry import suggestion
 
 if TYPE_CHECKING:
@@ -43,18 +43,18 @@ escape_option = click.option(
 )
 
 
-def check_kept(source: Source, kept: Sequence[str], others: Sequence[str]) -> None:
+def check_kept_columns(source: Source, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
     """Refuse columns to keep that the table does not have, or that are called as those that are written anyway."""
     from tamiz.exceptions import DataError
 
     for name in kept:
-        if name not in source.given:
-            raise DataError(f"There is no column {name!r} to keep{suggestion(name, source.given)}.")
-        if name in others:
+        if name not in source.column_names:
+            raise DataError(f"There is no column {name!r} to keep{suggestion(name, source.column_names)}.")
+        if name in reserved_names:
             raise DataError(f"The column {name!r} to keep is called as one of the coordinates; rename it in the table.")
 
 
-def columns_as_given(source: Source, names: Sequence[str]) -> pa.Table:
+def original_columns(source: Source, names: Sequence[str]) -> pa.Table:
     """Return columns of the user's table, by name, each once."""
     import pyarrow as pa
 
@@ -66,11 +66,11 @@ def columns_as_given(source: Source, names: Sequence[str]) -> pa.Table:
     n = source.schema.n_rows
     # A value, and what it is written from.
     check_memory(16.0 * n * len(once), f"{n:,} rows of {len(once):,} columns", "Apply the model to parts of the table.")
-    table: pa.Table = source.named(once)
+    table: pa.Table = source.frame_by_name(once)
     return table
 
 
-def with_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
+def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
     """Return columns of the user's table and the coordinates of its rows beside them."""
     import numpy as np
     import pyarrow as pa
@@ -79,10 +79,10 @@ def with_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray
     return pa.table([*columns.columns, *coordinates], names=[*columns.column_names, *names])
 
 
-def deliver(voice: Voice, table: pa.Table, output: Path | None, *, shown: bool, escape: bool) -> None:
+def write_rows(messenger: Messenger, table: pa.Table, output: Path | None, *, to_stdout: bool, escape: bool) -> None:
     """Write a table to a file, or where there is none to standard output if it is to be shown there."""
     if output is not None:
         write_table(table, output, escape=escape)
-        voice.say(f"Written: {output}")
-    elif shown:
-        show_rows(as_text(without_formulas(table) if escape else table))
+        messenger.write_line(f"Written: {output}")
+    elif to_stdout:
+        show_rows(prepare_for_text(escape_formulas(table) if escape else table))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tamiz.cli.options import FILE, Method
+from tamiz.cli.options import FILE, MethodParam
 from tamiz.criteria import registry as criteria
-from tamiz.parts import merit_entries, search_entry, usual_parts
+from tamiz.parts import choose_merit_and_search, find_merit_entries, find_search_entry
 from tamiz.registry import Entry, command_name
 from tamiz.search import registry as searches
 from tamiz.wrappers import registry as wrappers
@@ -23,39 +23,39 @@ from tamiz.wrappers import registry as wrappers
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.criteria.base import Merit
-    from tamiz.criteria.entropy_family import Missing
+    from tamiz.criteria.entropy_family import MissingRule
     from tamiz.search.base import Search
-    from tamiz.search.stopping import Stopping
+    from tamiz.search.stopping import StoppingRule
     from tamiz.sources.schema import Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_merits = Method(criteria, "merit")
-_models = Method(wrappers, "model")
-_searches = Method(searches, "search")
+_merits = MethodParam(criteria, "merit")
+_models = MethodParam(wrappers, "model")
+_searches = MethodParam(searches, "search")
 _FOLDS = 10
 # The options of what a search calls otherwise.
-_SPELLED = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "groups": "--together"}
+_OPTION_NAMES = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "column_groups": "--column-group"}
 
 
 @dataclass(frozen=True)
-class Named:
+class SearchChoice:
     """A search as the command line names it.
 
     Attributes
     ----------
     entry : Entry
         Its line in the registry.
-    word : str
+    argument : str
         What stands after the colon, empty where nothing does.
     """
 
     entry: Entry
-    word: str = ""
+    argument: str = ""
 
 
 @dataclass(frozen=True)
-class Worth:
+class MeritChoice:
     """A merit as the command line names it.
 
     Attributes
@@ -75,12 +75,12 @@ class MeritName(click.ParamType):  # type: ignore[type-arg]
 
     name = "merit"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Worth:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> MeritChoice:
         """Return the lines of the registries."""
-        if isinstance(value, Worth):
+        if isinstance(value, MeritChoice):
             return value
         try:
-            return Worth(*merit_entries(str(value)))
+            return MeritChoice(*find_merit_entries(str(value)))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -90,17 +90,17 @@ class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes 
 
     name = "search"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Named:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SearchChoice:
         """Return the line of the registry and the word; what it means the search says when the command runs."""
-        if isinstance(value, Named):
+        if isinstance(value, SearchChoice):
             return value
         try:
-            return Named(*search_entry(str(value)))
+            return SearchChoice(*find_search_entry(str(value)))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
+class SubsetSize(click.ParamType):  # type: ignore[type-arg]
     """A number of columns, "3", a share of them, "0.5", or the least and the most of them, "3-8"."""
 
     name = "size"
@@ -130,7 +130,7 @@ def _share(text: str) -> float:
     return share if 0 < share <= 1 else 0.0
 
 
-class Together(click.ParamType):  # type: ignore[type-arg]
+class ColumnGroup(click.ParamType):  # type: ignore[type-arg]
     """Names of columns with commas between them; one that holds a comma stands in double quotes."""
 
     name = "columns"
@@ -146,24 +146,24 @@ class Together(click.ParamType):  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True)
-class Searching:
+class SubsetSearch:
     """How a subset is searched for, as the options say it: plain values until a command runs."""
 
-    merit: Worth | None
+    merit: MeritChoice | None
     convention: str | None
     scoring: str | None
     folds: int | None
-    search: Named | None
+    search: SearchChoice | None
     n_features: float | tuple[float, float] | None
     fixed: tuple[str, ...]
     excluded: tuple[str, ...]
     start: tuple[str, ...]
-    together: tuple[list[str], ...]
+    column_groups: tuple[list[str], ...]
     allow_duplicates: bool
     journal: Path | None
     max_evaluations: int | None
     max_seconds: float | None
-    stale: int | None
+    patience: int | None
     min_gain: float | None
     target_merit: float | None
 
@@ -182,9 +182,9 @@ class Searching:
             raise click.UsageError("--folds is for a model's predictions: name one, --merit wrapper:NAME.")
         return None if self.merit is None else self.merit.entry.load()().with_missing(missing)
 
-    def check_scoring(self, *, assessed: bool) -> None:
+    def check_scoring(self, *, assess: bool) -> None:
         """Refuse a score that nothing is scored by: neither a wrapper nor an assessment."""
-        if self.scoring is not None and not assessed and (self.merit is None or self.merit.model is None):
+        if self.scoring is not None and not assess and (self.merit is None or self.merit.model is None):
             raise click.UsageError(
                 "--scoring is for a model's predictions: name one, --merit wrapper:NAME, or ask for --assess."
             )
@@ -196,40 +196,40 @@ class Searching:
 
     def make_search(self) -> Search | None:
         """Return the search, None where nothing is said of it; what it does not take is a wrong command line."""
-        if self.search is None and not (self.start or self.fixed or self.excluded or self.together):
+        if self.search is None and not (self.start or self.fixed or self.excluded or self.column_groups):
             return None
-        search = self.search or Named(searches["best_first"])
+        search = self.search or SearchChoice(searches["best_first"])
         part, name = search.entry.load(), command_name(search.entry)
-        columns = {"start": self.start, "fixed": self.fixed, "excluded": self.excluded, "groups": self.together}
+        columns = {"start": self.start, "fixed": self.fixed, "excluded": self.excluded, "column_groups": self.column_groups}
         given = {parameter: list(value) for parameter, value in columns.items() if value}
         if unknown := [parameter for parameter in given if parameter not in inspect.signature(part).parameters]:
-            raise click.UsageError(f"--search {name} takes no {_SPELLED[unknown[0]]}.")
+            raise click.UsageError(f"--search {name} takes no {_OPTION_NAMES[unknown[0]]}.")
         try:
-            made: Search = part.named(search.word, **given)
+            made: Search = part.from_shorthand(search.argument, **given)
         except ValueError as error:
             raise click.UsageError(f"--search {name}: {error}") from error
         return made
 
-    def make_stop(self) -> Stopping | None:
+    def make_stop(self) -> StoppingRule | None:
         """Return the rule for stopping that the options make together."""
-        from tamiz.search import Evaluations, MinGain, Seconds, Stale, Target
+        from tamiz.search import Evaluations, MinGain, Patience, Seconds, TargetMerit
 
-        rules: list[tuple[Callable[[Any], Stopping], Any]] = [
+        rules: list[tuple[Callable[[Any], StoppingRule], Any]] = [
             (Evaluations, self.max_evaluations),
             (Seconds, self.max_seconds),
-            (Stale, self.stale),
+            (Patience, self.patience),
             (MinGain, self.min_gain),
-            (Target, self.target_merit),
+            (TargetMerit, self.target_merit),
         ]
         made = [rule(limit) for rule, limit in rules if limit is not None]
         return functools.reduce(operator.or_, made) if made else None
 
-    def selector(self, missing: Missing, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
+    def make_selector(self, missing: MissingRule, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
         """Return the selector for a table; without the journal nothing is written."""
         from tamiz import SubsetSelector
 
         return SubsetSelector(
-            *usual_parts(self.make_merit(missing), self.make_search(), schema, missing),
+            *choose_merit_and_search(self.make_merit(missing), self.make_search(), schema, missing),
             n_features=self.n_features,
             stop=self.make_stop(),
             journal=self.journal if journal else None,
@@ -242,30 +242,30 @@ def _check_scoring(name: str | None) -> None:
     """Refuse a score that scikit-learn has no name for."""
     if name is None:
         return
-    from tamiz.wrappers.scoring import read_scoring
+    from tamiz.wrappers.scoring import resolve_scoring
 
     try:
-        read_scoring(name, classes=True)
+        resolve_scoring(name, has_classes=True)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from error
 
 
-def need_target_of(searching: Searching, target: str | None) -> None:
+def require_merit_target(subset_search: SubsetSearch, target: str | None) -> None:
     """Refuse a command line without a target where the merit needs one."""
-    if target is None and searching.needs_target:
-        name = "CFS" if searching.merit is None else searching.merit.entry.label
+    if target is None and subset_search.needs_target:
+        name = "CFS" if subset_search.merit is None else subset_search.merit.entry.label
         raise click.UsageError(f"{name} needs a target: name its column with --target.")
 
 
-def search_options(on_seconds: str) -> Callable[[Command], Command]:
-    """Add how a subset is searched for, with what --max-seconds says; the command is handed a `Searching` of that name."""
-    seconds = click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help=on_seconds)
+def search_options(seconds_help: str) -> Callable[[Command], Command]:
+    """Add how a subset is searched for, with what --max-seconds says; the command is handed a `SubsetSearch` of that name."""
+    seconds = click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help=seconds_help)
 
     def added(command: Command) -> Command:
         @functools.wraps(command)
         def gathered(*arguments: Any, **given: Any) -> Any:
-            own = {field.name: given.pop(field.name) for field in fields(Searching)}
-            return command(*arguments, searching=Searching(**own), **given)
+            own = {field.name: given.pop(field.name) for field in fields(SubsetSearch)}
+            return command(*arguments, subset_search=SubsetSearch(**own), **given)
 
         decorated: Any = gathered
         for decorate in reversed([*_OPTIONS, seconds]):
@@ -275,16 +275,16 @@ def search_options(on_seconds: str) -> Callable[[Command], Command]:
     return added
 
 
-def listed_searches() -> list[tuple[Entry, str, str, str]]:
+def list_searches() -> list[tuple[Entry, str, str, str]]:
     """Return every search, one that takes a word once for each that there is: its line, its kind, its name and its label."""
     return [
         (entry, entry.kind, ":".join(filter(None, [command_name(entry), word])), entry.label)
         for entry in searches.of_kind("search")
-        for word in _words(entry.load())
+        for word in _argument_choices(entry.load())
     ]
 
 
-def listed_wrappers() -> list[tuple[Entry, str, str, str]]:
+def list_wrappers() -> list[tuple[Entry, str, str, str]]:
     """Return every model that a wrapper scores: its line, its kind, the name that --merit takes and its label."""
     return [
         (entry, "merit", f"wrapper:{command_name(entry)}", f"Score of {entry.label}")
@@ -292,12 +292,12 @@ def listed_wrappers() -> list[tuple[Entry, str, str, str]]:
     ]
 
 
-def _words(search: type[Search]) -> list[str]:
+def _argument_choices(search: type[Search]) -> list[str]:
     """Return the words that a search takes: those there are, or the usual number."""
-    if search.word is None:
+    if search.shorthand is None:
         return [""]
-    usual = inspect.signature(search).parameters[search.word.parameter].default
-    return list(search.word.choices) or [str(usual)]
+    usual = inspect.signature(search).parameters[search.shorthand.parameter].default
+    return list(search.shorthand.choices) or [str(usual)]
 
 
 _OPTIONS = [
@@ -335,7 +335,7 @@ _OPTIONS = [
     click.option(
         "-k",
         "--n-features",
-        type=Size(),
+        type=SubsetSize(),
         metavar="K",
         help="Number of columns to choose, a share of them such as 0.5, or a range such as 3-8; by default the merit decides.",
     ),
@@ -345,8 +345,9 @@ _OPTIONS = [
     ),
     click.option("--start", metavar="COLUMN", multiple=True, help="A column to start with. Repeatable."),
     click.option(
-        "--together",
-        type=Together(),
+        "--column-group",
+        "column_groups",
+        type=ColumnGroup(),
         metavar="COLUMN,COLUMN",
         multiple=True,
         help="Columns that come in and go out together. Repeatable.",
@@ -366,7 +367,7 @@ _OPTIONS = [
         "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated sets."
     ),
     click.option(
-        "--stale", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."
+        "--patience", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."
     ),
     click.option(
         "--min-gain",

@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.assessment import assessment_options, check_assessed
-from tamiz.cli.command import INTERRUPTED, Work
+from tamiz.cli.assessment import assessment_options, check_assess_target
+from tamiz.cli.command import INTERRUPTED, DataCommand
 from tamiz.cli.models import model_option
 from tamiz.cli.options import (
     FILE,
     dry_run_flag,
     jobs_option,
     json_flag,
+    print_read_plan,
     seed_option,
     table_options,
-    tell_plan,
 )
-from tamiz.cli.places import check_places, check_table_output, write_table
-from tamiz.cli.rank import tell_columns
+from tamiz.cli.places import check_output_paths, check_table_output, write_table
+from tamiz.cli.rank import print_column_notes
 from tamiz.cli.rows import escape_option
-from tamiz.cli.searches import Searching, need_target_of, search_options
-from tamiz.cli.terminal import Voice, show_json, show_lines, show_text
+from tamiz.cli.searches import SubsetSearch, require_merit_target, search_options
+from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.assessment import SelectionReport
-    from tamiz.criteria.entropy_family import Missing
-    from tamiz.search.plan import Plan
+    from tamiz.criteria.entropy_family import MissingRule
+    from tamiz.search.plan import SearchPlan
     from tamiz.sources.schema import Kind
 
 
-@click.command(cls=Work, short_help="Choose columns that are best together.")
+@click.command(cls=DataCommand, short_help="Choose columns that are best together.")
 @table_options
 @search_options("Stop the search after S seconds.")
 @assessment_options("not done by default")
@@ -59,10 +59,10 @@ def select(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
-    missing: Missing,
+    missing: MissingRule,
     memory: int | None,
     header: bool | None,
-    searching: Searching,
+    subset_search: SubsetSearch,
     assess: bool | None,
     group: str | None,
     time: str | None,
@@ -85,61 +85,61 @@ def select(
     Choose the columns of TABLE that are best together and print them, one a line. Ctrl-C prints the best found so far.
     """
     check_table_output(output, "The chosen columns")
-    need_target_of(searching, target)
-    check_assessed(assess, target)
-    check_places([output, model, searching.journal], table)
+    require_merit_target(subset_search, target)
+    check_assess_target(assess, target)
+    check_output_paths([output, model, subset_search.journal], table)
     from tamiz import open_source, parallel, save
     from tamiz.search import registry as searches
     from tamiz.sources import split_dates
-    from tamiz.steps.labels import label_of
+    from tamiz.steps.labels import method_label
 
-    voice: Voice = context.obj
-    searching.check_scoring(assessed=bool(assess))
+    voice: Messenger = context.obj
+    subset_search.check_scoring(assess=bool(assess))
     # What is wrong with the command line is said before the table is read.
-    searching.make_merit(missing), searching.make_search()
-    with voice.at_work(), parallel.session(jobs):
-        tell_plan(voice, table, target, kinds, weight, memory, group=group, time=time, header=header)
+    subset_search.make_merit(missing), subset_search.make_search()
+    with voice.capture_messages(), parallel.thread_session(jobs):
+        print_read_plan(voice, table, target, kinds, weight, memory, group=group, time=time, header=header)
         opened = open_source(
             table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
         )
         source = split_dates(opened)
-        selector = searching.selector(missing, seed, source.schema, journal=not dry_run)
+        selector = subset_search.make_selector(missing, seed, source.schema, journal=not dry_run)
         if dry_run:
-            tell_columns(voice, source)
-            show_plan(selector.plan(source), as_json=as_json)
+            print_column_notes(voice, source)
+            show_search_plan(selector.plan(source), as_json=as_json)
             return
-        interrupted = _fit(selector, source)
-        report = None if interrupted or not assess else _assess(selector, source, searching.scoring, seed)
-    tell_columns(voice, source)
+        interrupted = _fit_selector(selector, source)
+        report = None if interrupted or not assess else _assess_selector(selector, source, subset_search.scoring, seed)
+    print_column_notes(voice, source)
     chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_
-        voice.note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best set until then is given.")
+        voice.write_note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best set until then is given.")
     elif assess and report is None:
-        voice.note("Interrupted when the columns were chosen and their score was not yet assessed.")
+        voice.write_note("Interrupted when the columns were chosen and their score was not yet assessed.")
     if output is not None:
         roles = [name for name in (target, weight, group, time) if name is not None]
-        _write(table, chosen, roles, kinds, header, output, escape=escape)
-        voice.say(f"Written: {output}")
+        _write_chosen_columns(table, chosen, roles, kinds, header, output, escape=escape)
+        voice.write_line(f"Written: {output}")
     if model is not None:
-        voice.say(f"Written: {save(selector, model)}")
-    _show(chosen, selector, report, as_json)
-    voice.say(
-        f"{selector.merit_name_} {selector.merit_:.4g} by {label_of(searches, selector.search_)['label'].lower()}, "
-        f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stopped}."
+        voice.write_line(f"Written: {save(selector, model)}")
+    _print_selection(chosen, selector, report, as_json)
+    voice.write_line(
+        f"{selector.merit_name_} {selector.merit_:.4g} by {method_label(searches, selector.search_)['label'].lower()}, "
+        f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stop_reason}."
     )
-    if selector.merit_how_:
-        voice.say(selector.merit_how_)
+    if selector.merit_method_:
+        voice.write_line(selector.merit_method_)
     if selector.certificate_ is not None:
-        voice.say(f"Certificate: {selector.certificate_}.")
+        voice.write_line(f"Certificate: {selector.certificate_}.")
     if report is not None:
         for line in repr(report).splitlines():
-            voice.say(line)
+            voice.write_line(line)
     if interrupted or (assess and report is None):
         context.exit(INTERRUPTED)
 
 
-def _fit(selector: SubsetSelector, source: Any) -> bool:
+def _fit_selector(selector: SubsetSelector, source: Any) -> bool:
     """Search, and return whether Ctrl-C ended it with something found."""
     try:
         selector.fit(source)
@@ -150,7 +150,7 @@ def _fit(selector: SubsetSelector, source: Any) -> bool:
     return False
 
 
-def _assess(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
+def _assess_selector(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
     """Search again inside folds and on shuffled targets; None where Ctrl-C ended that."""
     from tamiz import selection_report
 
@@ -160,7 +160,7 @@ def _assess(selector: SubsetSelector, source: Any, scoring: str | None, seed: in
         return None
 
 
-def _write(
+def _write_chosen_columns(
     table: Path,
     chosen: list[str],
     roles: list[str],
@@ -172,20 +172,20 @@ def _write(
 ) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
     from tamiz.sources import split_dates
-    from tamiz.sources.open import open_columns
-    from tamiz.warn import held
+    from tamiz.sources.open import open_without_target
+    from tamiz.warn import capture_warnings
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
-    with held():
+    with capture_warnings():
         # What there is to warn of was told when the table was read to choose from.
-        source = split_dates(open_columns(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
+        source = split_dates(open_without_target(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
     wanted = {*chosen, *roles}
     write_table(
         source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output, escape=escape
     )
 
 
-def show_plan(plan: Plan, *, as_json: bool = False) -> None:
+def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
     """Write what a search takes at most to stdout."""
     if as_json:
         show_json(asdict(plan))
@@ -193,7 +193,9 @@ def show_plan(plan: Plan, *, as_json: bool = False) -> None:
         show_text(str(plan))
 
 
-def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool) -> None:
+def _print_selection(
+    chosen: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool
+) -> None:
     if not as_json:
         show_lines(chosen)
         return
@@ -203,8 +205,8 @@ def _show(chosen: list[str], selector: SubsetSelector, report: SelectionReport |
         "merit": selector.merit_,
         "merit_name": selector.merit_name_,
         "n_evaluations": selector.n_evaluations_,
-        "stopped": selector.archive_.stopped,
-        **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.proven}),
+        "stopped": selector.archive_.stop_reason,
+        **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.is_optimal}),
         **({} if report is None else {"assessment": report.to_dict()}),
     }
     show_json(shown)

@@ -19,19 +19,19 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_of, metric_of
+from tamiz.graphs.k_nearest import builder_metric, resolve_builder
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import count_rows, row_numbers
-from tamiz.graphs.spectrum import smallest
-from tamiz.random import Seed, generator
+from tamiz.graphs.spectrum import smallest_eigenpairs
+from tamiz.random import Seed, make_rng
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
-from tamiz.sources.features import mixed_table_tags, remember
+from tamiz.sources.features import mixed_table_tags, record_features
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Numbers, Whole
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.validation import check_choice, check_integer
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
-ASSIGNMENTS = ("kmeans", "cluster_qr")
+LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
 
 
 class SpectralClustering(ClusterMixin, BaseEstimator):
@@ -49,7 +49,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     embedding : LaplacianEigenmaps, default=None
         A fitted map of the same rows, with at least n_clusters - 1 coordinates: its graph and its eigenvectors are used, and
         nothing is computed again.
-    assign : {"kmeans", "cluster_qr"}, default="kmeans"
+    assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
         How eigenvectors become groups: scikit-learn's k-means of ten starts, or a pivoted QR decomposition, which draws no lots.
     random_state : int, Generator or RandomState, default=None
         For the starts of k-means.
@@ -91,10 +91,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     """
 
     invariants: ClassVar[Invariants] = {
-        "graph_": Is(Graph),
-        "graph_.n_samples": Count(low=1, size="n"),
-        "labels_": Whole("n"),
-        "eigenvalues_": Numbers("k"),
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "labels_": IntegerArray("n"),
+        "eigenvalues_": FloatArray("k"),
     }
 
     def __init__(
@@ -103,17 +103,17 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         *,
         graph: GraphBuilder | Graph | None = None,
         embedding: LaplacianEigenmaps | None = None,
-        assign: str = "kmeans",
+        assign_labels: str = "kmeans",
         random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.graph = graph
         self.embedding = embedding
-        self.assign = assign
+        self.assign_labels = assign_labels
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        return metric_tags(mixed_table_tags(super().__sklearn_tags__()), metric_of(self.graph))
+        return metric_tags(mixed_table_tags(super().__sklearn_tags__()), builder_metric(self.graph))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Find the groups.
@@ -126,50 +126,60 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         y : array of shape (n_samples,), default=None
             Classes, where the graph joins rows by class; else not read.
         """
-        check_choice("assign", self.assign, ASSIGNMENTS)
+        check_choice("assign_labels", self.assign_labels, LABEL_ASSIGNMENTS)
         k = check_integer("n_clusters", self.n_clusters, low=1)
-        rng = generator(self.random_state)
+        rng = make_rng(self.random_state)
         if self.graph is not None and self.embedding is not None:
             raise ValueError(
                 "graph and embedding were both given, and the embedding brings its own graph; leave one out."
             )
-        reused = self._fitted_embedding()
-        builder = builder_of(self.graph if reused is None else reused.graph_, X)
+        reused = self._check_embedding()
+        builder = resolve_builder(self.graph if reused is None else reused.graph_, X)
         n = builder.n_samples if X is None and isinstance(builder, Graph) else count_rows(X)
         if k > n:
             raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
-        with parallel.session():
-            vectors = self._computed(builder, X, y, k) if reused is None else self._reused(reused, X, k)
+        with parallel.thread_session():
+            vectors = (
+                self._compute_vectors(builder, X, y, k)
+                if reused is None
+                else self._vectors_from_embedding(reused, X, k)
+            )
             components = self.graph_.components
             if len(components) > k:
-                pieces = components.described(row_numbers(X))
-                tell([f"The graph falls into {pieces}, more than the {k:,} clusters: some are put together."])
+                pieces = components.describe(row_numbers(X))
+                warn_user([f"The graph falls into {pieces}, more than the {k:,} clusters: some are put together."])
             # Equal rows that the graph keeps apart, as rows of different classes, are as different as others.
-            first = self.graph_.first_equal()
+            first = self.graph_.first_occurrences()
             first = np.where(components.labels == components.labels[first], first, np.arange(n))
             vectors = vectors[first]
-            labels = _by_qr(vectors[:, :k]) if self.assign == "cluster_qr" else _by_k_means(vectors, k, rng)
-        found = Components.numbered(labels)
+            labels = (
+                _assign_by_qr(vectors[:, :k])
+                if self.assign_labels == "cluster_qr"
+                else _assign_by_kmeans(vectors, k, rng)
+            )
+        found = Components.from_labels(labels)
         if len(found) < k:
             groups = "group was" if len(found) == 1 else "groups were"
-            tell([f"{len(found):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."])
+            warn_user(
+                [f"{len(found):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."]
+            )
         self.labels_ = found.labels.astype(np.intp)
-        remember(self, X)
+        record_features(self, X)
         return self
 
     def fit_predict(self, X: Any = None, y: Any = None) -> NDArray[np.intp]:
         """Find the groups and return the group of every row."""
         return self.fit(X, y).labels_
 
-    def _computed(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
-        self.graph_ = builder.build(X, y if builder.needs_classes else None, fill=True)
-        found = smallest(
+    def _compute_vectors(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
+        self.graph_ = builder.build(X, y if builder.needs_classes else None, fill_missing=True)
+        found = smallest_eigenpairs(
             self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)
         )
         self.eigenvalues_ = found.values
         return found.vectors
 
-    def _fitted_embedding(self) -> LaplacianEigenmaps | None:
+    def _check_embedding(self) -> LaplacianEigenmaps | None:
         """Return the embedding that was given, None where there is none; refuse what is no fitted one."""
         given = self.embedding
         if given is None:
@@ -179,22 +189,22 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(given)
         return given
 
-    def _reused(self, given: LaplacianEigenmaps, X: Any, k: int) -> Floats:
-        if given.eigenvalues_.ndim > 1 or given.laplacian != "random_walk":
+    def _vectors_from_embedding(self, embedding: LaplacianEigenmaps, X: Any, k: int) -> Floats:
+        if embedding.eigenvalues_.ndim > 1 or embedding.laplacian != "random_walk":
             raise DataError(
                 "The embedding must be one of the random walk on the whole graph: fit LaplacianEigenmaps() without per_component."
             )
-        if given.embedding_.shape[1] < k - 1:
+        if embedding.embedding_.shape[1] < k - 1:
             raise DataError(
-                f"{k} clusters need {k - 1} coordinates and the embedding has {given.embedding_.shape[1]}; fit one of more."
+                f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit one of more."
             )
-        self.graph_ = given.graph_.build(X)
+        self.graph_ = embedding.graph_.build(X)
         constant = np.full((self.graph_.n_samples, 1), 1.0 / np.sqrt(self.graph_.degrees.sum()))
-        self.eigenvalues_ = np.concatenate([[0.0], given.eigenvalues_[: k - 1]])
-        return np.hstack([constant, given.embedding_[:, : k - 1]])
+        self.eigenvalues_ = np.concatenate([[0.0], embedding.eigenvalues_[: k - 1]])
+        return np.hstack([constant, embedding.embedding_[:, : k - 1]])
 
 
-def _by_k_means(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
     # Unit columns on average, so that k-means' tolerance means the same for few rows and many.
     scaled = vectors / np.sqrt(np.mean(vectors**2))
     with warnings.catch_warnings():
@@ -203,7 +213,7 @@ def _by_k_means(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np
         return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
 
 
-def _by_qr(vectors: Floats) -> NDArray[np.intp]:
+def _assign_by_qr(vectors: Floats) -> NDArray[np.intp]:
     """Return the groups of Damle, Minden and Ying: the k rows that span best, and every row by the nearest of them."""
     k = vectors.shape[1]
     _, _, pivots = linalg.qr(vectors.T, mode="economic", pivoting=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # What EmbeddingDisplay draws as a picture as well.
-_MOST_VECTOR_POINTS = 5000
+_MAX_VECTOR_POINTS = 5000
 # Rows at one place but for rounding.
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -73,8 +73,8 @@ class Procrustes:
         values = check_array(points, dtype=np.float64)
         if values.shape[1] != self.n_columns:
             raise DataError(f"The map that was moved has {self.n_columns} columns, got points of {values.shape[1]}.")
-        padded = _padded(values, len(self.translation))
-        return _moved(padded, self.rotation, self.scale, self.translation)
+        padded = _pad_columns(values, len(self.translation))
+        return _transform_points(padded, self.rotation, self.scale, self.translation)
 
     def __repr__(self) -> str:
         n_samples, n_components = self.aligned.shape
@@ -109,10 +109,10 @@ class Procrustes:
         matplotlib Axes
         """
         display = EmbeddingDisplay(self.aligned, color=color, color_label=color_label, components=components).plot(ax)
-        panel, rasterized = display.ax_, len(self.aligned) > _MOST_VECTOR_POINTS
-        places = _drawn(self.reference, components)
-        lines = figures.matplotlib("matplotlib.collections").LineCollection(
-            np.stack([_drawn(self.aligned, components), places], axis=1),
+        panel, rasterized = display.ax_, len(self.aligned) > _MAX_VECTOR_POINTS
+        places = _display_coordinates(self.reference, components)
+        lines = figures.import_matplotlib("matplotlib.collections").LineCollection(
+            np.stack([_display_coordinates(self.aligned, components), places], axis=1),
             colors=MUTED, linewidths=0.8, alpha=0.7, zorder=0.9, rasterized=rasterized,
         )  # fmt: skip
         panel.add_collection(lines)
@@ -176,12 +176,12 @@ def procrustes(reference: ArrayLike, embedding: ArrayLike, *, scale: bool = True
            [1., 3.],
            [0., 2.]])
     """
-    with parallel.session():
-        target, moving = read_pair(reference, embedding)
+    with parallel.thread_session():
+        target, moving = read_maps(reference, embedding)
         rotation, root = _rotation(target.unit, moving.unit, reflect=reflect)
         factor = root * (target.norm / moving.norm) if scale else 1.0
         translation = target.mean - factor * (moving.mean @ rotation)
-        aligned = _moved(moving.values, rotation, factor, translation)
+        aligned = _transform_points(moving.values, rotation, factor, translation)
         # From the residuals: 1 - root^2 would lose half the digits of maps that agree.
         left = float(((target.unit - root * (moving.unit @ rotation)) ** 2).sum())
         residuals = np.hypot.reduce(target.values - aligned, axis=1)
@@ -191,7 +191,7 @@ def procrustes(reference: ArrayLike, embedding: ArrayLike, *, scale: bool = True
 
 
 @dataclass(frozen=True)
-class Centred:
+class CentredMap:
     """The points of a map.
 
     Attributes
@@ -213,9 +213,9 @@ class Centred:
     n_columns: int
 
     @classmethod
-    def of(cls, given: Floats, n_components: int, name: str) -> Centred:
+    def from_points(cls, points: Floats, n_components: int, name: str) -> CentredMap:
         """Return the points in a number of coordinates, refused where all are at one place."""
-        values = _padded(given, n_components)
+        values = _pad_columns(points, n_components)
         mean = values.mean(axis=0)
         centred = values - mean
         largest = float(np.abs(centred).max())
@@ -226,17 +226,17 @@ class Centred:
         # Squares of very large or small numbers leave the range of floats.
         centred /= largest
         norm = float(np.sqrt((centred**2).sum()))
-        return cls(values, mean, norm * largest, centred / norm, given.shape[1])
+        return cls(values, mean, norm * largest, centred / norm, points.shape[1])
 
 
-def read_pair(reference: ArrayLike, embedding: ArrayLike) -> tuple[Centred, Centred]:
+def read_maps(reference: ArrayLike, embedding: ArrayLike) -> tuple[CentredMap, CentredMap]:
     """Return two maps of the same rows, of as many columns."""
     first = check_array(reference, dtype=np.float64, input_name="reference")
     second = check_array(embedding, dtype=np.float64, input_name="embedding")
     if len(first) != len(second):
         raise DataError(f"The reference has {len(first):,} rows and the embedding {len(second):,}; give the same rows.")
     m = max(first.shape[1], second.shape[1])
-    return Centred.of(first, m, "reference"), Centred.of(second, m, "embedding")
+    return CentredMap.from_points(first, m, "reference"), CentredMap.from_points(second, m, "embedding")
 
 
 def _rotation(target: Floats, moving: Floats, *, reflect: bool) -> tuple[Floats, float]:
@@ -249,16 +249,16 @@ def _rotation(target: Floats, moving: Floats, *, reflect: bool) -> tuple[Floats,
     return left @ right, min(max(float(singular.sum()), 0.0), 1.0)
 
 
-def _moved(points: Floats, rotation: Floats, scale: float, translation: Floats) -> Floats:
+def _transform_points(points: Floats, rotation: Floats, scale: float, translation: Floats) -> Floats:
     return np.asarray(scale * (points @ rotation) + translation)
 
 
-def _padded(values: Floats, n_columns: int) -> Floats:
+def _pad_columns(values: Floats, n_columns: int) -> Floats:
     """Return the values with columns of zeros up to a number of columns, as an array of their own."""
     return np.pad(values, ((0, 0), (0, n_columns - values.shape[1])))
 
 
-def _drawn(points: Floats, components: tuple[int, int]) -> Floats:
+def _display_coordinates(points: Floats, components: tuple[int, int]) -> Floats:
     """Return where a display draws points: a single coordinate against the number of the row."""
     if points.shape[1] == 1:
         return np.column_stack([points[:, 0], np.arange(len(points), dtype=np.float64)])

@@ -11,19 +11,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from tamiz import parallel
-from tamiz.comparison.null import fit, null, unfitted
-from tamiz.comparison.permutations import share_at_most
+from tamiz.comparison.null import clone_estimator, create_null, fit_map
+from tamiz.comparison.permutations import lower_p_value
 from tamiz.display.stress import StressDisplay
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Maps of more dimensions may end so much higher, as a share and at all, for where their iterations stopped.
-_ROUNDING, _NOTHING = 1e-3, 1e-5
+_RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE = 1e-3, 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,21 +37,21 @@ class StressByDimensions:
         Kruskal's stress-1 of each map.
     maps : dict
         The fitted maps by number of dimensions.
-    permuted : ndarray of shape (n_permutations, n_numbers)
+    null_stress : ndarray of shape (n_permutations, n_numbers)
         The stress of maps of permuted data; no rows where none were asked for.
     """
 
     dimensions: tuple[int, ...]
     stress: Floats
     maps: Mapping[int, BaseEstimator]
-    permuted: Floats
+    null_stress: Floats
 
     @property
     def p_values(self) -> Floats:
         """The share of permutations with a stress as small, for every number of dimensions; NaN where there are none."""
-        if len(self.permuted) == 0:
+        if len(self.null_stress) == 0:
             return np.full(len(self.stress), np.nan)
-        return np.array([share_at_most(self.permuted[:, k], found) for k, found in enumerate(self.stress.tolist())])
+        return np.array([lower_p_value(self.null_stress[:, k], found) for k, found in enumerate(self.stress.tolist())])
 
     def __repr__(self) -> str:
         pairs = zip(self.dimensions, self.stress.tolist(), strict=True)
@@ -69,8 +69,8 @@ class StressByDimensions:
         -------
         matplotlib Axes
         """
-        chance = self.permuted if len(self.permuted) else None
-        return StressDisplay(self.stress, numbers=self.dimensions, chance=chance).plot(ax).ax_
+        chance = self.null_stress if len(self.null_stress) else None
+        return StressDisplay(self.stress, numbers=self.dimensions, reference=chance).plot(ax).ax_
 
 
 def stress_by_dimensions(
@@ -126,27 +126,29 @@ def stress_by_dimensions(
     >>> stress_by_dimensions(load_iris().data[::5], [1, 2, 3])
     <StressByDimensions: 1: 0.0987, 2: 0.0224, 3: 0.0076>
     """
-    numbers = _numbers(dimensions)
+    numbers = _check_dimensions(dimensions)
     n_permutations = check_integer("n_permutations", n_permutations, low=0)
-    given = unfitted(estimator)
+    given = clone_estimator(estimator)
     if len(numbers) > 1 and not isinstance(given.get_params(deep=False).get("init", ""), str):
         raise ValueError(
             "A start that is given has one number of dimensions; use an estimator with init='classical' or 'random'."
         )
-    with parallel.session():
+    with parallel.thread_session():
         # The most first: what there are too few rows for is refused at once.
-        fitted = {k: fit(clone(given).set_params(n_components=k), X, weights) for k in sorted(numbers, reverse=True)}
+        fitted = {
+            k: fit_map(clone(given).set_params(n_components=k), X, weights) for k in sorted(numbers, reverse=True)
+        }
         maps = {k: fitted[k] for k in numbers}
         permuted = np.empty((0, len(numbers)))
         if n_permutations:
-            _, model = null(X, given, weights, permute)
-            permuted = model.stress(numbers, n_permutations, generator(random_state))
+            _, model = create_null(X, given, weights, permute)
+            permuted = model.draw_stress(numbers, n_permutations, make_rng(random_state))
     stress = np.array([maps[k].stress_ for k in numbers])
-    _look_for_rises(numbers, stress)
+    _warn_about_rises(numbers, stress)
     return StressByDimensions(numbers, stress, maps, permuted)
 
 
-def _numbers(dimensions: Iterable[int]) -> tuple[int, ...]:
+def _check_dimensions(dimensions: Iterable[int]) -> tuple[int, ...]:
     """Return the numbers of dimensions, each checked."""
     if isinstance(dimensions, str) or not isinstance(dimensions, Iterable):
         raise TypeError(f"dimensions must be a list, got {dimensions!r}. Put it in brackets: [{dimensions}].")
@@ -159,11 +161,11 @@ def _numbers(dimensions: Iterable[int]) -> tuple[int, ...]:
     return numbers
 
 
-def _look_for_rises(numbers: tuple[int, ...], stress: Floats) -> None:
+def _warn_about_rises(numbers: tuple[int, ...], stress: Floats) -> None:
     """Tell of maps with more stress than one in fewer dimensions."""
     for (fewer, lower), (more, higher) in pairwise(sorted(zip(numbers, stress.tolist(), strict=True))):
-        if higher > lower * (1 + _ROUNDING) + _NOTHING:
-            tell(
+        if higher > lower * (1 + _RELATIVE_TOLERANCE) + _ABSOLUTE_TOLERANCE:
+            warn_user(
                 [
                     f"The stress in {more} dimensions, {higher:.4g}, is above that in {fewer}, {lower:.4g}: the map is a local "
                     "minimum. Raise max_iter, or try more starts with init='random' and n_init."

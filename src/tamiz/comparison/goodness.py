@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
-from tamiz.comparison.null import fit, null, unfitted
-from tamiz.comparison.permutations import share_at_most
-from tamiz.display.chance import draw_chance
-from tamiz.random import Seed, generator
+from tamiz.comparison.null import clone_estimator, create_null, fit_map
+from tamiz.comparison.permutations import lower_p_value
+from tamiz.display.chance import draw_null_histogram
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 
@@ -24,11 +24,11 @@ class StressTest:
 
     Attributes
     ----------
-    map : BaseEstimator
+    estimator : BaseEstimator
         Fitted to the data as they are.
     stress : float
         Kruskal's stress-1 of that map.
-    permuted : ndarray of shape (n_permutations,)
+    null_stress : ndarray of shape (n_permutations,)
         The stress of the maps of permuted data.
     p_value : float
         The share of orders with a stress as small, the given one among them.
@@ -36,16 +36,16 @@ class StressTest:
         What was permuted: "columns" or "pairs".
     """
 
-    map: BaseEstimator
+    estimator: BaseEstimator
     stress: float
-    permuted: Floats
+    null_stress: Floats
     p_value: float
     permute: str
 
     def __repr__(self) -> str:
         return (
-            f"<StressTest: stress={self.stress:.4f}, p={self.p_value:.4g}, {len(self.permuted):,} permutations of "
-            f"{self.permute} from {self.permuted.min():.4f}>"
+            f"<StressTest: stress={self.stress:.4f}, p={self.p_value:.4g}, {len(self.null_stress):,} permutations of "
+            f"{self.permute} from {self.null_stress.min():.4f}>"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -60,7 +60,7 @@ class StressTest:
         -------
         matplotlib Axes
         """
-        return draw_chance(self.permuted, self.stress, "Kruskal's stress-1", self.p_value, ax)
+        return draw_null_histogram(self.null_stress, self.stress, "Kruskal's stress-1", self.p_value, ax)
 
 
 def stress_test(
@@ -124,8 +124,8 @@ def stress_test(
     (0.05, True)
     """
     n_permutations = check_integer("n_permutations", n_permutations, low=1)
-    mapped = fit(unfitted(estimator), X, weights)
-    permute, model = null(X, mapped, weights, permute)
-    permuted = model.stress([mapped.n_components], n_permutations, generator(random_state))[:, 0]
+    mapped = fit_map(clone_estimator(estimator), X, weights)
+    permute, model = create_null(X, mapped, weights, permute)
+    permuted = model.draw_stress([mapped.n_components], n_permutations, make_rng(random_state))[:, 0]
     stress = float(mapped.stress_)
-    return StressTest(mapped, stress, permuted, share_at_most(permuted, stress), permute)
+    return StressTest(mapped, stress, permuted, lower_p_value(permuted, stress), permute)

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike
 
 from tamiz import parallel
 from tamiz.display.embedding import EmbeddingDisplay
-from tamiz.display.figures import panels
+from tamiz.display.figures import make_panels
 from tamiz.display.palette import INK
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points, undirected
+from tamiz.graphs.builder import read_points, undirected_edges
 from tamiz.graphs.components import Components
-from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
 from tamiz.graphs.reading import row_numbers
 from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.choice import chosen
+from tamiz.graphs.search.choice import choose_search
 from tamiz.graphs.weights import Binary, HeatKernel
-from tamiz.reduction.laplacian_eigenmaps import CHOICES, LaplacianEigenmaps
+from tamiz.reduction.laplacian_eigenmaps import DISCONNECTED_CHOICES, LaplacianEigenmaps
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer, check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,8 +52,8 @@ class EigenmapGrid:
         """Return the coordinates of the rows in one map, of shape (n_samples, n_components)."""
         if (n_neighbors, t) not in self.maps:
             raise ValueError(
-                f"The grid has no map of n_neighbors={n_neighbors}, t={t}; it has n_neighbors {_told(self.n_neighbors)} "
-                f"and t {_told(self.t)}."
+                f"The grid has no map of n_neighbors={n_neighbors}, t={t}; it has n_neighbors {_format_values(self.n_neighbors)} "
+                f"and t {_format_values(self.t)}."
             )
         return self.maps[n_neighbors, t].embedding_
 
@@ -61,7 +61,7 @@ class EigenmapGrid:
         n_samples, n_components = next(iter(self.maps.values())).embedding_.shape
         return (
             f"<EigenmapGrid of {n_samples:,} rows in {n_components} coordinates: "
-            f"n_neighbors={_told(self.n_neighbors)}; t={_told(self.t)}>"
+            f"n_neighbors={_format_values(self.n_neighbors)}; t={_format_values(self.t)}>"
         )
 
     def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
@@ -79,8 +79,8 @@ class EigenmapGrid:
         matplotlib Figure
             No two panels have a scale in common: only the shape of a map has a meaning.
         """
-        figure, axes = panels(len(self.t), len(self.n_neighbors), width=2.25, height=2.25)
-        for (n_neighbors, t), ax in zip(self._in_rows(), axes.flat, strict=True):
+        figure, axes = make_panels(len(self.t), len(self.n_neighbors), width=2.25, height=2.25)
+        for (n_neighbors, t), ax in zip(self._panel_order(), axes.flat, strict=True):
             display = EmbeddingDisplay(self.embedding(n_neighbors, t), color=color, color_label=color_label)
             display.plot(ax, legend=False)
             ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
@@ -89,7 +89,7 @@ class EigenmapGrid:
         display.add_legend(axes)
         return figure
 
-    def _in_rows(self) -> list[tuple[int, float]]:
+    def _panel_order(self) -> list[tuple[int, float]]:
         return [(n_neighbors, t) for t in self.t for n_neighbors in self.n_neighbors]
 
 
@@ -151,31 +151,33 @@ def eigenmap_grid(
     >>> grid.embedding(n_neighbors=5, t=25).shape
     (400, 2)
     """
-    numbers = _listed("n_neighbors", n_neighbors, lambda k: check_integer("n_neighbors", k, low=1))
-    widths = _listed("t", t, _width)
+    numbers = _check_list("n_neighbors", n_neighbors, lambda k: check_integer("n_neighbors", k, low=1))
+    widths = _check_list("t", t, _check_width)
     check_integer("n_components", n_components, low=1)
-    check_choice("disconnected", disconnected, CHOICES)
+    check_choice("disconnected", disconnected, DISCONNECTED_CHOICES)
     maps = {}
-    with parallel.session():
-        points, reading = read_points(X, metric, fill=True)
+    with parallel.thread_session():
+        points, reading = read_points(X, metric, fill_missing=True)
         if max(numbers) >= points.n_samples:
             raise ValueError(
                 f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {max(numbers):,}. "
                 "Leave it out, or pass more rows."
             )
-        index = chosen(search, points).fit(points)
+        index = choose_search(search, points).fit(points)
         nearest = index.query(max(numbers))
         for k in numbers:
-            edges = undirected(nearest.nearest(k))
-            origin = Origin.of(index, reading, n_neighbors=k)
-            _look_for_pieces(X, EdgeGraph.of(edges, Binary(), origin=origin).components, k, disconnected)
+            edges = undirected_edges(nearest.nearest(k))
+            origin = NeighborRule.from_index(index, reading, n_neighbors=k)
+            _check_connected(
+                X, EdgeGraph.from_edge_lengths(edges, Binary(), neighbor_rule=origin).components, k, disconnected
+            )
             for width in widths:
-                graph = EdgeGraph.of(edges, HeatKernel(width), origin=origin)
+                graph = EdgeGraph.from_edge_lengths(edges, HeatKernel(width), neighbor_rule=origin)
                 maps[k, width] = LaplacianEigenmaps(n_components, graph=graph, disconnected=disconnected).fit(X)
     return EigenmapGrid(numbers, widths, maps)
 
 
-def _listed(name: str, values: Iterable[Number], check: Callable[[Any], Number]) -> tuple[Number, ...]:
+def _check_list(name: str, values: Iterable[Number], check: Callable[[Any], Number]) -> tuple[Number, ...]:
     """Return a list's values, each checked."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list, got {values!r}. Put it in brackets: [{values}].")
@@ -188,22 +190,22 @@ def _listed(name: str, values: Iterable[Number], check: Callable[[Any], Number])
     return checked
 
 
-def _width(value: Any) -> float:
+def _check_width(value: Any) -> float:
     width = check_real("t", value)
     if width <= 0:
         raise ValueError(f"t must be above 0, got {width:g}. Infinity gives every edge the weight 1.")
     return width
 
 
-def _look_for_pieces(X: Any, components: Components, n_neighbors: int, disconnected: str) -> None:
+def _check_connected(X: Any, components: Components, n_neighbors: int, disconnected: str) -> None:
     """Refuse a graph in several components, or tell of it where something was said of that."""
     if len(components) == 1:
         return
-    fact = f"With {n_neighbors} neighbours the graph falls into {components.described(row_numbers(X))}"
+    fact = f"With {n_neighbors} neighbours the graph falls into {components.describe(row_numbers(X))}"
     if disconnected == "error":
         raise DataError(f"{fact}. Take more neighbours, or say disconnected='connect' or 'per_component'.")
-    tell([f"{fact}."])
+    warn_user([f"{fact}."])
 
 
-def _told(values: Iterable[float]) -> str:
+def _format_values(values: Iterable[float]) -> str:
     return ", ".join(f"{value:g}" for value in values)

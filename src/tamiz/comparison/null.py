@@ -16,23 +16,23 @@ from sklearn.base import BaseEstimator, clone
 from tamiz import parallel, progress
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.reading import count_rows
-from tamiz.reduction.dissimilarities import read_with_gaps
+from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS
 from tamiz.sources.base import Source
 from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.open import open_source
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_memory
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 
 # Rows beyond which one map after another is fitted, on all threads, and not several at a time.
-_MANY_ROWS = 2000
+_MAX_CONCURRENT_ROWS = 2000
 # Rows whose dissimilarities are measured at a time.
-_ROWS = 512
-_GIVEN = ("precomputed", "similarity")
+_ROWS_PER_TASK = 512
+_PAIR_DISSIMILARITIES = ("precomputed", "similarity")
 
 
-class Null(ABC):
+class StressPermutation(ABC):
     """What is exchanged at random, all else left as it is.
 
     Attributes
@@ -52,24 +52,24 @@ class Null(ABC):
     def draw(self, rng: np.random.Generator) -> Any:
         """Return permuted data."""
 
-    def stress(self, n_components: Sequence[int], n_permutations: int, rng: np.random.Generator) -> Floats:
+    def draw_stress(self, n_components: Sequence[int], n_permutations: int, rng: np.random.Generator) -> Floats:
         """Return the stress of maps of permuted data in numbers of dimensions, of shape (n_permutations, n_numbers)."""
 
         def one(seed: int) -> list[tuple[float, bool]]:
             own = np.random.default_rng(seed)
             # What is to be said of the fits is said once, of all.
-            with parallel.session(1 if several else None), held():
+            with parallel.thread_session(1 if several else None), capture_warnings():
                 X, starts = self.draw(own), int(own.integers(2**31))
-                return [self._fitted(X, k, starts) for k in n_components]
+                return [self._fit_map(X, k, starts) for k in n_components]
 
-        several = self.n_samples <= _MANY_ROWS
+        several = self.n_samples <= _MAX_CONCURRENT_ROWS
         seeds = rng.integers(0, 2**63, n_permutations).tolist()
-        with parallel.session():
+        with parallel.thread_session():
             fits = parallel.map_blocks(one, seeds) if several else map(one, seeds)
-            done = np.array(list(progress.track("permutations", fits, total=n_permutations)))
+            done = np.array(list(progress.track_progress("permutations", fits, total=n_permutations)))
         missed = int((done[:, :, 1] == 0).sum())
         if missed:
-            tell(
+            warn_user(
                 [
                     f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within the "
                     "iterations allowed, and their stress is a little too large; raise max_iter."
@@ -78,14 +78,14 @@ class Null(ABC):
             )
         return np.asarray(done[:, :, 0])
 
-    def _fitted(self, X: Any, n_components: int, seed: int) -> tuple[float, bool]:
+    def _fit_map(self, X: Any, n_components: int, seed: int) -> tuple[float, bool]:
         """Return the stress of a map, and whether it converged."""
         settings = {"n_components": n_components, "random_state": seed}
-        mapped = fit(clone(self.estimator).set_params(**settings), X, self.weights)
+        mapped = fit_map(clone(self.estimator).set_params(**settings), X, self.weights)
         return float(mapped.stress_), bool(mapped.converged_)
 
 
-class Columns(Null):
+class ColumnwisePermutation(StressPermutation):
     """Each column of a table in an order of its own, so that no column has to do with another.
 
     Parameters
@@ -97,12 +97,14 @@ class Columns(Null):
 
     def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
         self.estimator, self.weights = estimator, weights
-        if estimator.dissimilarity in _GIVEN:
+        if estimator.dissimilarity in _PAIR_DISSIMILARITIES:
             raise ValueError(
                 f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads numbers of "
                 "pairs; permute='pairs' permutes these."
             )
-        self._kinds = {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
+        self._column_kinds = (
+            {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
+        )
         table = X.frame() if isinstance(X, Source) else X
         if sparse.issparse(table):
             raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
@@ -112,15 +114,15 @@ class Columns(Null):
 
     def draw(self, rng: np.random.Generator) -> Any:
         """Return the table with every column permuted: an array, a frame or a source of one, as it was given."""
-        permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._drawn(self._frame, rng)
-        return permuted if self._kinds is None else open_source(permuted, kinds=self._kinds)
+        permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._permute_frame(self._frame, rng)
+        return permuted if self._column_kinds is None else open_source(permuted, kinds=self._column_kinds)
 
-    def _drawn(self, frame: nw.DataFrame[Any], rng: np.random.Generator) -> Any:
+    def _permute_frame(self, frame: nw.DataFrame[Any], rng: np.random.Generator) -> Any:
         columns = {name: frame[:, j][rng.permutation(len(frame))] for j, name in enumerate(frame.columns)}
         return nw.from_dict(columns, backend=frame.implementation).to_native()
 
 
-class Pairs(Null):
+class PairwisePermutation(StressPermutation):
     """The dissimilarities that are present, given or measured, each at another pair; missing ones stay missing where they are.
 
     Parameters
@@ -135,7 +137,7 @@ class Pairs(Null):
         self.weights = weights
         self.n_samples = n = count_rows(X)
         # The numbers themselves, and a permutation of them as a list and as a square for every map that is being fitted.
-        at_a_time = parallel.n_threads() if n <= _MANY_ROWS else 1
+        at_a_time = parallel.n_threads() if n <= _MAX_CONCURRENT_ROWS else 1
         check_memory(
             4.0 * n * n * (1 + 3 * at_a_time),
             f"Permuting the dissimilarities of {n:,} rows",
@@ -154,17 +156,17 @@ class Pairs(Null):
         return np.asarray(squareform(values))
 
 
-_NULLS = {"columns": Columns, "pairs": Pairs}
+_PERMUTATIONS = {"columns": ColumnwisePermutation, "pairs": PairwisePermutation}
 
 
-def null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) -> tuple[str, Null]:
+def create_null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) -> tuple[str, StressPermutation]:
     """Return what is permuted, by its name or by what the estimator reads, and the null model."""
-    chosen = permute or ("pairs" if estimator.dissimilarity in _GIVEN else "columns")
-    check_choice("permute, where it is not None,", chosen, tuple(_NULLS))
-    return chosen, _NULLS[chosen](X, estimator, weights)
+    chosen = permute or ("pairs" if estimator.dissimilarity in _PAIR_DISSIMILARITIES else "columns")
+    check_choice("permute, where it is not None,", chosen, tuple(_PERMUTATIONS))
+    return chosen, _PERMUTATIONS[chosen](X, estimator, weights)
 
 
-def unfitted(estimator: BaseEstimator | None) -> BaseEstimator:
+def clone_estimator(estimator: BaseEstimator | None) -> BaseEstimator:
     """Return a map by stress that is not fitted: a copy of one that is given, or the usual one."""
     if estimator is None:
         return MDS()
@@ -173,7 +175,7 @@ def unfitted(estimator: BaseEstimator | None) -> BaseEstimator:
     return clone(estimator)
 
 
-def fit(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
+def fit_map(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
     """Fit a map, with the weights of pairs where there are any."""
     fitted = estimator.fit(X) if weights is None else estimator.fit(X, weights=weights)
     if "stress_" not in vars(fitted):
@@ -183,13 +185,13 @@ def fit(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
 
 def _dissimilarities(X: Any, estimator: BaseEstimator) -> Floats:
     """Return the dissimilarities of all rows, NaN where none is given."""
-    with parallel.session():
-        rows, _ = read_with_gaps(X, estimator.dissimilarity, type(estimator).__name__)
+    with parallel.thread_session():
+        rows, _ = read_partial_dissimilarities(X, estimator.dissimilarity, type(estimator).__name__)
         out = np.empty((rows.points.n_samples, rows.points.n_samples))
 
         def measure(span: tuple[int, int]) -> None:
             out[slice(*span)] = rows.distances(rows.points, *span)
 
-        for _ in parallel.map_blocks(measure, parallel.spans(len(out), _ROWS)):
+        for _ in parallel.map_blocks(measure, parallel.block_ranges(len(out), _ROWS_PER_TASK)):
             pass
     return out

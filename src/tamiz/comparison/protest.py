@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamiz import parallel
-from tamiz.comparison.alignment import Procrustes, procrustes, read_pair
-from tamiz.comparison.permutations import share_at_least
-from tamiz.display.chance import draw_chance
-from tamiz.random import Seed, generator
+from tamiz.comparison.alignment import Procrustes, procrustes, read_maps
+from tamiz.comparison.permutations import upper_p_value
+from tamiz.display.chance import draw_null_histogram
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Rows permuted in one piece of work.
-_PIECE = 100_000
+_ROWS_PER_TASK = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class ProcrustesTest:
         The one map moved onto the other.
     correlation : float
         The root of 1 - m^2.
-    permuted : ndarray of shape (n_permutations,)
+    null_correlations : ndarray of shape (n_permutations,)
         The same where the rows of one map are in random order.
     p_value : float
         The share of orders with a correlation as large, the given one among them.
@@ -41,13 +41,13 @@ class ProcrustesTest:
 
     alignment: Procrustes
     correlation: float
-    permuted: Floats
+    null_correlations: Floats
     p_value: float
 
     def __repr__(self) -> str:
         return (
             f"<ProcrustesTest: correlation={self.correlation:.4f}, p={self.p_value:.4g}, "
-            f"{len(self.permuted):,} permutations up to {self.permuted.max():.4f}>"
+            f"{len(self.null_correlations):,} permutations up to {self.null_correlations.max():.4f}>"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -62,7 +62,9 @@ class ProcrustesTest:
         -------
         matplotlib Axes
         """
-        return draw_chance(self.permuted, self.correlation, "Correlation of the maps", self.p_value, ax)
+        return draw_null_histogram(
+            self.null_correlations, self.correlation, "Correlation of the maps", self.p_value, ax
+        )
 
 
 def procrustes_test(
@@ -106,11 +108,11 @@ def procrustes_test(
     0.001
     """
     n_permutations = check_integer("n_permutations", n_permutations, low=1)
-    rng = generator(random_state)
-    with parallel.session():
-        target, moving = read_pair(reference, embedding)
-        size = max(1, _PIECE // len(target.unit))
-        pieces = [stop - start for start, stop in parallel.spans(n_permutations, size)]
+    rng = make_rng(random_state)
+    with parallel.thread_session():
+        target, moving = read_maps(reference, embedding)
+        size = max(1, _ROWS_PER_TASK // len(target.unit))
+        pieces = [stop - start for start, stop in parallel.block_ranges(n_permutations, size)]
         seeds = rng.integers(0, 2**63, len(pieces))
 
         def drawn(piece: tuple[int, int]) -> Floats:
@@ -119,7 +121,7 @@ def procrustes_test(
         permuted = np.concatenate(list(parallel.map_blocks(drawn, zip(pieces, seeds.tolist(), strict=True))))
         alignment = procrustes(reference, embedding)
     correlation = alignment.correlation
-    return ProcrustesTest(alignment, correlation, permuted, share_at_least(permuted, correlation))
+    return ProcrustesTest(alignment, correlation, permuted, upper_p_value(permuted, correlation))
 
 
 def _correlations(target: Floats, moving: Floats, n_permutations: int, rng: np.random.Generator) -> Floats:

@@ -1,6 +1,6 @@
 from tamiz.registry import Registry
 from tamiz.criteria.base import Association as Association
-from tamiz.criteria.base import Pairs as Pairs
+from tamiz.criteria.base import PairwiseAssociations as PairwiseAssociations
 from tamiz.criteria.cfs import CFS as CFS
 from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency

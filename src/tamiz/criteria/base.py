@@ -18,18 +18,18 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.reweighted import Reweighted
+from tamiz.statistics.reweighted import WeightedTable
 
 if TYPE_CHECKING:
     from tamiz.wrappers.models import Model
-    from tamiz.wrappers.outputs import Outputs
+    from tamiz.wrappers.outputs import MultiOutputTarget
 
-Gather: TypeAlias = Callable[..., tuple[Any, ...]]
+GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
-Reweighting: TypeAlias = Callable[[Floats], Floats]
+ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
 
 
-class Known:
+class StatisticsCache:
     """Filled statistics by what they count."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Known:
         """Take statistics in."""
         self._filled.update((statistic.key, statistic) for statistic in filled)
 
-    def lacking(self, wanted: Sequence[Statistic]) -> list[Statistic]:
+    def pending(self, wanted: Sequence[Statistic]) -> list[Statistic]:
         """Return the statistics that are not known yet."""
         return [statistic for statistic in wanted if statistic.key not in self._filled]
 
@@ -68,7 +68,7 @@ class Criterion(BaseEstimator, ABC):
         return self.needs_target
 
     @property
-    def takes_gaps(self) -> bool:
+    def allow_missing(self) -> bool:
         """Whether missing values are scored as well."""
         return True
 
@@ -87,17 +87,17 @@ class Relevance(Criterion):
 
     Attributes
     ----------
-    by_default : bool
+    used_by_default : bool
         Whether a study ranks by it where nobody says by what.
-    resampled : bool
+    supports_bootstrap : bool
         Whether scores of a bootstrap sample mean what those of the rows mean: not where rows are joined to rows, or
         tested beside those learned from, for a row drawn twice is then its own neighbour.
     """
 
-    by_default: ClassVar[bool] = True
-    resampled: ClassVar[bool] = True
+    used_by_default: ClassVar[bool] = True
+    supports_bootstrap: ClassVar[bool] = True
 
-    def suited(self, schema: Schema) -> Relevance | None:
+    def adapt_to(self, schema: Schema) -> Relevance | None:
         """Return the relevance as a study of the table uses it, None where it has no meaning there."""
         try:
             self.check(schema)
@@ -105,35 +105,35 @@ class Relevance(Criterion):
             return None
         return self
 
-    def ready(self, source: Source) -> Relevance:  # noqa: ARG002 - most need statistics only
+    def bind(self, source: Source) -> Relevance:  # noqa: ARG002 - most need statistics only
         """Return the relevance as it can score this table: one that compares rows with rows has then read them."""
         return self
 
     @abstractmethod
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
         """Return the statistics wanted next, none when all are known."""
 
     @abstractmethod
-    def scores(self, known: Known, schema: Schema) -> Floats:
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for those left out."""
 
-    def scores_of(self, sample: Reweighted, schema: Schema) -> Floats:
+    def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores of the columns under other weights of the rows; NotCountedError where they cannot be counted so."""
-        return self.scores(complete([self], sample.gather, schema), schema)
+        return self.scores(gather_statistics([self], sample.gather, schema), schema)
 
 
 class RowRelevance(Relevance):
     """A relevance that reads rows, in `ready`: no statistic holds what it asks of them."""
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
         """Return nothing."""
         return ()
 
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
         """Refuse: rows have to be read first."""
         raise TypeError(f"{type(self).__name__} reads rows: call ready(source) first.")
 
-    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:  # noqa: ARG002 - most have none
+    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
         """Return a function that scores the table's columns under other weights of its rows.
 
         None where there is no faster way than to call `ready` again, or where `n_weightings` calls would take minutes.
@@ -141,35 +141,35 @@ class RowRelevance(Relevance):
         return None
 
 
-class Scored(Relevance):
+class PrecomputedScores(Relevance):
     """Scores that are there already.
 
     Parameters
     ----------
     values : ndarray of shape (n_columns,)
-    spread : ndarray of shape (n_columns,), default=None
+    std : ndarray of shape (n_columns,), default=None
         The standard deviation of what each is the mean of, where it is one.
     """
 
     needs_target: ClassVar[bool] = False
 
-    def __init__(self, values: Floats, spread: Floats | None = None) -> None:
+    def __init__(self, values: Floats, std: Floats | None = None) -> None:
         self.values = values
-        self.spread = spread
+        self.std = std
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
         """Return nothing."""
         return ()
 
-    def scores(self, known: Known, schema: Schema) -> Floats:  # noqa: ARG002
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
         """Return the scores."""
         return self.values
 
 
-class Pairs(ABC):
+class PairwiseAssociations(ABC):
     """The associations between the columns of one table, as an `Association` returns them.
 
-    A subclass implements `pairs`; `own` too, where the association of a column with itself is not 1.
+    A subclass implements `associations`; `self_associations` too, where the association of a column with itself is not 1.
 
     Examples
     --------
@@ -177,15 +177,15 @@ class Pairs(ABC):
 
     >>> import numpy as np
     >>> from tamiz.criteria import Pairs
-    >>> class Independent(Pairs):
+    >>> class IndependentColumns(Pairs):
     ...     def pairs(self, i, j):
     ...         return np.zeros(len(i))
-    >>> Independent().own(np.array([0, 1]))
+    >>> IndependentColumns().own(np.array([0, 1]))
     array([1., 1.])
     """
 
     @abstractmethod
-    def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
         """Return the association of each pair of columns.
 
         Parameters
@@ -199,7 +199,7 @@ class Pairs(ABC):
             Finite, at least 0, and the same for (i, j) and (j, i).
         """
 
-    def own(self, columns: NDArray[np.intp]) -> Floats:
+    def self_associations(self, columns: NDArray[np.intp]) -> Floats:
         """Return the association of each column with itself, which none with another exceeds: 1, for a constant one too.
 
         Parameters
@@ -213,7 +213,7 @@ class Pairs(ABC):
 class Association(Criterion):
     """A measure of how strongly two columns are associated, which `CFS` reads for the pairs that a search needs.
 
-    A subclass implements `prepare`, and may extend `check` to refuse a table.
+    A subclass implements `pairwise`, and may extend `check` to refuse a table.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class Association(Criterion):
     """
 
     @abstractmethod
-    def prepare(self, gather: Gather, schema: Schema) -> Pairs:
+    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
         """Return the associations over one table.
 
         Parameters
@@ -255,40 +255,42 @@ class Association(Criterion):
 class Merit(Criterion):
     """A score for a set of columns; larger is better."""
 
-    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
+    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
         """Return the model whose predictions on a table the merit scores, and the score; None where it scores none."""
         return None
 
     @property
-    def takes_outputs(self) -> bool:
+    def supports_multioutput(self) -> bool:
         """Whether a target of several columns is predicted as well."""
         return False
 
     @property
-    def takes_infinite(self) -> bool:
+    def allow_infinite(self) -> bool:
         """Whether infinite values are handed on to who may read them."""
         return False
 
-    def ready(self, source: Source, outputs: Outputs | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
+    def bind(self, source: Source, outputs: MultiOutputTarget | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
         """Return the merit as it can score this table: one that fits models reads the rows, and may predict several outputs."""
         return self
 
     @abstractmethod
-    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Any:
+    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Any:
         """Return the evaluator (`evaluate(candidates)`, `quadratic()`, `bound(masks)`) over one table."""
 
 
-def complete(criteria: Sequence[Relevance], gather: Gather, schema: Schema, known: Known | None = None) -> Known:
+def gather_statistics(
+    criteria: Sequence[Relevance], gather: GatherFunction, schema: Schema, cache: StatisticsCache | None = None
+) -> StatisticsCache:
     """Gather all that the criteria require, in passes that they share."""
-    known = Known() if known is None else known
+    cache = StatisticsCache() if cache is None else cache
     for criterion in criteria:
         criterion.check(schema)
-    while wanted := {s.key: s for criterion in criteria for s in criterion.requires(known, schema)}:
-        known.add(gather(*wanted.values()))
-    return known
+    while wanted := {s.key: s for criterion in criteria for s in criterion.requires(cache, schema)}:
+        cache.add(gather(*wanted.values()))
+    return cache
 
 
-def passes(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...]]:
+def columns_per_pass(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...]]:
     """Return the columns that every pass over the rows reads when all that the criteria require is gathered; no row is read."""
     read: list[tuple[int, ...]] = []
 
@@ -298,5 +300,5 @@ def passes(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...
             statistic.finish()
         return statistics
 
-    complete(criteria, gather, schema)
+    gather_statistics(criteria, gather, schema)
     return read

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
-from tamiz.criteria.association_rows import AssociationRows
-from tamiz.criteria.base import Association, Gather, Merit, Pairs
+from tamiz.criteria.association_rows import AssociationMatrix
+from tamiz.criteria.base import Association, GatherFunction, Merit, PairwiseAssociations
 from tamiz.criteria.cone_bound import ConeBound
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.entropy_family import MISSING, Missing
+from tamiz.criteria.entropy_family import MISSING_RULES, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka import WekaCorrelation, WekaUncertainty
 from tamiz.evaluator import Evaluator
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.statistics.exact import Parts, scale_of
+from tamiz.statistics.exact import SplitNumbers, power_of_two_scale
 from tamiz.validation import check_choice
 
 Convention = Literal["hall", "weka"]
@@ -85,7 +85,7 @@ class CFS(Merit):
         self,
         association: Association | None = None,
         *,
-        missing: Missing = "distribute",
+        missing: MissingRule = "distribute",
         convention: Convention = "hall",
     ) -> None:
         self.association = association
@@ -96,24 +96,24 @@ class CFS(Merit):
         """Refuse a table without a target, or with one that the association cannot use."""
         super().check(schema)
         check_choice("convention", self.convention, ("hall", "weka"))
-        check_choice("missing", self.missing, MISSING)
+        check_choice("missing", self.missing, MISSING_RULES)
         if self.association is not None and self.missing != "distribute":
             raise ValueError(f"missing={self.missing!r} is for the default association; give it to the one you pass.")
         if self.association is not None and not isinstance(self.association, Association):
             raise TypeError(f"CFS takes an association such as SymmetricUncertainty(), got {self.association!r}.")
-        self._association(schema).check(schema)
+        self._choose_association(schema).check(schema)
 
-    def _association(self, schema: Schema) -> Association:
+    def _choose_association(self, schema: Schema) -> Association:
         if self.convention == "weka" and not schema.has_classes:
             return WekaCorrelation()
         rule = None if schema.has_classes else EqualFrequency(10)
         association = self.association or SymmetricUncertainty(missing=self.missing, discretization=rule)
         return WekaUncertainty(association) if self.convention == "weka" else association
 
-    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - not random
+    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - not random
         """Return the evaluator over one table."""
         self.check(schema)
-        pairs = self._association(schema).prepare(gather, schema)
+        pairs = self._choose_association(schema).pairwise(gather, schema)
         return _CFSEvaluator(pairs, schema.n_columns, schema.used)
 
 
@@ -125,40 +125,42 @@ class _CFSEvaluator(Evaluator):
     for that, every set is added up anew, in column order: what is taken away again would leave its rounding behind.
     """
 
-    def __init__(self, pairs: Pairs, n_columns: int, used: NDArray[np.intp]) -> None:
+    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
         target = np.zeros(n_columns)
-        target[used] = pairs.pairs(used, np.full(len(used), n_columns))
-        self._rows = AssociationRows(pairs, n_columns, used)
-        self._target = Parts.of(target, scale_of(target) if self._rows.exact else 0.0)
+        target[used] = associations.associations(used, np.full(len(used), n_columns))
+        self._associations = AssociationMatrix(associations, n_columns, used)
+        self._relevances = SplitNumbers.from_values(
+            target, power_of_two_scale(target) if self._associations.exact else 0.0
+        )
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
-        if not self._rows.exact:
-            candidates = Candidates.of(candidates.masks())
+        if not self._associations.exact:
+            candidates = Candidates.from_masks(candidates.masks())
         relevances, totals = np.empty((2, len(candidates)))
         whole = np.diff(candidates.starts) == 0
         if whole.any():
-            masks = candidates.parents[candidates.parent[whole]]
-            relevances[whole] = Parts(masks @ self._target.head, masks @ self._target.tail).value
-            totals[whole] = self._rows.totals(masks)
-        for parent in np.unique(candidates.parent[~whole]).tolist():
+            masks = candidates.parents[candidates.parent_index[whole]]
+            relevances[whole] = SplitNumbers(masks @ self._relevances.head, masks @ self._relevances.tail).value
+            totals[whole] = self._associations.totals(masks)
+        for parent in np.unique(candidates.parent_index[~whole]).tolist():
             mask = candidates.parents[parent]
-            relevance, sums = self._target[mask].sum(), self._rows.sums(mask)
-            for where, columns in candidates.flips_of(parent):
+            relevance, sums = self._relevances[mask].sum(), self._associations.column_sums(mask)
+            for where, columns in candidates.flips_by_width(parent):
                 if columns.shape[1]:
                     signs = np.where(mask[columns], -1.0, 1.0)
-                    change = Parts(
-                        (self._target.head[columns] * signs).sum(axis=1),
-                        (self._target.tail[columns] * signs).sum(axis=1),
+                    change = SplitNumbers(
+                        (self._relevances.head[columns] * signs).sum(axis=1),
+                        (self._relevances.tail[columns] * signs).sum(axis=1),
                     )
                     relevances[where] = (relevance + change).value
-                    totals[where] = self._rows.flipped_totals(mask, sums, columns, signs)
+                    totals[where] = self._associations.totals_after_flips(mask, sums, columns, signs)
         usable = (candidates.sizes() > 0) & (totals > 0)
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
 
-    def about(self, mask: Masks) -> list[str]:
+    def subset_notes(self, mask: Masks) -> list[str]:
         """Return a sentence on a merit above 1, which a reader may take for an error."""
-        (merit,) = self.evaluate(Candidates.of(mask[None])).tolist()
+        (merit,) = self.evaluate(Candidates.from_masks(mask[None])).tolist()
         if merit <= 1 + _ROUNDING:
             return []
         return [
@@ -166,18 +168,18 @@ class _CFSEvaluator(Evaluator):
             "merits on the same table."
         ]
 
-    def quadratic(self) -> tuple[Floats, Floats] | None:
+    def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
-        return (self._target.value, self._rows.whole()) if self._rows.exact else None
+        return (self._relevances.value, self._associations.to_dense()) if self._associations.exact else None
 
-    def bound(self, masks: Masks) -> Floats | None:
+    def upper_bounds(self, masks: Masks) -> Floats | None:
         """Return what no subset exceeds, where sums are not exact; None where `quadratic` tells more."""
-        return None if self._rows.exact else self._cone.of(masks)
+        return None if self._associations.exact else self._cone_bound.upper_bounds(masks)
 
     @cached_property
-    def _cone(self) -> ConeBound:
-        return ConeBound(self._target.value, self._rows.whole())
+    def _cone_bound(self) -> ConeBound:
+        return ConeBound(self._relevances.value, self._associations.to_dense())
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return the bytes of the whole matrix."""
-        return 8.0 * len(self._target.head) ** 2
+        return 8.0 * len(self._relevances.head) ** 2

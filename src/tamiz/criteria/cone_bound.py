@@ -10,7 +10,7 @@ from tamiz.candidates import Masks
 from tamiz.statistics.base import Floats
 
 # The least eigenvalue of the matrix that bounds are made of, and what a bound has to spare for rounding, relative to it.
-_LEAST, _SPARE = 1e-6, 1e-9
+_MIN_EIGENVALUE, _ROUNDING_MARGIN = 1e-6, 1e-9
 
 
 class ConeBound:
@@ -35,20 +35,20 @@ class ConeBound:
         matrix = A / np.outer(root, root)
         np.fill_diagonal(matrix, 1.0)
         least = float(np.linalg.eigvalsh(matrix)[0])
-        matrix *= min(1.0, (1.0 - _LEAST) / max(1.0 - least, _LEAST))
+        matrix *= min(1.0, (1.0 - _MIN_EIGENVALUE) / max(1.0 - least, _MIN_EIGENVALUE))
         np.fill_diagonal(matrix, 1.0)
         self._B = matrix
         self._r = c / root
 
-    def of(self, masks: Masks) -> Floats:
+    def upper_bounds(self, masks: Masks) -> Floats:
         """Return the bound of every set."""
-        return np.array([self._of(mask) for mask in masks])
+        return np.array([self._upper_bound(mask) for mask in masks])
 
-    def _of(self, mask: Masks) -> float:
+    def _upper_bound(self, mask: Masks) -> float:
         if not mask.any():
             return 0.0
         B, r = self._B[np.ix_(mask, mask)], self._r[mask]
         L = np.linalg.cholesky(B)
         z, _ = nnls(L.T, solve_triangular(L, r, lower=True), maxiter=100 * len(r))
         w = np.maximum(B @ z, r)
-        return float(np.linalg.norm(solve_triangular(L, w, lower=True))) * (1.0 + _SPARE)
+        return float(np.linalg.norm(solve_triangular(L, w, lower=True))) * (1.0 + _ROUNDING_MARGIN)

@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from tamiz.criteria.base import Gather, Merit
+from tamiz.criteria.base import GatherFunction, Merit
 from tamiz.evaluator import Evaluator
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import without_target
-from tamiz.wrappers.estimators import is_plain, learns_alone
-from tamiz.wrappers.models import Model, model_of
-from tamiz.wrappers.outputs import Outputs
+from tamiz.wrappers.estimators import is_plain_sklearn, is_unsupervised
+from tamiz.wrappers.models import Model, resolve_model
+from tamiz.wrappers.outputs import MultiOutputTarget
 
 
 class CrossValidated(Merit):
@@ -116,10 +116,10 @@ class CrossValidated(Merit):
     @property
     def reads_target(self) -> bool:
         """Whether the estimator predicts: one that learns without a target needs none."""
-        return not learns_alone(self.estimator, self.scoring)
+        return not is_unsupervised(self.estimator, self.scoring)
 
     @property
-    def takes_gaps(self) -> bool:
+    def allow_missing(self) -> bool:
         """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
         if self.encode is True or not isinstance(self.estimator, BaseEstimator):
             # Of an object that has no tags only its fit knows.
@@ -127,17 +127,19 @@ class CrossValidated(Merit):
         return bool(get_tags(self.estimator).input_tags.allow_nan)
 
     @property
-    def takes_infinite(self) -> bool:
+    def allow_infinite(self) -> bool:
         """Whether the estimator sees the rows as they are, and may read infinite values."""
         if isinstance(self.estimator, str) or self.encode is True:
             return False
-        return not isinstance(self.estimator, BaseEstimator) or not is_plain(self.estimator) or self.takes_gaps
+        return (
+            not isinstance(self.estimator, BaseEstimator) or not is_plain_sklearn(self.estimator) or self.allow_missing
+        )
 
     def model(self, schema: Schema) -> Model:
         """Return the model whose predictions are scored on a table."""
-        return model_of(self.estimator, schema, encode=self.encode)
+        return resolve_model(self.estimator, schema, encode=self.encode)
 
-    def regresses_classes(self, schema: Schema) -> bool:
+    def uses_indicator_regression(self, schema: Schema) -> bool:
         """Return whether the merit is the squared error of ridge regression on the indicators of classes."""
         return (
             isinstance(self.estimator, str)
@@ -146,44 +148,44 @@ class CrossValidated(Merit):
             and schema.has_classes
         )
 
-    def predictions(self, schema: Schema) -> tuple[Model, Any] | None:
+    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:
         """Return the model and the score, None where no target is predicted."""
         return (self.model(schema), self.scoring) if self.reads_target else None
 
     @property
-    def takes_outputs(self) -> bool:
+    def supports_multioutput(self) -> bool:
         """Whether the estimator predicts."""
         return self.reads_target
 
-    def ready(self, source: Source, outputs: Outputs | None = None) -> Merit:
+    def bind(self, source: Source, outputs: MultiOutputTarget | None = None) -> Merit:
         """Return the merit as it can score this table, of outputs where it has any in place of a target."""
-        return _OfRows(self, source if self.reads_target else without_target(source), outputs)
+        return _BoundCrossValidated(self, source if self.reads_target else without_target(source), outputs)
 
-    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
+    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Refuse: a model is fitted to rows, and no statistic holds them."""
         raise DataError("CrossValidated reads rows: ask `ready(source)` for the merit first.")
 
 
-class _OfRows(Merit):
+class _BoundCrossValidated(Merit):
     """The merit over the rows of one table."""
 
-    def __init__(self, merit: CrossValidated, source: Source, outputs: Outputs | None) -> None:
+    def __init__(self, merit: CrossValidated, source: Source, outputs: MultiOutputTarget | None) -> None:
         self.merit = merit
         self.source = source
         self.outputs = outputs
 
-    def prepare(self, gather: Gather, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
+    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
         """Return the evaluator over the rows."""
         if self.outputs is None:
             self.merit.check(schema)
         else:
             self.outputs.check_rows(self.source)
-        from tamiz.wrappers.choice import way_of
+        from tamiz.wrappers.choice import choose_backend
         from tamiz.wrappers.evaluator import WrapperEvaluator
         from tamiz.wrappers.task import make_task
 
         merit, outputs, described = self.merit, self.outputs, self.source.schema
-        model = merit.model(described if outputs is None else outputs.within(described))
+        model = merit.model(described if outputs is None else outputs.schema_with_target(described))
         task = make_task(
             model,
             self.source,
@@ -192,13 +194,13 @@ class _OfRows(Merit):
             scoring=merit.scoring,
             seed=int(rng.integers(2**31)),
         )
-        way, how = way_of(task)
-        if self.source.infinite and (task.encode or not way.hands_rows_on):
+        way, how = choose_backend(task)
+        if self.source.infinite_digest and (task.encode or not way.can_refit_in_workers):
             raise DataError(
-                f"The table has infinite values, and {task.name} does not see the rows as they are: replace them."
+                f"The table has infinite values, and {task.estimator_name} does not see the rows as they are: replace them."
             )
-        if merit.regresses_classes(schema):
-            from tamiz.wrappers.indicators import IndicatorEvaluator
+        if merit.uses_indicator_regression(schema):
+            from tamiz.wrappers.indicators import ClassIndicatorEvaluator
 
-            return IndicatorEvaluator(task)
+            return ClassIndicatorEvaluator(task)
         return WrapperEvaluator(task, way, how)

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from tamiz.criteria.base import Known
+from tamiz.criteria.base import StatisticsCache
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.memory import is_frame
@@ -18,18 +18,18 @@ from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
 
-__all__ = ["MDL", "Coder", "Discretization", "EqualFrequency", "EqualWidth", "cut_points"]
+__all__ = ["MDL", "ColumnCoder", "Discretization", "EqualFrequency", "EqualWidth", "cut_points"]
 
 
-class Coder:
+class ColumnCoder:
     """Codes for all columns that take part, and the target, under one rule for numbers.
 
     A numeric target is cut as well, by the same rule, which must then be one that needs no classes.
     """
 
-    def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, owner: str) -> None:
+    def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, caller: str) -> None:
         if not isinstance(rule, Discretization):
-            raise TypeError(f"{owner} takes a discretization such as MDL() or EqualFrequency(10), got {rule!r}.")
+            raise TypeError(f"{caller} takes a discretization such as MDL() or EqualFrequency(10), got {rule!r}.")
         self._schema = schema
         self._with_target = with_target and schema.target is not None
         numbers = schema.numeric
@@ -38,20 +38,20 @@ class Coder:
         if rule.needs_classes and numbers and not schema.has_classes:
             what = "has none" if schema.target is None else f"{schema.target.name!r} is a number"
             raise DataError(
-                f"{owner} cuts numeric columns by {type(rule).__name__}, which needs a target of classes, and the target "
+                f"{caller} cuts numeric columns by {type(rule).__name__}, which needs a target of classes, and the target "
                 f"{what}. Pass discretization=EqualFrequency(10), or say kinds={{'<target>': 'categorical'}}."
             )
         self._cuts = CutPoints(numbers, rule, schema.n_classes)
 
-    def requires(self, known: Known) -> Sequence[Statistic]:
+    def requires(self, cache: StatisticsCache) -> Sequence[Statistic]:
         """Return the cut points, where they are not known."""
-        return known.lacking([self._cuts]) if self._cuts.columns else ()
+        return cache.pending([self._cuts]) if self._cuts.columns else ()
 
-    def coding(self, known: Known) -> Coding:
+    def coding(self, cache: StatisticsCache) -> Coding:
         """Return the coding, when nothing more is required."""
         schema = self._schema
-        edges = known[self._cuts].edges if self._cuts.columns else {}
-        sizes = dict(schema.level_sizes)
+        edges = cache[self._cuts].edges if self._cuts.columns else {}
+        sizes = dict(schema.n_levels)
         if self._with_target:
             sizes[schema.n_columns] = schema.n_classes
         sizes.update((column, len(cuts) + 1) for column, cuts in edges.items())
@@ -106,7 +106,7 @@ def cut_points(
     source = as_source(X if isinstance(X, Source) or is_frame(X) else _as_table(X), y, sample_weight)
     rule = MDL() if discretization is None else discretization
     # Checks the rule, and that it has the classes that it needs.
-    Coder(rule, source.schema, with_target=False, owner="cut_points")
+    ColumnCoder(rule, source.schema, with_target=False, caller="cut_points")
     cuts = CutPoints(source.schema.numeric, rule, source.schema.n_classes)
     edges = source.reduce(cuts)[0].edges if cuts.columns else {}
     return {source.schema.columns[j].name: values for j, values in edges.items()}

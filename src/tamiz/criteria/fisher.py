@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz.criteria.base import Known, Relevance, complete
+from tamiz.criteria.base import Relevance, StatisticsCache, gather_statistics
 from tamiz.exceptions import DataError
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
@@ -58,23 +58,23 @@ class FisherScore(Relevance):
                 "Use Variance, or say kinds={'<target>': 'categorical'}."
             )
 
-    def _wanted(self, schema: Schema) -> tuple[ClassMoments, ContingencyTables]:
-        coding = Coding({**schema.level_sizes, schema.n_columns: schema.n_classes}, {})
+    def _statistics(self, schema: Schema) -> tuple[ClassMoments, ContingencyTables]:
+        coding = Coding({**schema.n_levels, schema.n_columns: schema.n_classes}, {})
         pairs = [(j, schema.n_columns) for j in schema.categorical]
         return ClassMoments(schema.numeric, schema.n_classes), ContingencyTables(pairs, coding)
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
         """Return moments by class and the tables of categorical columns."""
-        return known.lacking(self._wanted(schema))
+        return cache.pending(self._statistics(schema))
 
-    def scores(self, known: Known, schema: Schema) -> Floats:
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return F / (1 + F) of every column."""
-        between, within = self._sums(known, schema)
+        between, within = self._between_within_sums(cache, schema)
         total = between + within
         return np.divide(between, total, out=np.zeros_like(total), where=total > 0)
 
-    def _sums(self, known: Known, schema: Schema) -> tuple[Floats, Floats]:
-        moments, tables = (known[wanted] for wanted in self._wanted(schema))
+    def _between_within_sums(self, cache: StatisticsCache, schema: Schema) -> tuple[Floats, Floats]:
+        moments, tables = (cache[wanted] for wanted in self._statistics(schema))
         between, within = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
         weight = moments.weight.sum(axis=0)
         mean = np.divide(
@@ -82,16 +82,16 @@ class FisherScore(Relevance):
         )
         numeric = list(schema.numeric)
         between[numeric] = (moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
-        within[numeric] = moments.squares.sum(axis=0)
+        within[numeric] = moments.squared_deviations.sum(axis=0)
         # A constant column has no spread: what rounding of the class means leaves is not one.
-        constant = moments.largest.max(axis=0, initial=-np.inf) == moments.least.min(axis=0, initial=np.inf)
+        constant = moments.maximum.max(axis=0, initial=-np.inf) == moments.minimum.min(axis=0, initial=np.inf)
         between[np.array(numeric, dtype=np.intp)[constant]] = 0.0
         for j, table in zip(schema.categorical, tables.tables, strict=True):
-            between[j], within[j] = _between_within(table[:-1, :-1])
+            between[j], within[j] = _indicator_sums(table[:-1, :-1])
         return between, within
 
 
-def _between_within(table: Floats) -> tuple[float, float]:
+def _indicator_sums(table: Floats) -> tuple[float, float]:
     """Return the sums of the scaled indicators: phi squared between the classes, of levels - 1 in all."""
     table = table[table.sum(axis=1) > 0]
     total = table.sum()
@@ -141,6 +141,8 @@ def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None 
     """
     source = as_source(X, y, sample_weight)
     score = FisherScore()
-    between, within = score._sums(complete([score], source.reduce, source.schema), source.schema)
+    between, within = score._between_within_sums(
+        gather_statistics([score], source.reduce, source.schema), source.schema
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(between > 0, between / within, 0.0)

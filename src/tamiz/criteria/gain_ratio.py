@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.entropy_family import TableRelevance, divide
+from tamiz.criteria.entropy_family import EntropyRelevance, divide_or_zero
 from tamiz.statistics.base import Floats
 
 
-class GainRatio(TableRelevance):
+class GainRatio(EntropyRelevance):
     """Information gain as a share of the column's own entropy, in [0, 1].
 
     .. math:: GR(X, Y) = I(X; Y) / H(X)
@@ -48,4 +48,4 @@ class GainRatio(TableRelevance):
     unit: ClassVar[str] = ""
 
     def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:  # noqa: ARG002 - one signature for all
-        return np.minimum(divide(mutual, column), 1.0)
+        return np.minimum(divide_or_zero(mutual, column), 1.0)

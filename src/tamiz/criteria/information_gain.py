@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tamiz.criteria.entropy_family import TableRelevance
+from tamiz.criteria.entropy_family import EntropyRelevance
 from tamiz.statistics.base import Floats
 
 
-class InformationGain(TableRelevance):
+class InformationGain(EntropyRelevance):
     """Information that a column gives about the target, in bits.
 
     .. math:: I(X; Y) = H(X) + H(Y) - H(X, Y)

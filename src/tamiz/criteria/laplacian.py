@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz import parallel
-from tamiz.criteria.base import Known, Relevance, RowRelevance, Scored
+from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance, StatisticsCache
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_of
-from tamiz.graphs.metrics.refusals import named_rows
-from tamiz.graphs.variation import Variation, in_range, rowwise
+from tamiz.graphs.k_nearest import resolve_builder
+from tamiz.graphs.metrics.refusals import describe_rows
+from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
-from tamiz.sources.sparse import sparse_rows
+from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.cross_products import Indicators, expand
-from tamiz.warn import tell
+from tamiz.statistics.cross_products import LevelIndicators, design_matrix
+from tamiz.warn import warn_user
 
 # Values of columns that are held side by side, where the table does not hold them so itself.
-_GROUP_VALUES = 2**23
+_BLOCK_VALUES = 2**23
 # Sums of squares below this lose digits: their terms underflow.
-_LEAST_TOTAL = 1e-300
+_MIN_TOTAL = 1e-300
 
 
 class LaplacianScore(RowRelevance):
@@ -72,7 +72,7 @@ class LaplacianScore(RowRelevance):
     array([2, 3, 0, 1])
     """
 
-    resampled: ClassVar[bool] = False
+    supports_bootstrap: ClassVar[bool] = False
 
     def __init__(self, *, graph: GraphBuilder | Graph | None = None) -> None:
         self.graph = graph
@@ -82,12 +82,12 @@ class LaplacianScore(RowRelevance):
         """Whether the graph is made of classes."""
         return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
 
-    def ready(self, source: Source) -> Relevance:
+    def bind(self, source: Source) -> Relevance:
         """Return the scores of a table's columns, its graph built where it is not given."""
-        graph = builder_of(self.graph, source).build(source, fill=True)
-        return Scored(1.0 - _ratio(_by_column(source, graph)))
+        graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
+        return PrecomputedScores(1.0 - _laplacian_ratio(_column_variation(source, graph)))
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
         """Refuse: rows are joined to rows, and no sum over rows one by one will do."""
         raise TypeError("LaplacianScore reads rows: call ready(source) first.")
 
@@ -135,91 +135,93 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"graph must be a Graph, got {graph!r}: build it, such as KNearest(5).build(X).")
-    with parallel.session():
+    with parallel.thread_session():
         if sparse.issparse(X):
-            rows = rowwise(X)
-            _refuse_not_finite(rows)
-            return _ratio(_variation(graph.build(rows), rows))
+            rows = as_row_major(X)
+            _check_finite(rows)
+            return _laplacian_ratio(_robust_variation(graph.build(rows), rows))
         source = as_source(X)
-        return _ratio(_by_column(source, graph.build(source)))
+        return _laplacian_ratio(_column_variation(source, graph.build(source)))
 
 
-def _ratio(variation: Variation) -> Floats:
+def _laplacian_ratio(variation: Variation) -> Floats:
     """Return L: 2 for a constant column."""
     varies = ~variation.constant & (variation.total != 0)
-    return np.divide(variation.within, variation.total, out=np.full(len(varies), 2.0), where=varies)
+    return np.divide(variation.along_edges, variation.total, out=np.full(len(varies), 2.0), where=varies)
 
 
-def _refuse_not_finite(rows: sparse.csr_array) -> None:
+def _check_finite(rows: sparse.csr_array) -> None:
     bad = np.flatnonzero(~np.isfinite(rows.data))
     if not bad.size:
         return
     named = np.unique(np.searchsorted(rows.indptr, bad, side="right") - 1)
     where = f"{'' if len(named) == 1 else 'the first '}in column {rows.indices[bad[0]]}"
     raise DataError(
-        f"{named_rows(named)} a NaN or an infinite value, {where}; the Laplacian score needs finite ones. "
+        f"{describe_rows(named)} a NaN or an infinite value, {where}; the Laplacian score needs finite ones. "
         "Fill such values in or leave such rows out."
     )
 
 
-def _variation(graph: Graph, rows: Any, row_weight: Floats | None = None) -> Variation:
+def _robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None) -> Variation:
     """Return the variation of columns, that of one whose squares leave the range of float64 in another unit."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = graph.variation(rows, row_weight)
-        out = ~((found.total >= _LEAST_TOTAL) & np.isfinite(found.total + found.within))
+        out = ~((found.total >= _MIN_TOTAL) & np.isfinite(found.total + found.along_edges))
     columns = np.flatnonzero(out & ~found.constant)
     if not columns.size:
         return found
     weight = np.ones(graph.n_samples) if row_weight is None else row_weight
-    again = graph.variation(in_range(rows[:, columns], weight * graph.dot(weight) > 0), row_weight)
-    within, total = found.within.copy(), found.total.copy()
-    within[columns], total[columns] = again.within, again.total
+    again = graph.variation(rescale_columns(rows[:, columns], weight * graph.dot(weight) > 0), row_weight)
+    within, total = found.along_edges.copy(), found.total.copy()
+    within[columns], total[columns] = again.along_edges, again.total
     return Variation(within, total, found.constant)
 
 
-def _by_column(source: Source, graph: Graph) -> Variation:
+def _column_variation(source: Source, graph: Graph) -> Variation:
     """Return the variation of every source column, a group of columns at a time."""
     schema = source.schema
-    row_weight = None if schema.weight is None else np.concatenate([block.weights for block in source.blocks([])])
-    if (held := sparse_rows(source)) is not None:
-        return _variation(graph, rowwise(held), row_weight)
+    row_weight = (
+        None if schema.weight is None else np.concatenate([block.weight_or_ones for block in source.blocks([])])
+    )
+    if (held := find_sparse_matrix(source)) is not None:
+        return _robust_variation(graph, as_row_major(held), row_weight)
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
-    for owners, rows in _groups(source, row_weight):
-        found = _variation(graph, rows, row_weight)
-        np.add.at(within, owners, found.within)
+    for owners, rows in _column_blocks(source, row_weight):
+        found = _robust_variation(graph, rows, row_weight)
+        np.add.at(within, owners, found.along_edges)
         np.add.at(total, owners, found.total)
         constant[owners[~found.constant]] = False
     return Variation(within, total, constant)
 
 
-def _groups(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
     """Yield columns side by side with the source column of each; gaps are filled with the mean of the column."""
     schema = source.schema
     n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
     if n_missing:
         values = "missing value counts" if n_missing == 1 else "missing values count"
-        tell([f"LaplacianScore: {n_missing:,} {values} as the mean of the column."])
+        warn_user([f"LaplacianScore: {n_missing:,} {values} as the mean of the column."])
     blocks = list(source.blocks())
-    if len(blocks) == 1 and blocks[0].whole is not None and not n_missing:
+    if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
         yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)
         return
-    at_once = max(1, _GROUP_VALUES // schema.n_rows)
-    for start, stop in parallel.spans(len(schema.numeric), at_once):
+    at_once = max(1, _BLOCK_VALUES // schema.n_rows)
+    for start, stop in parallel.block_ranges(len(schema.numeric), at_once):
         columns = schema.numeric[start:stop]
         yield (
             np.array(columns, dtype=np.intp),
-            _filled([block.matrix(columns) for block in source.blocks(columns)], weight),
+            _impute_means([block.matrix(columns) for block in source.blocks(columns)], weight),
         )
-    for j, n_levels in schema.level_sizes.items():
-        level = (Indicators(j, n_levels),)
-        rows = _filled([expand(block, (), level) for block in source.blocks([j])], weight)
+    for j, n_levels in schema.n_levels.items():
+        level = (LevelIndicators(j, n_levels),)
+        rows = _impute_means([design_matrix(block, (), level) for block in source.blocks([j])], weight)
         # The mean of an indicator is the level's share, and gaps filled with it leave it as it is.
         share = np.average(rows, axis=0, weights=weight)
         yield np.full(n_levels, j), rows / np.sqrt(np.where(share > 0, share, 1.0))
 
 
-def _filled(parts: list[Floats], weight: Floats | None) -> Floats:
+def _impute_means(parts: list[Floats], weight: Floats | None) -> Floats:
     rows = np.ascontiguousarray(np.concatenate(parts) if len(parts) > 1 else parts[0])
     gaps = np.isnan(rows)
     if not gaps.any():

@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, Reweighting, Scored
-from tamiz.criteria.entropy_family import Missing
-from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
+from tamiz.criteria.base import PrecomputedScores, Relevance, ReweightedScorer
+from tamiz.criteria.entropy_family import MissingRule
+from tamiz.criteria.model_rows import ModelRelevance, TrainingData, make_training_data
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.random import Seed
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer, check_real
-from tamiz.warn import held, tell
+from tamiz.warn import capture_warnings, warn_user
 
 # Values of a table, times its classes, that a model in a study is fitted to: a second or two of work.
-_MOST_VALUES = 2**22
+_MAX_VALUES = 2**22
 # Coefficients up to which Newton's steps, which solve for all of them at once, take less time than many small steps.
-_FEW_COEFFICIENTS = 256
+_MAX_NEWTON_COEFFICIENTS = 256
 # Values, times classes, times weightings, of models that are fitted again: some ten seconds of matrix products.
-_MOST_REFITTED = 2.0**32
+_MAX_REFIT_PRODUCTS = 2.0**32
 # More than two classes take so many times the steps of two.
-_MORE_STEPS = 4
+_MULTICLASS_STEP_FACTOR = 4
 
 
 class LinearCoefficient(ModelRelevance):
@@ -97,7 +97,7 @@ class LinearCoefficient(ModelRelevance):
         alpha: float = 1.0,
         *,
         max_iter: int = 1000,
-        missing: Missing = "distribute",
+        missing: MissingRule = "distribute",
         max_rows: int | None = None,
         random_state: Seed = 0,
     ) -> None:
@@ -107,72 +107,82 @@ class LinearCoefficient(ModelRelevance):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def most_values(self, schema: Schema) -> int:
+    def max_study_values(self, schema: Schema) -> int:
         """Return how many values a study has the time for: a model of classes is one for each."""
-        return _MOST_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
+        return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
-    def ready(self, source: Source) -> Relevance:
+    def bind(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: a model is fitted to its rows."""
-        alpha = self._penalty()
+        alpha = self._check_alpha()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
-        rows = model_rows(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
+        rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
         if rows is None:
-            return Scored(scores)
-        squares = _squares_of_classes(rows, alpha, max_iter) if rows.n_classes else _squares_of_number(rows, alpha)
-        np.add.at(scores, rows.owner, rows.present * squares)
-        return Scored(np.sqrt(scores))
+            return PrecomputedScores(scores)
+        squares = (
+            _squared_logistic_coefficients(rows, alpha, max_iter)
+            if rows.n_classes
+            else _squared_ridge_coefficients(rows, alpha)
+        )
+        np.add.at(scores, rows.source_columns, rows.present_share * squares)
+        return PrecomputedScores(np.sqrt(scores))
 
-    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:
+    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that fits the model again under other weights, from the model of all rows."""
-        from tamiz.criteria.reweighted_linear import LinearRefits
+        from tamiz.criteria.reweighted_linear import ReweightedLinearModels
 
         n_columns = source.schema.n_columns
-        with held():
-            rows = model_rows(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
+        with capture_warnings():
+            rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
         if rows is None:
             return lambda weights: np.zeros((len(weights), n_columns))
-        steps = _MORE_STEPS if rows.n_classes > 2 else 1
-        if float(n_weightings) * rows.points.size * max(rows.n_classes, 1) * steps > _MOST_REFITTED:
+        steps = _MULTICLASS_STEP_FACTOR if rows.n_classes > 2 else 1
+        if float(n_weightings) * rows.features.size * max(rows.n_classes, 1) * steps > _MAX_REFIT_PRODUCTS:
             return None
-        refits = LinearRefits(rows, np.ones(len(rows.points)) if rows.weight is None else rows.weight, self._penalty())
+        refits = ReweightedLinearModels(
+            rows, np.ones(len(rows.features)) if rows.weight is None else rows.weight, self._check_alpha()
+        )
 
         def scores(weights: Floats) -> Floats:
             squares = np.zeros((n_columns, len(weights)))
-            np.add.at(squares, rows.owner, rows.present[:, None] * refits.squares(weights[:, rows.taken]).T)
+            np.add.at(
+                squares,
+                rows.source_columns,
+                rows.present_share[:, None] * refits.squared_coefficients(weights[:, rows.row_numbers]).T,
+            )
             return np.sqrt(squares.T)
 
         return scores
 
-    def _penalty(self) -> float:
+    def _check_alpha(self) -> float:
         alpha = check_real("alpha", self.alpha, low=0.0)
         if not 0 < alpha < np.inf:
             raise ValueError(f"alpha must be a number above 0, got {alpha:g}; without a penalty there may be no model.")
         return alpha
 
 
-def _squares_of_number(rows: ModelRows, alpha: float) -> Floats:
+def _squared_ridge_coefficients(rows: TrainingData, alpha: float) -> Floats:
     """Return the square of every coordinate's coefficient."""
     from sklearn.linear_model import Ridge
 
-    coefficients: Any = Ridge(alpha).fit(rows.points, rows.target, sample_weight=rows.weight).coef_
+    coefficients: Any = Ridge(alpha).fit(rows.features, rows.target, sample_weight=rows.weight).coef_
     return np.asarray(coefficients**2)
 
 
-def _squares_of_classes(rows: ModelRows, alpha: float, max_iter: int) -> Floats:
+def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: int) -> Floats:
     """Return the mean square, over pairs of classes, of every coordinate's coefficient in the log odds."""
     from sklearn.linear_model import LogisticRegression
 
-    from tamiz.wrappers.warned import Warned
+    from tamiz.wrappers.warned import FitWarnings
 
-    few = rows.points.shape[1] * (rows.n_classes if rows.n_classes > 2 else 1) <= _FEW_COEFFICIENTS
+    few = rows.features.shape[1] * (rows.n_classes if rows.n_classes > 2 else 1) <= _MAX_NEWTON_COEFFICIENTS
     solver, tol = ("newton-cholesky", 1e-8) if few else ("lbfgs", 1e-6)
     model = LogisticRegression(C=1 / alpha, solver=solver, tol=tol, max_iter=max_iter)
-    warned = Warned()
-    with warned.listening(), warned.refit():
-        model.fit(rows.points, rows.target, sample_weight=rows.weight)
+    warned = FitWarnings()
+    with warned.capture(), warned.record_fit():
+        model.fit(rows.features, rows.target, sample_weight=rows.weight)
     if model.n_iter_.max() >= max_iter:
-        tell(
+        warn_user(
             [
                 f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps, and the scores are "
                 "those of the last one. Raise max_iter, or alpha."
@@ -180,7 +190,7 @@ def _squares_of_classes(rows: ModelRows, alpha: float, max_iter: int) -> Floats:
             ConvergenceWarning,
         )
     else:
-        tell(f"LinearCoefficient: {one}" for one in warned.said())
+        warn_user(f"LinearCoefficient: {one}" for one in warned.messages())
     coefficients: Any = model.coef_
     if rows.n_classes == 2:
         return np.asarray(coefficients[0] ** 2)

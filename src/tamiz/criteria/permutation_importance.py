@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, RowRelevance, Scored
+from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.random import Seed, generator
+from tamiz.random import Seed, make_rng
 from tamiz.sources.base import Source
 from tamiz.validation import check_integer
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
 class PermutationImportance(RowRelevance):
@@ -77,8 +77,8 @@ class PermutationImportance(RowRelevance):
     True
     """
 
-    by_default: ClassVar[bool] = False
-    resampled: ClassVar[bool] = False
+    used_by_default: ClassVar[bool] = False
+    supports_bootstrap: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -98,35 +98,35 @@ class PermutationImportance(RowRelevance):
         self.random_state = random_state
 
     @property
-    def takes_gaps(self) -> bool:
+    def allow_missing(self) -> bool:
         """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
-        return CrossValidated(self.estimator, encode=self.encode).takes_gaps
+        return CrossValidated(self.estimator, encode=self.encode).allow_missing
 
-    def ready(self, source: Source) -> Relevance:
+    def bind(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: models are fitted to its rows."""
         from tamiz.wrappers.evaluator import WrapperEvaluator
-        from tamiz.wrappers.models import model_of
-        from tamiz.wrappers.refits import Refits
+        from tamiz.wrappers.models import resolve_model
+        from tamiz.wrappers.refits import RefitBackend
         from tamiz.wrappers.task import make_task
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)
         schema = source.schema
         usual = "mixed_nb" if schema.has_classes else "ridge"
-        model = model_of(usual if self.estimator is None else self.estimator, schema, encode=self.encode)
+        model = resolve_model(usual if self.estimator is None else self.estimator, schema, encode=self.encode)
         task = make_task(
             model,
             source,
             cv=self.cv,
             scoring=self.scoring,
-            seed=int(generator(self.random_state).integers(2**31)),
+            seed=int(make_rng(self.random_state).integers(2**31)),
         )
         # Nothing but refits is asked for: what a fast way has to make ready would be in vain.
-        evaluator = WrapperEvaluator(task, Refits(task), Refits.how)
+        evaluator = WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
         used = np.zeros(schema.n_columns, dtype=bool)
         used[schema.used] = True
         scores, spread = np.zeros((2, schema.n_columns))
         units = [np.array([j]) for j in schema.used.tolist()]
-        losses = evaluator.losses(used, units, n_repeats)
+        losses = evaluator.permutation_losses(used, units, n_repeats)
         scores[schema.used], spread[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
-        tell(evaluator.notes())
-        return Scored(scores, spread)
+        warn_user(evaluator.notes())
+        return PrecomputedScores(scores, spread)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from tamiz.criteria.model_rows import ModelRows
+from tamiz.criteria.model_rows import TrainingData
 from tamiz.statistics.base import Floats
 
 _Precondition: TypeAlias = Callable[[Floats], Floats]
@@ -16,17 +16,17 @@ _Precondition: TypeAlias = Callable[[Floats], Floats]
 # A fit has converged when the Newton decrement is this share of the first: coefficients are then right to about 1 % of the
 # distance that they move between samples.
 _TOLERANCE = 1e-4
-_MOST_STEPS = 100
+_MAX_ITERATIONS = 100
 # The intercept is not penalised; where there are more coefficients than rows the preconditioner penalises it by alpha / 1e6.
-_INTERCEPT = 1e3
+_INTERCEPT_SCALE = 1e3
 
 
-class LinearRefits:
+class ReweightedLinearModels:
     """Ridge or logistic regression of the same rows under many weights, by preconditioned nonlinear conjugate gradients.
 
     Parameters
     ----------
-    rows : ModelRows
+    data : TrainingData
         Their weights are not read.
     weight : ndarray of shape (n_rows,)
         Those of all rows.
@@ -39,17 +39,17 @@ class LinearRefits:
     The model of a sample is then a few steps away, of two matrix products each. Values that fill gaps are those of the table.
     """
 
-    def __init__(self, rows: ModelRows, weight: Floats, alpha: float) -> None:
-        m, q = rows.points.shape
-        self._rows = rows
-        self._design = np.hstack([rows.points, np.ones((m, 1))])
+    def __init__(self, data: TrainingData, weight: Floats, alpha: float) -> None:
+        m, q = data.features.shape
+        self._data = data
+        self._design = np.hstack([data.features, np.ones((m, 1))])
         self._alpha = alpha
-        self._n_outputs = rows.n_classes if rows.n_classes > 2 else 1
-        if rows.n_classes > 2:
-            self._y = (rows.target[:, None] == np.arange(rows.n_classes)).astype(np.float64)[:, :, None]
+        self._n_outputs = data.n_classes if data.n_classes > 2 else 1
+        if data.n_classes > 2:
+            self._y = (data.target[:, None] == np.arange(data.n_classes)).astype(np.float64)[:, :, None]
         else:
-            self._y = rows.target.astype(np.float64)[:, None, None]
-        self._sqrt_share = np.where(rows.is_level, -rows.points.min(axis=0), 1.0)
+            self._y = data.target.astype(np.float64)[:, None, None]
+        self._sqrt_share = np.where(data.is_indicator, -data.features.min(axis=0), 1.0)
         self._spread = self._scale(weight[:, None], np.ones((q, 1)))
         penalty = np.append(np.full(q, alpha), 0.0)[:, None]
         start = np.zeros((self._n_outputs, q + 1, 1))
@@ -58,7 +58,7 @@ class LinearRefits:
             start = self._solve(start, weight[:, None], penalty, precondition, tolerance)
         self._start, self._precondition = start, self._preconditioner(start[:, :, 0], weight)
 
-    def squares(self, weights: Floats) -> Floats:
+    def squared_coefficients(self, weights: Floats) -> Floats:
         """Return the square of every coordinate's standardised coefficient, for classes its mean over pairs of classes.
 
         Parameters
@@ -75,10 +75,10 @@ class LinearRefits:
         penalty = np.vstack([self._alpha * scale, np.zeros((1, weight.shape[1]))])
         start = np.repeat(self._start, weight.shape[1], axis=2)
         found = self._solve(start, weight, penalty, self._precondition, _TOLERANCE)[:, :-1]
-        n_classes = self._rows.n_classes
+        n_classes = self._data.n_classes
         if n_classes == 0:
             return (found[0] ** 2 * scale / _variance(self._y[:, 0], weight)).T
-        present = np.array([np.bincount(self._rows.target, one, n_classes) > 0 for one in weight.T]).T
+        present = np.array([np.bincount(self._data.target, one, n_classes) > 0 for one in weight.T]).T
         several = present.sum(axis=0) > 1
         if n_classes == 2:
             return (found[0] ** 2 * scale * several).T
@@ -89,49 +89,49 @@ class LinearRefits:
 
     def _scale(self, weight: Floats, spread: Floats) -> Floats:
         """Return the square of each coordinate's scale under the weights: its variance over `spread`, or the share of its level."""
-        points, level = self._rows.points, self._rows.is_level[:, None]
+        points, level = self._data.features, self._data.is_indicator[:, None]
         # An indicator is (x - s) / sqrt(s), s the share of its level in the table: its mean gives the share under the weights.
         mean = points.T @ weight / weight.sum(axis=0)
         share = np.maximum(1 + mean / self._sqrt_share[:, None], 0.0)
         return np.where(level, share, _variance(points, weight) / np.where(spread > 0, spread, 1.0))
 
-    def _fitted(self, linear: Floats) -> Floats:
+    def _inverse_link(self, linear: Floats) -> Floats:
         """Return the means that linear predictors of shape (n_rows, n_outputs, n_weightings) stand for."""
-        if self._rows.n_classes == 0:
+        if self._data.n_classes == 0:
             return linear
         if self._n_outputs == 1:
             return 0.5 * (1 + np.tanh(0.5 * linear))
         powers = np.exp(linear - linear.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
-    def _curvature(self, fitted: Floats, along: Floats) -> Floats:
+    def _curvature(self, fitted: Floats, direction: Floats) -> Floats:
         """Return the second derivative of the loss of every row and weighting along a direction of linear predictors."""
-        if self._rows.n_classes == 0:
-            return along[:, 0] ** 2
+        if self._data.n_classes == 0:
+            return direction[:, 0] ** 2
         if self._n_outputs == 1:
-            return (fitted * (1 - fitted) * along**2)[:, 0]
-        return (fitted * along**2).sum(axis=1) - (fitted * along).sum(axis=1) ** 2
+            return (fitted * (1 - fitted) * direction**2)[:, 0]
+        return (fitted * direction**2).sum(axis=1) - (fitted * direction).sum(axis=1) ** 2
 
     def _solve(
         self, start: Floats, weight: Floats, penalty: Floats, precondition: _Precondition, tolerance: float
     ) -> Floats:
         """Return coefficients of shape (n_outputs, n_coordinates + 1, n_weightings) from a start of that shape."""
-        found, linear = start, self._linear(start)
-        fitted = self._fitted(linear)
+        found, linear = start, self._linear_predictor(start)
+        fitted = self._inverse_link(linear)
         gradient = self._gradient(fitted, weight) + penalty * found
         way = precondition(gradient)
         decrement = _dot(gradient, way)
         enough = tolerance * decrement
         direction = -way
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_ITERATIONS):
             if (decrement <= enough).all():
                 break
-            along = self._linear(direction)
+            along = self._linear_predictor(direction)
             bend = (weight * self._curvature(fitted, along)).sum(axis=0) + (penalty * direction**2).sum(axis=(0, 1))
             step = np.divide(-_dot(gradient, direction), bend, out=np.zeros_like(bend), where=bend > 0)
             found = found + step * direction
             linear = linear + step * along
-            fitted = self._fitted(linear)
+            fitted = self._inverse_link(linear)
             before, gradient = gradient, self._gradient(fitted, weight) + penalty * found
             way = precondition(gradient)
             # Polak and Ribière, started again where it would turn back.
@@ -140,7 +140,7 @@ class LinearRefits:
             direction = np.maximum(turn, 0.0) * direction - way
         return found
 
-    def _linear(self, coefficients: Floats) -> Floats:
+    def _linear_predictor(self, coefficients: Floats) -> Floats:
         n_outputs, n, b = coefficients.shape
         beside = coefficients.transpose(1, 0, 2).reshape(n, n_outputs * b)
         return (self._design @ beside).reshape(-1, n_outputs, b)
@@ -152,23 +152,23 @@ class LinearRefits:
 
     def _preconditioner(self, coefficients: Floats, weight: Floats) -> _Precondition:
         """Return the product with the inverse Hessian at some coefficients, one output at a time."""
-        fitted = self._fitted(self._linear(coefficients[:, :, None]))[:, :, 0]
-        bend = weight[:, None] * (fitted * (1 - fitted) if self._rows.n_classes else np.ones_like(fitted))
-        inverses = [self._inverse(bend[:, k]) for k in range(self._n_outputs)]
+        fitted = self._inverse_link(self._linear_predictor(coefficients[:, :, None]))[:, :, 0]
+        bend = weight[:, None] * (fitted * (1 - fitted) if self._data.n_classes else np.ones_like(fitted))
+        inverses = [self._inverse_hessian(bend[:, k]) for k in range(self._n_outputs)]
         return lambda gradient: np.stack([inverse(one) for inverse, one in zip(inverses, gradient, strict=True)])
 
-    def _inverse(self, bend: Floats) -> _Precondition:
+    def _inverse_hessian(self, curvature: Floats) -> _Precondition:
         design, alpha = self._design, self._alpha
         m, n = design.shape
         if n <= m:
-            hessian = design.T @ (bend[:, None] * design)
+            hessian = design.T @ (curvature[:, None] * design)
             hessian[np.diag_indices(n)] += alpha
             hessian[-1, -1] += 1e-9 * max(hessian[-1, -1], 1.0) - alpha
             inverse = cho_solve(cho_factor(hessian), np.eye(n))
             return lambda gradient: np.asarray(inverse @ gradient)
         # Woodbury: a system of as many unknowns as there are rows.
-        unit = np.append(np.ones(n - 1), _INTERCEPT)[:, None]
-        wide = np.sqrt(bend)[:, None] * design * unit.T
+        unit = np.append(np.ones(n - 1), _INTERCEPT_SCALE)[:, None]
+        wide = np.sqrt(curvature)[:, None] * design * unit.T
         inverse = cho_solve(cho_factor(wide @ wide.T + alpha * np.eye(m)), np.eye(m))
 
         def product(gradient: Floats) -> Floats:

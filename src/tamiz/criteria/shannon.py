@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz.criteria.base import Known, Relevance
-from tamiz.criteria.discretization import Coder, Discretization, EqualWidth
-from tamiz.criteria.entropy_family import MISSING, Missing
+from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.discretization import ColumnCoder, Discretization, EqualWidth
+from tamiz.criteria.entropy_family import MISSING_RULES, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
 from tamiz.sources.vectors import code_vector, weight_vector
@@ -51,35 +51,35 @@ class Entropy(Relevance):
     needs_target: ClassVar[bool] = False
     unit: ClassVar[str] = "bits"
 
-    def __init__(self, *, missing: Missing = "distribute", discretization: Discretization | None = None) -> None:
+    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
         self.missing = missing
         self.discretization = discretization
 
     def check(self, schema: Schema) -> None:
         """Refuse a discretisation that needs classes where there are none."""
-        check_choice("missing", self.missing, MISSING)
+        check_choice("missing", self.missing, MISSING_RULES)
         self._coder(schema)
 
-    def _coder(self, schema: Schema) -> Coder:
-        return Coder(self.discretization or EqualWidth(10), schema, with_target=False, owner="Entropy")
+    def _coder(self, schema: Schema) -> ColumnCoder:
+        return ColumnCoder(self.discretization or EqualWidth(10), schema, with_target=False, caller="Entropy")
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
         """Return cut points, then the counts of values."""
         coder = self._coder(schema)
-        return coder.requires(known) or known.lacking([self._counts(coder, known, schema)])
+        return coder.requires(cache) or cache.pending([self._level_counts(coder, cache, schema)])
 
-    def _counts(self, coder: Coder, known: Known, schema: Schema) -> LevelCounts:
-        return LevelCounts(schema.used.tolist(), coder.coding(known))
+    def _level_counts(self, coder: ColumnCoder, cache: StatisticsCache, schema: Schema) -> LevelCounts:
+        return LevelCounts(schema.used.tolist(), coder.coding(cache))
 
-    def scores(self, known: Known, schema: Schema) -> Floats:
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return the entropy of every column."""
-        counts = known[self._counts(self._coder(schema), known, schema)].counts
+        counts = cache[self._level_counts(self._coder(schema), cache, schema)].counts
         scores = np.zeros(schema.n_columns)
-        scores[schema.used] = [_bits(c if self.missing == "category" else c[:-1]) for c in counts]
+        scores[schema.used] = [_entropy_bits(c if self.missing == "category" else c[:-1]) for c in counts]
         return scores
 
 
-def _bits(counts: Floats) -> float:
+def _entropy_bits(counts: Floats) -> float:
     total = counts.sum()
     present = counts[counts > 0]
     return float((present * np.log2(total / present)).sum() / total) if total > 0 else 0.0
@@ -118,6 +118,6 @@ def entropy(values: ArrayLike, *, sample_weight: ArrayLike | None = None) -> flo
     if len(codes) == 0:
         raise DataError("entropy needs at least 1 value, got none.")
     present = codes >= 0
-    return _bits(
+    return _entropy_bits(
         np.bincount(codes[present], weight_vector(sample_weight, len(codes))[present], size).astype(np.float64)
     )

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.criteria.base import Relevance, Reweighting, Scored
-from tamiz.criteria.entropy_family import Missing
-from tamiz.criteria.model_rows import ModelRelevance, ModelRows, model_rows
-from tamiz.random import Seed, generator
+from tamiz.criteria.base import PrecomputedScores, Relevance, ReweightedScorer
+from tamiz.criteria.entropy_family import MissingRule
+from tamiz.criteria.model_rows import ModelRelevance, TrainingData, make_training_data
+from tamiz.random import Seed, make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
-from tamiz.warn import held
+from tamiz.warn import capture_warnings
 
 # Values of a table that trees in a study are grown from: 1 to 2 seconds of work.
-_MOST_VALUES = 2**20
+_MAX_VALUES = 2**20
 # Sums of trees that are grown again: some ten seconds of work.
-_MOST_REGROWN = 3e9
+_MAX_REGROWTH_SUMS = 3e9
 # Sets that the columns are split into.
-_SETS = 3
+_N_COLUMN_SETS = 3
 
 
 class TreeImportance(ModelRelevance):
@@ -99,7 +99,7 @@ class TreeImportance(ModelRelevance):
         *,
         max_depth: int = 3,
         n_rounds: int = 10,
-        missing: Missing = "distribute",
+        missing: MissingRule = "distribute",
         max_rows: int | None = None,
         random_state: Seed = 0,
     ) -> None:
@@ -109,135 +109,138 @@ class TreeImportance(ModelRelevance):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def most_values(self, schema: Schema) -> int:  # noqa: ARG002
+    def max_study_values(self, schema: Schema) -> int:  # noqa: ARG002
         """Return how many values a study has the time for."""
-        return _MOST_VALUES
+        return _MAX_VALUES
 
-    def ready(self, source: Source) -> Relevance:
+    def bind(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: trees are grown from its rows."""
         from sklearn.tree import DecisionTreeRegressor
 
         scores = np.zeros(source.schema.n_columns)
-        forest = self._forest(source)
+        forest = self._plan_forest(source)
         if forest is None:
-            return Scored(scores)
-        outputs, least = _outputs(forest.rows)
+            return PrecomputedScores(scores)
+        outputs, least = _regression_targets(forest.data)
         plain = DecisionTreeRegressor(max_depth=self.max_depth, min_impurity_decrease=least)
-        told = np.zeros(len(forest.columns))
-        weight = forest.rows.weight
+        told = np.zeros(len(forest.distinct_columns))
+        weight = forest.data.weight
         grown = parallel.map_blocks(
-            lambda job: _told(plain, forest.points, outputs, weight, forest.columns, *job), forest.jobs
+            lambda job: _tree_importances(plain, forest.features, outputs, weight, forest.distinct_columns, *job),
+            forest.jobs,
         )
         for (taken, _), by_column in zip(forest.jobs, grown, strict=True):
             told[taken] += by_column
-        for j, k in forest.same.items():
+        for j, k in forest.distinct_index.items():
             scores[j] = told[k] / self.n_rounds
-        return Scored(scores)
+        return PrecomputedScores(scores)
 
-    def reweighting(self, source: Source, n_weightings: int) -> Reweighting | None:
+    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that grows the trees again under other weights, on the same sets of columns."""
-        from tamiz.criteria.reweighted_trees import TreeRegrowth
+        from tamiz.criteria.reweighted_trees import ReweightedTrees
 
         n_columns = source.schema.n_columns
-        with held():
-            forest = self._forest(source)
+        with capture_warnings():
+            forest = self._plan_forest(source)
         if forest is None:
             return lambda weights: np.zeros((len(weights), n_columns))
-        regrowth = TreeRegrowth(
-            forest.rows, forest.points, forest.columns, [taken for taken, _ in forest.jobs], self.max_depth
+        regrowth = ReweightedTrees(
+            forest.data, forest.features, forest.distinct_columns, [taken for taken, _ in forest.jobs], self.max_depth
         )
-        if n_weightings * self.n_rounds * regrowth.work > _MOST_REGROWN:
+        if n_weightings * self.n_rounds * regrowth.cost_per_round > _MAX_REGROWTH_SUMS:
             return None
-        columns, distinct = list(forest.same), list(forest.same.values())
-        taken = forest.rows.taken
+        columns, distinct = list(forest.distinct_index), list(forest.distinct_index.values())
+        taken = forest.data.row_numbers
 
         def scores(weights: Floats) -> Floats:
             out = np.zeros((len(weights), n_columns))
             for one, weight in zip(out, weights, strict=True):
-                one[columns] = regrowth.told(weight[taken])[distinct] / self.n_rounds
+                one[columns] = regrowth.importance_sums(weight[taken])[distinct] / self.n_rounds
             return out
 
         return scores
 
-    def _forest(self, source: Source) -> _Forest | None:
+    def _plan_forest(self, source: Source) -> _ForestPlan | None:
         """Return the rows, and the sets of columns that trees are grown on; None where there is nothing to learn."""
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
-        rng = generator(self.random_state)
-        rows = model_rows(source, self.max_rows, rng, self.missing, "TreeImportance")
+        rng = make_rng(self.random_state)
+        rows = make_training_data(source, self.max_rows, rng, self.missing, "TreeImportance")
         if rows is None:
             return None
-        points: NDArray[np.float32] = np.asfortranarray(rows.points, dtype=np.float32)
-        columns, same = _distinct(points, rows.owner)
-        jobs = [(one, int(rng.integers(2**31))) for _ in range(n_rounds) for one in _split(len(columns), rng)]
-        return _Forest(rows, points, columns, same, jobs)
+        points: NDArray[np.float32] = np.asfortranarray(rows.features, dtype=np.float32)
+        columns, same = _find_distinct_columns(points, rows.source_columns)
+        jobs = [(one, int(rng.integers(2**31))) for _ in range(n_rounds) for one in _split_columns(len(columns), rng)]
+        return _ForestPlan(rows, points, columns, same, jobs)
 
 
 @dataclass(frozen=True)
-class _Forest:
+class _ForestPlan:
     """Rows as trees read them, and the trees to be grown.
 
     Attributes
     ----------
-    rows : ModelRows
-    points : ndarray of shape (n_rows, n_coordinates)
-    columns : list of ndarray
+    data : TrainingData
+    features : ndarray of shape (n_rows, n_coordinates)
+    distinct_columns : list of ndarray
         The coordinates of every distinct column.
-    same : dict
+    distinct_index : dict
         Which of these each column of the table is.
     jobs : list of (ndarray, int)
         The columns and the seed of every tree.
     """
 
-    rows: ModelRows
-    points: NDArray[np.float32]
-    columns: list[NDArray[np.intp]]
-    same: dict[int, int]
+    data: TrainingData
+    features: NDArray[np.float32]
+    distinct_columns: list[NDArray[np.intp]]
+    distinct_index: dict[int, int]
     jobs: list[tuple[NDArray[np.intp], int]]
 
 
-def _distinct(points: NDArray[np.float32], owner: NDArray[np.intp]) -> tuple[list[NDArray[np.intp]], dict[int, int]]:
+def _find_distinct_columns(
+    features: NDArray[np.float32], source_columns: NDArray[np.intp]
+) -> tuple[list[NDArray[np.intp]], dict[int, int]]:
     """Return the coordinates of every column but those that repeat one before them, and where each column is among these."""
     found: dict[bytes, int] = {}
     columns: list[NDArray[np.intp]] = []
     same: dict[int, int] = {}
-    for j in np.unique(owner).tolist():
-        at = np.flatnonzero(owner == j)
+    for j in np.unique(source_columns).tolist():
+        at = np.flatnonzero(source_columns == j)
         # Adding 0 makes one zero of both.
-        held = b"".join((points[:, k] + np.float32(0)).tobytes() for k in at.tolist())
+        held = b"".join((features[:, k] + np.float32(0)).tobytes() for k in at.tolist())
         same[j] = found.setdefault(held, len(columns))
         if same[j] == len(columns):
             columns.append(at)
     return columns, same
 
 
-def _split(n: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+def _split_columns(n_columns: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """Return so many columns in three random sets, fewer where a column would be alone: it would have nothing to stand against."""
-    return np.array_split(rng.permutation(n), max(1, min(_SETS, n // 2)))
+    return np.array_split(rng.permutation(n_columns), max(1, min(_N_COLUMN_SETS, n_columns // 2)))
 
 
-def _told(
-    plain: Any,
-    points: NDArray[np.float32],
+def _tree_importances(
+    template: Any,
+    features: NDArray[np.float32],
     outputs: Floats,
     weight: Floats | None,
     columns: list[NDArray[np.intp]],
-    taken: NDArray[np.intp],
+    tree_columns: NDArray[np.intp],
     seed: int,
 ) -> Floats:
     """Return what a tree on some columns tells of the target, shared out to these by their use."""
     from sklearn import config_context
 
-    at = np.concatenate([columns[k] for k in taken.tolist()])
-    owner = np.repeat(np.arange(len(taken)), [len(columns[k]) for k in taken.tolist()])
-    model = copy.copy(plain).set_params(random_state=seed)
+    at = np.concatenate([columns[k] for k in tree_columns.tolist()])
+    owner = np.repeat(np.arange(len(tree_columns)), [len(columns[k]) for k in tree_columns.tolist()])
+    model = copy.copy(template).set_params(random_state=seed)
     # What is checked here for every tree takes longer than to grow it.
     with config_context(skip_parameter_validation=True):
-        model.fit(np.ascontiguousarray(points[:, at]), outputs, sample_weight=weight, check_input=False)
+        model.fit(np.ascontiguousarray(features[:, at]), outputs, sample_weight=weight, check_input=False)
     tree: Any = model.tree_
     asks = tree.children_left >= 0
     share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
-    use, worth = np.zeros(len(taken)), np.ones(tree.node_count)
+    use, worth = np.zeros(len(tree_columns)), np.ones(tree.node_count)
     # A node stands before those below it.
     for node in np.flatnonzero(asks).tolist():
         worth[[tree.children_left[node], tree.children_right[node]]] = worth[node] / 2
@@ -248,16 +251,16 @@ def _told(
     return told * use / use.sum()
 
 
-def _outputs(rows: ModelRows) -> tuple[Floats, float]:
+def _regression_targets(data: TrainingData) -> tuple[Floats, float]:
     """Return what trees are to tell, and how much of its variance a question has to tell apart.
 
     It is a number, or the indicators of the classes, of which two need but one.
     """
-    if rows.n_classes <= 2:
-        outputs = np.ascontiguousarray(rows.target, dtype=np.float64)[:, None]
+    if data.n_classes <= 2:
+        outputs = np.ascontiguousarray(data.target, dtype=np.float64)[:, None]
     else:
-        outputs = (rows.target[:, None] == np.arange(rows.n_classes)).astype(np.float64)
-    weight = np.ones(len(outputs)) if rows.weight is None else rows.weight
+        outputs = (data.target[:, None] == np.arange(data.n_classes)).astype(np.float64)
+    weight = np.ones(len(outputs)) if data.weight is None else data.weight
     mean = np.average(outputs, axis=0, weights=weight)
     variance = np.average((outputs - mean) ** 2, axis=0, weights=weight).mean()
     total = weight.sum()

@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamiz import parallel
-from tamiz.criteria.base import Association, Gather, Known, Pairs
-from tamiz.criteria.entropy_family import MISSING, Missing, TableRelevance, divide
+from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations, StatisticsCache
+from tamiz.criteria.entropy_family import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.kernels import tables as kernels
 from tamiz.sources.schema import Schema
 from tamiz.sources.vectors import code_vector, weight_vector
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coding import Coding
-from tamiz.statistics.tables import MOST_CODES, CodedRows
+from tamiz.statistics.tables import MAX_CODES, CodedRows
 from tamiz.validation import check_choice, check_memory
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
 # Up to this many values counting bits is faster than counting rows.
-_MOST_BIT_VALUES = 14
+_MAX_BIT_VALUES = 14
 # Rows of all pairs of one piece of work: less is done sooner than handed to a thread.
-_PIECE = 2**24
+_BLOCK_ROWS = 2**24
 
 
-class SymmetricUncertainty(TableRelevance, Association):
+class SymmetricUncertainty(EntropyRelevance, Association):
     """Information that two columns share, as a part of what they hold together, in [0, 1].
 
     .. math:: SU(X, Y) = 2 I(X; Y) / (H(X) + H(Y))
@@ -67,20 +67,20 @@ class SymmetricUncertainty(TableRelevance, Association):
     unit: ClassVar[str] = ""
 
     def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:
-        return np.minimum(divide(2 * mutual, column + target), 1.0)
+        return np.minimum(divide_or_zero(2 * mutual, column + target), 1.0)
 
-    def prepare(self, gather: Gather, schema: Schema) -> Pairs:
+    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
         """Code the rows of one table, ready for any pair of its columns; pairs of columns need no target."""
         if schema.target is not None:
             self.check(schema)
-        check_choice("missing", self.missing, MISSING)
-        known = Known()
+        check_choice("missing", self.missing, MISSING_RULES)
+        known = StatisticsCache()
         coder = self._coder(schema)
         while wanted := coder.requires(known):
             known.add(gather(*wanted))
         coding = coder.coding(known)
         _check_sizes(coding, schema)
-        wanted_rows = CodedRows((*map(int, schema.used), *_target(schema)), coding)
+        wanted_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
         # As they come, put together, and as bits.
         check_memory(
             3.0 * wanted_rows.row_bytes * schema.n_rows,
@@ -88,10 +88,10 @@ class SymmetricUncertainty(TableRelevance, Association):
             "Keep fewer columns first, with RankSelector.",
         )
         (rows,) = gather(wanted_rows)
-        return _CodedPairs(rows, distribute=self.missing == "distribute")
+        return _PairwiseUncertainties(rows, distribute=self.missing == "distribute")
 
 
-def _target(schema: Schema) -> tuple[int, ...]:
+def _target_columns(schema: Schema) -> tuple[int, ...]:
     """Return what stands for the target among the columns, nothing where there is none."""
     return () if schema.target is None else (schema.n_columns,)
 
@@ -100,12 +100,12 @@ def _check_sizes(coding: Coding, schema: Schema) -> None:
     """Refuse columns of more values than a code can have, and pairs whose table would not fit."""
     largest = sorted(schema.used.tolist(), key=lambda j: -coding.sizes[j])[:2]
     for j in largest:
-        if coding.sizes[j] > MOST_CODES:
+        if coding.sizes[j] > MAX_CODES:
             raise DataError(
                 f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values, and pairs of columns are counted for up to "
-                f"{MOST_CODES:,}. Leave it out: kinds={{{schema.columns[j].name!r}: 'text'}}."
+                f"{MAX_CODES:,}. Leave it out: kinds={{{schema.columns[j].name!r}: 'text'}}."
             )
-    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target(schema))), reverse=True)
+    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target_columns(schema))), reverse=True)
     check_memory(
         8.0 * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
         f"The table of a pair of columns of {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
@@ -113,7 +113,7 @@ def _check_sizes(coding: Coding, schema: Schema) -> None:
     )
 
 
-class _CodedPairs(Pairs):
+class _PairwiseUncertainties(PairwiseAssociations):
     """Symmetric uncertainties of pairs of coded columns."""
 
     def __init__(self, rows: CodedRows, *, distribute: bool) -> None:
@@ -121,12 +121,12 @@ class _CodedPairs(Pairs):
         self._rows = rows
         self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
         # From a source column to its place among the coded ones.
-        self._place = np.zeros(max(rows.columns) + 1, dtype=np.int64)
-        self._place[list(rows.columns)] = np.arange(len(rows.columns))
-        self._by_bits = (self._sizes <= _MOST_BIT_VALUES) & (len(rows.weight) == 0)
-        self._pack()
+        self._position = np.zeros(max(rows.columns) + 1, dtype=np.int64)
+        self._position[list(rows.columns)] = np.arange(len(rows.columns))
+        self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
+        self._pack_bits()
 
-    def _pack(self) -> None:
+    def _pack_bits(self) -> None:
         codes, n = self._rows.codes, self._rows.codes.shape[1]
         gaps = np.array([bool(size <= np.iinfo(codes.dtype).max and (row == size).any())
                          for row, size in zip(codes, self._sizes, strict=True)])  # fmt: skip
@@ -140,13 +140,13 @@ class _CodedPairs(Pairs):
                 if self._by_bits[c]:
                     pack(codes[c], words[starts[c] : starts[c] + sizes[c]])
 
-        list(parallel.map_blocks(pack_columns, parallel.spans(len(codes), 1 + _PIECE // (8 * n + 1))))
+        list(parallel.map_blocks(pack_columns, parallel.block_ranges(len(codes), 1 + _BLOCK_ROWS // (8 * n + 1))))
         counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._bits = words, starts, sizes, counts, gaps
 
-    def pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
         """Return the symmetric uncertainty of every pair."""
-        first, second = self._place[i], self._place[j]
+        first, second = self._position[i], self._position[j]
         out = np.empty(len(first))
         by_bits = self._by_bits[first] & self._by_bits[second]
         self._fill(out, np.flatnonzero(by_bits), first, second, self._count_bits)
@@ -158,7 +158,7 @@ class _CodedPairs(Pairs):
     ) -> None:
         parts = [
             where[start:stop]
-            for start, stop in parallel.spans(len(where), 1 + _PIECE // (1 + self._rows.codes.shape[1]))
+            for start, stop in parallel.block_ranges(len(where), 1 + _BLOCK_ROWS // (1 + self._rows.codes.shape[1]))
         ]
         for part, values in zip(parts, parallel.map_blocks(lambda p: kernel(first[p], second[p]), parts), strict=True):
             out[part] = values
@@ -177,7 +177,7 @@ class _CodedPairs(Pairs):
 
 
 def symmetric_uncertainty(
-    a: ArrayLike, b: ArrayLike, *, sample_weight: ArrayLike | None = None, missing: Missing = "distribute"
+    a: ArrayLike, b: ArrayLike, *, sample_weight: ArrayLike | None = None, missing: MissingRule = "distribute"
 ) -> float:
     """Return the symmetric uncertainty of two categorical columns, in [0, 1].
 
@@ -207,11 +207,11 @@ def symmetric_uncertainty(
     >>> symmetric_uncertainty(["a", "a", "b", "b"], [1, 1, 2, 2])
     1.0
     """
-    check_choice("missing", missing, MISSING)
+    check_choice("missing", missing, MISSING_RULES)
     first, size_a = code_vector(a, "a")
     second, size_b = code_vector(b, "b")
     if len(first) != len(second):
         raise ValueError(f"a has {len(first)} values and b {len(second)}; they must be of the same rows.")
     table = np.zeros((size_a + 1, size_b + 1))
-    kernels.count_weighted(first, second, weight_vector(sample_weight, len(first)), table)
-    return float(kernels.table_uncertainty(table, missing == "distribute", np.zeros(3)))
+    kernels.add_pair_weights(first, second, weight_vector(sample_weight, len(first)), table)
+    return float(kernels.symmetric_uncertainty(table, missing == "distribute", np.zeros(3)))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.base import Known, Relevance
+from tamiz.criteria.base import Relevance, StatisticsCache
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coding import Coding
@@ -38,25 +38,25 @@ class Variance(Relevance):
     needs_target: ClassVar[bool] = False
     unit: ClassVar[str] = "unit²"
 
-    def _wanted(self, schema: Schema) -> tuple[Moments, LevelCounts]:
-        coding = Coding(schema.level_sizes, {})
+    def _statistics(self, schema: Schema) -> tuple[Moments, LevelCounts]:
+        coding = Coding(schema.n_levels, {})
         return Moments(schema.numeric), LevelCounts(schema.categorical, coding)
 
-    def requires(self, known: Known, schema: Schema) -> Sequence[Statistic]:
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
         """Return moments and counts of levels."""
-        return known.lacking(self._wanted(schema))
+        return cache.pending(self._statistics(schema))
 
-    def scores(self, known: Known, schema: Schema) -> Floats:
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return the variance of every column."""
-        moments, levels = (known[wanted] for wanted in self._wanted(schema))
+        moments, levels = (cache[wanted] for wanted in self._statistics(schema))
         scores = np.zeros(schema.n_columns)
-        scores[list(schema.numeric)] = _over(moments.squares[0], moments.weight[0] - 1)
+        scores[list(schema.numeric)] = _divide_or_zero(moments.squared_deviations[0], moments.weight[0] - 1)
         for j, counts in zip(schema.categorical, levels.counts, strict=True):
             total = counts[:-1].sum()
             squares = (counts[:-1] * (total - counts[:-1])).sum() / total if total > 0 else 0.0
-            scores[j] = _over(np.array([squares]), np.array([total - 1]))[0]
+            scores[j] = _divide_or_zero(np.array([squares]), np.array([total - 1]))[0]
         return scores
 
 
-def _over(squares: Floats, freedom: Floats) -> Floats:
+def _divide_or_zero(squares: Floats, freedom: Floats) -> Floats:
     return np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)

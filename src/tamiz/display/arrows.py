@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 # As many arrows can be told from each other, and their names find room.
-MOST_ARROWS = 8
+MAX_ARROWS = 8
 # This share of the points lies nearer to the middle than the longest arrow reaches.
 _REACH = 0.9
 
@@ -29,7 +29,9 @@ class Arrow:
     y: float
 
 
-def arrows(points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]], *, one_scale: bool) -> list[Arrow]:
+def biplot_arrows(
+    points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]], *, one_scale: bool
+) -> list[Arrow]:
     """Return the arrows of the columns with the largest loadings on two axes, the largest first.
 
     A row lies the further along an arrow, the larger its value of the column is. Where one unit is as long on both axes, an arrow
@@ -50,7 +52,7 @@ def arrows(points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]
     # What is left of rounding has no direction.
     least = 1e-9 * max(sizes, default=0.0)
     known = [j for j, size in enumerate(sizes) if size > least]
-    drawn = sorted(known, key=lambda j: -sizes[j])[:MOST_ARROWS]
+    drawn = sorted(known, key=lambda j: -sizes[j])[:MAX_ARROWS]
     # The slope of a column along an axis is its loading over the axis's spread; on the screen an axis is divided by its unit.
     steps = [unit / spread if spread else 0.0 for unit, spread in zip(units, spreads, strict=True)]
     tips = [(loadings[j][0] * steps[0], loadings[j][1] * steps[1]) for j in drawn]

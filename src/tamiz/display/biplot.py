@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamiz.display import palette
-from tamiz.display.arrows import MOST_ARROWS, Arrow
-from tamiz.display.coloring import plain
+from tamiz.display.arrows import MAX_ARROWS, Arrow
+from tamiz.display.coloring import escape_text
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _FONT_SIZE = 8.5
 # Of a letter and of a line, in parts of the size of the font.
-_LETTER, _LINE = 0.58, 1.35
+_LETTER_WIDTH, _LINE_HEIGHT = 0.58, 1.35
 # Half lines up and down, for as many names as there are arrows.
-_STEPS = np.array([0, *(step for k in range(1, 2 * MOST_ARROWS) for step in (k, -k))])
-_VEIL = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
+_LABEL_OFFSETS = np.array([0, *(step for k in range(1, 2 * MAX_ARROWS) for step in (k, -k))])
+_LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
 
 
 def draw_arrows(panel: Axes, drawn: Sequence[Arrow], names: Sequence[str]) -> list[Any]:
@@ -38,12 +38,12 @@ def draw_arrows(panel: Axes, drawn: Sequence[Arrow], names: Sequence[str]) -> li
     taken: list[tuple[float, float, float]] = []
     made = []
     for arrow in drawn:
-        name = plain(names[arrow.column])
+        name = escape_text(names[arrow.column])
         tip = panel.transData.transform((arrow.x, arrow.y)) * points
         along = (tip - origin) / (float(np.hypot(*(tip - origin))) or 1.0)
-        half = np.array([0.5 * _LETTER * _FONT_SIZE * len(name) + 2, 0.5 * _LINE * _FONT_SIZE])
+        half = np.array([0.5 * _LETTER_WIDTH * _FONT_SIZE * len(name) + 2, 0.5 * _LINE_HEIGHT * _FONT_SIZE])
         x, y = np.clip(tip + along * (half + 3), low + half, high - half)
-        place = next((at for at in y + half[1] * _STEPS if _is_free(float(x), at, half, taken)), y)
+        place = next((at for at in y + half[1] * _LABEL_OFFSETS if _is_free(float(x), at, half, taken)), y)
         taken.append((float(x), float(place), half[0]))
         panel.annotate(
             "", (arrow.x, arrow.y), (0.0, 0.0),
@@ -59,7 +59,7 @@ def draw_arrows(panel: Axes, drawn: Sequence[Arrow], names: Sequence[str]) -> li
                 va="center",
                 fontsize=_FONT_SIZE,
                 color=palette.INK,
-                bbox=_VEIL,
+                bbox=_LABEL_BOX,
             )
         )
     return made

@@ -12,18 +12,20 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_BINS = 40
+_MAX_BINS = 40
 # The height of the panel next to that of the tallest bar.
-_ROOM = 1.25
+_HEADROOM = 1.25
 
 
-def draw_chance(drawn: Floats, found: float, label: str, p_value: float, ax: Axes | None = None) -> Axes:
+def draw_null_histogram(
+    null_values: Floats, observed: float, label: str, p_value: float, ax: Axes | None = None
+) -> Axes:
     """Draw a histogram of the numbers drawn by chance and a line where the one found is.
 
     Parameters
     ----------
-    drawn : ndarray of shape (n_draws,)
-    found : float
+    null_values : ndarray of shape (n_draws,)
+    observed : float
     label : str
         What the numbers are.
     p_value : float
@@ -31,19 +33,19 @@ def draw_chance(drawn: Floats, found: float, label: str, p_value: float, ax: Axe
     ax : matplotlib Axes, default=None
         Where to draw; None is a new figure.
     """
-    panel = figures.one_panel(ax)
-    n_bins = int(np.clip(np.sqrt(len(drawn)), 5, _MOST_BINS))
+    panel = figures.get_panel(ax)
+    n_bins = int(np.clip(np.sqrt(len(null_values)), 5, _MAX_BINS))
     heights, _, _ = panel.hist(
-        drawn, bins=n_bins, color=palette.FAINT, label=f"by chance ({len(drawn):,} permutations)"
+        null_values, bins=n_bins, color=palette.FAINT, label=f"by chance ({len(null_values):,} permutations)"
     )
-    panel.axvline(found, color=palette.STRONG, linewidth=2.0, label=f"found: {found:.4g}")
+    panel.axvline(observed, color=palette.STRONG, linewidth=2.0, label=f"found: {observed:.4g}")
     panel.set(xlabel=label, ylabel="Permutations")
-    panel.yaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+    panel.yaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
     panel.set_title(f"p = {p_value:.3g}", loc="left", fontsize="small", color=palette.MUTED)
     # Over the bars, on the side where the line is not.
-    panel.set_ylim(top=_ROOM * float(np.max(heights)))
+    panel.set_ylim(top=_HEADROOM * float(np.max(heights)))
     panel.legend(
-        loc="upper left" if found > drawn.mean() else "upper right",
+        loc="upper left" if observed > null_values.mean() else "upper right",
         frameon=False,
         labelcolor=palette.INK,
         fontsize="small",

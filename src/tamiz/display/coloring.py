@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamiz.display import figures, palette
 from tamiz.exceptions import DataError
 from tamiz.sources.kinds import encode_target
-from tamiz.sources.memory import column_of
+from tamiz.sources.memory import to_raw_column
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _POINTS_PER_INCH = 72.0
 # Of the room of a panel, and in square points.
-_COVERED = 0.25
-_SIZES = (2.0, 24.0)
-_MOST_FULL_POINTS = 1000
-_MOST_VECTOR_POINTS = 5000
-_LONGEST_NAME = 40
+_COVERED_SHARE = 0.25
+_SIZE_LIMITS = (2.0, 24.0)
+_MAX_OPAQUE_POINTS = 1000
+_MAX_VECTOR_POINTS = 5000
+_MAX_NAME_LENGTH = 40
 
 
 class Coloring(ABC):
@@ -36,22 +36,22 @@ class Coloring(ABC):
         """Draw the points, each colour's as one."""
 
     @abstractmethod
-    def explain(self, drawn: list[PathCollection], panels: NDArray[Any]) -> None:
+    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Say once what the colours mean, for panels of shape (n_rows, n_columns)."""
 
 
-class Alike(Coloring):
+class SingleColor(Coloring):
     """One colour."""
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
-        return [ax.scatter(x, y, color=palette.STRONG, **_look(ax, len(x)))]
+        return [ax.scatter(x, y, color=palette.STRONG, **_marker_style(ax, len(x)))]
 
-    def explain(self, drawn: list[PathCollection], panels: NDArray[Any]) -> None:
+    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Say nothing."""
 
 
-class Shaded(Coloring):
+class NumericColors(Coloring):
     """A colour by a number; points without one are grey and lie below the others."""
 
     def __init__(self, values: Floats, label: str) -> None:
@@ -61,22 +61,22 @@ class Shaded(Coloring):
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
         gap = np.isnan(self.values)
-        ax.scatter(x[gap], y[gap], color=palette.FAINT, **_look(ax, len(x)))
-        shaded = ax.scatter(x[~gap], y[~gap], c=self.values[~gap], cmap=figures.scale(), **_look(ax, len(x)))
+        ax.scatter(x[gap], y[gap], color=palette.FAINT, **_marker_style(ax, len(x)))
+        shaded = ax.scatter(x[~gap], y[~gap], c=self.values[~gap], cmap=figures.colormap(), **_marker_style(ax, len(x)))
         return [shaded]
 
-    def explain(self, drawn: list[PathCollection], panels: NDArray[Any]) -> None:
+    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Add a bar of the colours beside the panels."""
         n_missing = int(np.isnan(self.values).sum())
         told = [self.label, f"({n_missing:,} missing, grey)" if n_missing else ""]
-        bar = panels[0, 0].figure.colorbar(drawn[0], ax=panels, pad=0.02, aspect=30)
+        bar = panels[0, 0].figure.colorbar(artists[0], ax=panels, pad=0.02, aspect=30)
         bar.solids.set_alpha(1.0)
         bar.outline.set_visible(False)
         bar.ax.tick_params(colors=palette.MUTED, labelsize="small", length=0)
         bar.set_label(" ".join(filter(None, told)), color=palette.MUTED)
 
 
-class Grouped(Coloring):
+class ClassColors(Coloring):
     """A colour and a shape by a class; the rarest classes are put together, and points without one are grey."""
 
     def __init__(self, codes: NDArray[np.integer], names: Sequence[str], label: str) -> None:
@@ -89,7 +89,7 @@ class Grouped(Coloring):
         group[common] = np.arange(len(common))
         group[-1] = -1
         self.groups = group[codes]
-        self.names = [plain(names[code]) for code in common.tolist()]
+        self.names = [escape_text(names[code]) for code in common.tolist()]
         if len(common) < len(names):
             self.names.append(f"other ({len(names) - len(common):,} classes)")
         self.label = label
@@ -98,14 +98,14 @@ class Grouped(Coloring):
         """Draw the points."""
         gap = self.groups < 0
         looks = [(palette.FAINT, "o", gap)] if gap.any() else []
-        looks += [(palette.LEVELS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
-        return [ax.scatter(x[at], y[at], color=c, marker=shape, **_look(ax, len(x))) for c, shape, at in looks]
+        looks += [(palette.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
+        return [ax.scatter(x[at], y[at], color=c, marker=shape, **_marker_style(ax, len(x))) for c, shape, at in looks]
 
-    def explain(self, drawn: list[PathCollection], panels: NDArray[Any]) -> None:
+    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Add a legend at the upper right."""
-        names = ["missing", *self.names] if len(drawn) > len(self.names) else self.names
+        names = ["missing", *self.names] if len(artists) > len(self.names) else self.names
         legend = panels[0, -1].legend(
-            drawn, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0,
+            artists, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0,
             frameon=False, labelcolor=palette.INK, fontsize="small", alignment="left",
         )  # fmt: skip
         legend.get_title().set_color(palette.MUTED)
@@ -113,40 +113,40 @@ class Grouped(Coloring):
             handle.set(sizes=[28.0], alpha=1.0)
 
 
-def read_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> Coloring:
+def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> Coloring:
     """Return the colouring that values stand for.
 
     Text, categories, booleans and whole numbers of few different values are classes, other numbers are numbers.
     """
     if color is None:
-        return Alike()
-    raw = column_of(color, "color")
+        return SingleColor()
+    raw = to_raw_column(color, "color")
     if len(raw) != n_points:
         raise DataError(f"color has {len(raw):,} values for {n_points:,} points; give one for each.")
     encoded = encode_target(raw, None, lambda at: f"value {at}")
     told = label if label is not None else "" if raw.name == "color" else raw.name
     values = np.full(n_points, -1) if encoded.values is None else encoded.values
     if values.dtype.kind == "f" and not np.isnan(values).all():
-        return Shaded(values, plain(told))
+        return NumericColors(values, escape_text(told))
     codes = values if values.dtype.kind == "i" else np.full(n_points, -1)
-    return Grouped(codes.astype(np.intp), encoded.column.levels, plain(told))
+    return ClassColors(codes.astype(np.intp), encoded.column.levels, escape_text(told))
 
 
-def _look(ax: Axes, n_points: int) -> dict[str, Any]:
+def _marker_style(ax: Axes, n_points: int) -> dict[str, Any]:
     """Return how points are drawn: many of them smaller and fainter, so that a crowd is told from a few."""
     extent = ax.get_window_extent()
     room = extent.width * extent.height * (_POINTS_PER_INCH / ax.figure.dpi) ** 2
     return {
-        "s": float(np.clip(_COVERED * room / max(n_points, 1), *_SIZES)),
-        "alpha": 0.85 if n_points <= _MOST_FULL_POINTS else 0.6,
+        "s": float(np.clip(_COVERED_SHARE * room / max(n_points, 1), *_SIZE_LIMITS)),
+        "alpha": 0.85 if n_points <= _MAX_OPAQUE_POINTS else 0.6,
         "linewidths": 0.0,
         # A vector of many points would make a file that no viewer opens with ease.
-        "rasterized": n_points > _MOST_VECTOR_POINTS,
+        "rasterized": n_points > _MAX_VECTOR_POINTS,
     }
 
 
-def plain(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return text drawn as it is, on one line: a dollar begins no formula, an underscore hides no name, and a long one is cut."""
     line = "".join(sign if sign.isprintable() else " " for sign in text)
-    short = line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
+    short = line if len(line) <= _MAX_NAME_LENGTH else line[: _MAX_NAME_LENGTH - 1] + "…"
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")

@@ -21,7 +21,7 @@ _SPECTRA = {
     "eigenvalues_": ("Eigenvalue", "Eigenvector"),
     "explained_variance_": ("Variance", "Component"),
 }
-_CHANCE = "by chance (parallel analysis)"
+_REFERENCE_LABEL = "by chance (parallel analysis)"
 
 
 class EigenvalueDisplay:
@@ -96,7 +96,7 @@ class EigenvalueDisplay:
         display = cls(
             fitted[held[0]],
             residuals=fitted.get("residuals_"),
-            reference=_by_chance(estimator, fitted[held[0]]) if isinstance(estimator, Reducer) else None,
+            reference=_reference_values(estimator, fitted[held[0]]) if isinstance(estimator, Reducer) else None,
             value_label=value_label,
             number_label=number_label,
         )
@@ -110,13 +110,13 @@ class EigenvalueDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None is a new figure.
         """
-        panel = figures.one_panel(ax)
-        values = _in_parts(self.eigenvalues)
+        panel = figures.get_panel(ax)
+        values = _as_rows(self.eigenvalues)
         numbers = np.arange(1, values.shape[1] + 1)
         several = len(values) > 1
         # Beyond the colours there are, parts look alike and have no name.
-        named = min(len(values), len(palette.LEVELS)) if several else 0
-        looks = [(palette.LEVELS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
+        named = min(len(values), len(palette.CLASS_COLORS)) if several else 0
+        looks = [(palette.CLASS_COLORS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
         looks += [(palette.FAINT if several else palette.STRONG, "o", "_")] * (len(values) - named)
         self.lines_ = [
             panel.plot(numbers, row, color=color, marker=shape, markersize=5, linewidth=1, label=name)[0]
@@ -126,33 +126,38 @@ class EigenvalueDisplay:
         if self.reference is not None:
             by_chance = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
             (self.reference_,) = panel.plot(
-                numbers[: len(by_chance)], by_chance, color=palette.MUTED, linestyle="--", linewidth=1.2, label=_CHANCE
+                numbers[: len(by_chance)],
+                by_chance,
+                color=palette.MUTED,
+                linestyle="--",
+                linewidth=1.2,
+                label=_REFERENCE_LABEL,
             )
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
-        panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
         if np.nanmin(values) >= 0:
             panel.set_ylim(bottom=0.0)
         if several or self.reference_ is not None:
             panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
-        largest = 0.0 if self.residuals is None else float(np.nanmax(_in_parts(self.residuals)))
+        largest = 0.0 if self.residuals is None else float(np.nanmax(_as_rows(self.residuals)))
         if largest > 0:
             panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=palette.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
 
-def _by_chance(estimator: Reducer, values: Floats) -> Floats | None:
+def _reference_values(estimator: Reducer, values: Floats) -> Floats | None:
     """Return what the values would be by chance, in their unit: the facts of a map may hold shares of their sum."""
-    facts = estimator.facts()
+    facts = estimator.describe()
     total = float(np.sum(facts.spectrum))
-    if not facts.reference or total == 0:
+    if not facts.chance_spectrum or total == 0:
         return None
-    return np.asarray(facts.reference) * (float(np.nansum(values)) / total)
+    return np.asarray(facts.chance_spectrum) * (float(np.nansum(values)) / total)
 
 
-def _in_parts(given: ArrayLike) -> Floats:
+def _as_rows(eigenvalues: ArrayLike) -> Floats:
     """Return values as one row for every part."""
-    values = check_array(np.atleast_2d(np.asarray(given)), dtype=np.float64, ensure_all_finite="allow-nan")
+    values = check_array(np.atleast_2d(np.asarray(eigenvalues)), dtype=np.float64, ensure_all_finite="allow-nan")
     if np.isnan(values).all():
         raise DataError("There is no eigenvalue to draw: every one is NaN.")
     return values

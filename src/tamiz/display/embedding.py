@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz.display.arrows import arrows
+from tamiz.display.arrows import biplot_arrows
 from tamiz.display.biplot import draw_arrows
-from tamiz.display.coloring import read_coloring
-from tamiz.display.figures import one_panel
+from tamiz.display.coloring import make_coloring
+from tamiz.display.figures import get_panel
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.statistics.base import Floats
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Beyond it, points in one unit for both axes would be a line.
-_MOST_UNEQUAL = 4.0
+_MAX_SPAN_RATIO = 4.0
 
 
 class EmbeddingDisplay:
@@ -128,7 +128,7 @@ class EmbeddingDisplay:
                 f"{type(estimator).__name__} was fitted on a covariance, which has no rows to draw; from_embedding draws "
                 "transform(X), the places of rows, where fit_covariance was given the mean."
             )
-        facts = estimator.facts()
+        facts = estimator.describe()
         if loadings and not facts.loadings:
             raise TypeError(
                 f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations tells what explains its axes."
@@ -138,7 +138,7 @@ class EmbeddingDisplay:
             color=color,
             color_label=color_label,
             components=components,
-            names=facts.axes,
+            names=facts.axis_names,
             loadings=facts.loadings if loadings else None,
             column_names=facts.loading_names if loadings else None,
         )
@@ -181,13 +181,13 @@ class EmbeddingDisplay:
         legend : bool, default=True
             Say beside the panel what the colours mean; `add_legend` does so later, for several panels at once.
         """
-        panel = one_panel(ax)
+        panel = get_panel(ax)
         embedding = check_array(self.embedding, dtype=np.float64)
         (x, x_name), (y, y_name) = self._coordinates(embedding)
-        self._coloring = read_coloring(self.color, len(x), self.color_label)
+        self._coloring = make_coloring(self.color, len(x), self.color_label)
         self.points_ = self._coloring.draw(panel, x, y)
         panel.set(xlabel=x_name, ylabel=y_name)
-        if embedding.shape[1] > 1 and _comparable(x, y) and not _tied(panel):
+        if embedding.shape[1] > 1 and _can_share_unit(x, y) and not _shares_axis(panel):
             panel.set_aspect("equal", adjustable="datalim")
         self.ax_, self.figure_ = panel, panel.figure
         if legend:
@@ -208,7 +208,7 @@ class EmbeddingDisplay:
                 f"There are {len(names)} column names for {len(loadings)} rows of loadings; give one for each."
             )
         pairs = loadings[:, list(self.components)].tolist()
-        drawn = arrows(np.column_stack([x, y]).tolist(), pairs, one_scale=panel.get_aspect() != "auto")
+        drawn = biplot_arrows(np.column_stack([x, y]).tolist(), pairs, one_scale=panel.get_aspect() != "auto")
         return draw_arrows(panel, drawn, names)
 
     def add_legend(self, panels: Any = None) -> Self:
@@ -220,7 +220,7 @@ class EmbeddingDisplay:
             The panels of displays that are coloured alike; None is the display's own.
         """
         grid = np.array([[self.ax_]]) if panels is None else np.asarray(panels)
-        self._coloring.explain(self.points_, grid)
+        self._coloring.add_legend(self.points_, grid)
         return self
 
     def _coordinates(self, embedding: Floats) -> list[tuple[Floats, str]]:
@@ -237,12 +237,12 @@ class EmbeddingDisplay:
         return [(embedding[:, k], names[k]) for k in chosen]
 
 
-def _comparable(x: Floats, y: Floats) -> bool:
+def _can_share_unit(x: Floats, y: Floats) -> bool:
     """Return whether one unit can be as long on both axes without the points becoming a line."""
     spans = sorted([float(np.ptp(x)), float(np.ptp(y))])
-    return 0 < spans[1] <= _MOST_UNEQUAL * spans[0]
+    return 0 < spans[1] <= _MAX_SPAN_RATIO * spans[0]
 
 
-def _tied(ax: Axes) -> bool:
+def _shares_axis(ax: Axes) -> bool:
     """Return whether the panel shares an axis with another, whose limits are not ours to change."""
     return any(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures, palette
-from tamiz.display.coloring import plain
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.validation import check_integer
 
-_COLUMNS = 8
-_INCHES = 1.3
+_IMAGES_PER_ROW = 8
+_INCHES_PER_IMAGE = 1.3
 
 
 class ImageDisplay:
@@ -86,7 +86,7 @@ class ImageDisplay:
                 f"from_estimator draws the images of a map of tamiz.reduction, got {type(estimator).__name__}."
             )
         check_is_fitted(estimator)
-        galleries = estimator.facts().galleries
+        galleries = estimator.describe().galleries
         if not galleries:
             raise TypeError(
                 f"{type(estimator).__name__} has no images: it was not told that its columns are the pixels of one. "
@@ -106,13 +106,16 @@ class ImageDisplay:
             raise DataError(
                 f"An image of {height:,} x {width:,} has {height * width:,} pixels, and these have {images.shape[1]:,}."
             )
-        names = None if self.names is None else [plain(name) for name in self.names]
+        names = None if self.names is None else [escape_text(name) for name in self.names]
         if names is not None and len(names) != len(images):
             raise DataError(f"There are {len(names)} names for {len(images)} images; give one for each.")
-        n_columns = min(len(images), _COLUMNS)
+        n_columns = min(len(images), _IMAGES_PER_ROW)
         n_rows = -(-len(images) // n_columns)
-        self.figure_, panels = figures.panels(
-            n_rows, n_columns, width=_INCHES, height=_INCHES * height / width + 0.25 * (names is not None)
+        self.figure_, panels = figures.make_panels(
+            n_rows,
+            n_columns,
+            width=_INCHES_PER_IMAGE,
+            height=_INCHES_PER_IMAGE * height / width + 0.25 * (names is not None),
         )
         self.images_ = []
         for k, panel in enumerate(panels.flat):
@@ -121,7 +124,7 @@ class ImageDisplay:
                 self.images_.append(self._draw(panel, images[k].reshape(height, width)))
                 panel.set_title(names[k] if names else "", fontsize="small", color=palette.MUTED)
         if self.title:
-            self.figure_.suptitle(plain(self.title), x=0.01, ha="left", fontsize="medium", color=palette.INK)
+            self.figure_.suptitle(escape_text(self.title), x=0.01, ha="left", fontsize="medium", color=palette.INK)
         return self
 
     def _draw(self, panel: Any, pixels: Any) -> Any:

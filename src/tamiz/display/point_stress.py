@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures, palette
-from tamiz.display.coloring import plain
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.validation import check_integer
 
@@ -99,7 +99,7 @@ class PointStressDisplay:
         names = list(map(str, range(len(stress)))) if self.names is None else [str(name) for name in self.names]
         if len(names) != len(stress):
             raise DataError(f"There are {len(names)} names for {len(stress)} points; give one for each.")
-        panel = figures.one_panel(ax)
+        panel = figures.get_panel(ax)
         self.rows_ = np.argsort(-stress, kind="stable")[:n_points]
         largest, heights = stress[self.rows_], np.arange(len(self.rows_))
         panel.hlines(heights, 0.0, largest, color=palette.RULE, linewidth=1.0)
@@ -108,7 +108,7 @@ class PointStressDisplay:
         self.mean_ = panel.axvline(
             mean, color=palette.MUTED, linestyle="--", linewidth=1.2, label=f"mean of {len(stress):,} points"
         )
-        panel.set_yticks(heights, [plain(names[row]) for row in self.rows_])
+        panel.set_yticks(heights, [escape_text(names[row]) for row in self.rows_])
         panel.invert_yaxis()
         panel.set(xlabel=self.value_label, ylabel="Row" if self.names is None else "")
         panel.set_xlim(left=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from tamiz.display import figures, palette
-from tamiz.display.coloring import plain
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.metrics import rank_agreement
 from tamiz.random import Seed
@@ -23,7 +23,7 @@ class QualityDisplay:
     Parameters
     ----------
     agreements : dict of str to RankAgreement
-        By the name of the map; `Quality.agreement` is one too.
+        By the name of the map; `MapQuality.agreement` is one too.
 
     Attributes
     ----------
@@ -87,15 +87,19 @@ class QualityDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None is a new figure.
         """
-        n_maps, most = len(self.agreements), len(palette.LEVELS)
+        n_maps, most = len(self.agreements), len(palette.CLASS_COLORS)
         if not 1 <= n_maps <= most:
             raise DataError(f"The curves of 1 to {most} maps can be told apart, got {n_maps}.")
-        panel = figures.one_panel(ax)
+        panel = figures.get_panel(ax)
         self.lines_ = [
             panel.plot(
-                found.n_neighbors, found.r_nx, color=color, linewidth=1.4, label=f"{plain(name)} ({found.area:.2f})"
+                found.n_neighbors,
+                found.r_nx,
+                color=color,
+                linewidth=1.4,
+                label=f"{escape_text(name)} ({found.area:.2f})",
             )[0]
-            for (name, found), color in zip(self.agreements.items(), palette.LEVELS, strict=False)
+            for (name, found), color in zip(self.agreements.items(), palette.CLASS_COLORS, strict=False)
         ]
         panel.set_xscale("log")
         panel.set(xlabel="Size of the neighbourhood, K", ylabel="Neighbours kept beyond chance, R_NX")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.display import figures, palette
-from tamiz.display.coloring import plain
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.validation import check_integer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # Names below each other are then read without touching.
-_INCHES_A_NAME = 0.2
+_INCHES_PER_NAME = 0.2
 
 
 class RankingDisplay:
@@ -34,7 +34,7 @@ class RankingDisplay:
         One for every column; None is the number of the column.
     ranking : array-like of shape (n_columns,), default=None
         Column numbers, best first; None is by the scores, equal ones in column order.
-    kept : array-like of shape (n_columns,), bool, default=None
+    support : array-like of shape (n_columns,), bool, default=None
         None keeps all.
     n_columns : int, default=20
         How many are drawn.
@@ -68,14 +68,14 @@ class RankingDisplay:
         *,
         names: Sequence[str] | None = None,
         ranking: ArrayLike | None = None,
-        kept: ArrayLike | None = None,
+        support: ArrayLike | None = None,
         n_columns: int = 20,
         score_label: str = "Score",
     ) -> None:
         self.scores = scores
         self.names = names
         self.ranking = ranking
-        self.kept = kept
+        self.support = support
         self.n_columns = n_columns
         self.score_label = score_label
 
@@ -103,9 +103,9 @@ class RankingDisplay:
             estimator.scores_,
             names=estimator.schema_.names,
             ranking=estimator.ranking_,
-            kept=estimator.get_support(),
+            support=estimator.get_support(),
             n_columns=n_columns,
-            score_label=_label(estimator.relevance),
+            score_label=_score_label(estimator.relevance),
         )
         return display.plot(ax)
 
@@ -124,14 +124,14 @@ class RankingDisplay:
         most = check_integer("n_columns", self.n_columns, low=1)
         scores = check_array(np.asarray(self.scores), dtype=np.float64, ensure_2d=False, input_name="scores").ravel()
         names = list(map(str, range(len(scores)))) if self.names is None else [str(name) for name in self.names]
-        kept = np.ones(len(scores), dtype=bool) if self.kept is None else np.asarray(self.kept, dtype=bool)
+        kept = np.ones(len(scores), dtype=bool) if self.support is None else np.asarray(self.support, dtype=bool)
         ranking = np.argsort(-scores, kind="stable") if self.ranking is None else np.asarray(self.ranking)
         for what, given in (("names", names), ("places", ranking), ("answers of what is kept", kept)):
             if len(given) != len(scores):
                 raise DataError(f"There are {len(given)} {what} for {len(scores)} scores; give one for each.")
         self.columns_ = ranking[:most]
         drawn, heights, dark = scores[self.columns_], np.arange(len(self.columns_)), kept[self.columns_]
-        panel = figures.one_panel(ax, height=max(figures.HEIGHT, _INCHES_A_NAME * len(drawn)))
+        panel = figures.get_panel(ax, height=max(figures.PANEL_HEIGHT, _INCHES_PER_NAME * len(drawn)))
         panel.hlines(heights, 0.0, drawn, color=palette.RULE, linewidth=1.0)
         looks = [(dark, palette.STRONG, "kept"), (~dark, palette.FAINT, "left out")]
         self.points_ = [
@@ -139,9 +139,9 @@ class RankingDisplay:
             for which, color, label in looks
             if which.any()
         ]
-        panel.set_yticks(heights, [plain(names[column]) for column in self.columns_])
+        panel.set_yticks(heights, [escape_text(names[column]) for column in self.columns_])
         panel.invert_yaxis()
-        panel.set(xlabel=plain(self.score_label), ylabel="Column" if self.names is None else "")
+        panel.set(xlabel=escape_text(self.score_label), ylabel="Column" if self.names is None else "")
         if drawn.min() >= 0:
             panel.set_xlim(left=0.0)
         if len(scores) > most:
@@ -153,7 +153,7 @@ class RankingDisplay:
         return self
 
 
-def _label(relevance: Any) -> str:
+def _score_label(relevance: Any) -> str:
     """Return what a relevance is called, and its unit: the label of its line in the registry, where it has one."""
     name = type(relevance).__name__
     called = next((entry.label for entry in criteria if entry.attribute == name), name)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures, palette
-from tamiz.display.coloring import plain
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.validation import check_integer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # More points than these are drawn smaller and as one picture, so that a saved page stays small.
-_MANY = 2000
+_MAX_VECTOR_POINTS = 2000
 
 
 class SearchDisplay:
@@ -93,9 +93,9 @@ class SearchDisplay:
         if "archive_" not in vars(estimator):
             raise TypeError(f"{type(estimator).__name__} holds no archive_; give a SubsetSelector.")
         archive, n_sets = estimator.archive_, estimator.n_evaluations_
-        note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stopped}"
+        note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stop_reason}"
         display = cls(
-            archive.sizes, archive.merits, best=archive.best, merit_label=_capital(estimator.merit_name_), note=note
+            archive.sizes, archive.merits, best=archive.best, merit_label=_capitalize(estimator.merit_name_), note=note
         )
         return display.plot(ax)
 
@@ -117,8 +117,8 @@ class SearchDisplay:
             raise DataError(f"There are {len(sizes)} sizes for {len(merits)} merits; give one for each.")
         first = int(np.lexsort((sizes, -merits))[0])
         best = first if self.best is None else check_integer("best", self.best, low=0, high=len(merits) - 1)
-        panel = figures.one_panel(ax)
-        many = len(merits) > _MANY
+        panel = figures.get_panel(ax)
+        many = len(merits) > _MAX_VECTOR_POINTS
         (self.points_,) = panel.plot(
             sizes,
             merits,
@@ -130,7 +130,7 @@ class SearchDisplay:
         )
         each = np.unique(sizes)
         tops = [merits[sizes == size].max() for size in each]
-        marker = "o" if len(each) <= figures.MOST_MARKED else ""
+        marker = "o" if len(each) <= figures.MAX_MARKERS else ""
         (self.line_,) = panel.plot(
             each, tops, color=palette.STRONG, marker=marker, markersize=4, linewidth=1.5, label="the best of its size"
         )
@@ -138,8 +138,8 @@ class SearchDisplay:
             sizes[best], merits[best], "o", markersize=13, markerfacecolor="none", markeredgecolor=palette.INK,
             label=f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}",
         )  # fmt: skip
-        panel.set(xlabel="Columns in the set", ylabel=plain(self.merit_label))
-        panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        panel.set(xlabel="Columns in the set", ylabel=escape_text(self.merit_label))
+        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
         if self.note:
             panel.set_title(self.note, loc="left", fontsize="small", color=palette.MUTED)
         panel.legend(loc="lower right", frameon=False, labelcolor=palette.INK, fontsize="small")
@@ -147,5 +147,5 @@ class SearchDisplay:
         return self
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]

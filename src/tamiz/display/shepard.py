@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # More pairs are drawn as how many there are in a cell, in colours from few to many.
-_MOST_POINTS = 3000
-_DENSITY = ["#d5e0e6", palette.STRONG, "#12303f"]
-_CELLS = 55
+_MAX_POINTS = 3000
+_DENSITY_COLORS = ["#d5e0e6", palette.STRONG, "#12303f"]
+_GRID_SIZE = 55
 
 
 class ShepardDisplay:
@@ -47,7 +47,7 @@ class ShepardDisplay:
     pairs_ : matplotlib PathCollection or PolyCollection
     line_ : matplotlib Line2D or None
         Of a perfect map.
-    steps_ : matplotlib Line2D or None
+    disparities_ : matplotlib Line2D or None
         Of the disparities.
 
     Examples
@@ -101,7 +101,7 @@ class ShepardDisplay:
         ShepardDisplay
         """
         found = shepard(X, embedding, metric=metric, n_pairs=n_pairs, random_state=random_state)
-        drawn = "" if found.every_pair else " drawn"
+        drawn = "" if found.all_pairs else " drawn"
         note = (
             f"{len(found.distances):,} pairs{drawn}, correlation {found.correlation:.3f}, of ranks "
             f"{found.rank_correlation:.3f}"
@@ -139,12 +139,12 @@ class ShepardDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None is a new figure.
         """
-        panel = figures.one_panel(ax)
-        d, e = _numbers(self.dissimilarities, "dissimilarities"), _numbers(self.distances, "distances")
+        panel = figures.get_panel(ax)
+        d, e = _as_vector(self.dissimilarities, "dissimilarities"), _as_vector(self.distances, "distances")
         if len(d) != len(e):
             raise DataError(f"There are {len(d):,} dissimilarities and {len(e):,} distances; give one of each a pair.")
         self.pairs_ = _draw_pairs(panel, d, e)
-        self.line_ = self.steps_ = None
+        self.line_ = self.disparities_ = None
         if self.scale:
             far = min(float(d.max()), float(e.max()) * self.scale)
             (self.line_,) = panel.plot(
@@ -156,32 +156,34 @@ class ShepardDisplay:
                 label="a perfect map",
             )
         if self.disparities is not None:
-            self.steps_ = _draw_steps(panel, d, _numbers(self.disparities, "disparities"))
+            self.disparities_ = _draw_disparities(panel, d, _as_vector(self.disparities, "disparities"))
         panel.set(xlabel="Distance in the data", ylabel="Distance on the map")
         panel.set_xlim(left=0.0)
         panel.set_ylim(bottom=0.0)
-        if self.line_ is not None or self.steps_ is not None:
+        if self.line_ is not None or self.disparities_ is not None:
             panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small", loc="upper left")
         panel.set_title(self.note, loc="left", fontsize="small", color=palette.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
 
-def _numbers(given: ArrayLike, name: str) -> Floats:
-    values = check_array(np.asarray(given), dtype=np.float64, ensure_2d=False, input_name=name)
+def _as_vector(numbers: ArrayLike, name: str) -> Floats:
+    values = check_array(np.asarray(numbers), dtype=np.float64, ensure_2d=False, input_name=name)
     return np.asarray(values).reshape(-1)
 
 
 def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:
-    if len(d) <= _MOST_POINTS:
+    if len(d) <= _MAX_POINTS:
         return panel.scatter(d, e, s=6.0, color=palette.STRONG, alpha=0.35, linewidths=0.0)
-    colors = figures.matplotlib("matplotlib.colors").LinearSegmentedColormap.from_list("tamiz_density", _DENSITY)
+    colors = figures.import_matplotlib("matplotlib.colors").LinearSegmentedColormap.from_list(
+        "tamiz_density", _DENSITY_COLORS
+    )
     return panel.hexbin(
-        d, e, gridsize=_CELLS, bins="log", mincnt=1, cmap=colors, edgecolors="face", linewidths=0.2, rasterized=True
+        d, e, gridsize=_GRID_SIZE, bins="log", mincnt=1, cmap=colors, edgecolors="face", linewidths=0.2, rasterized=True
     )
 
 
-def _draw_steps(panel: Axes, d: Floats, disparities: Floats) -> Any:
+def _draw_disparities(panel: Axes, d: Floats, disparities: Floats) -> Any:
     if len(disparities) != len(d):
         raise DataError(f"There are {len(disparities):,} disparities for {len(d):,} pairs; give one for each.")
     order = np.lexsort((disparities, d))

@@ -24,7 +24,7 @@ class StressDisplay:
     stress : array-like of shape (n_values,)
     numbers : array-like of shape (n_values,), default=None
         Of dimensions, or of iterations; None counts from 1.
-    chance : array-like of shape (n_values,) or (n_draws, n_values), default=None
+    reference : array-like of shape (n_values,) or (n_draws, n_values), default=None
         What the stress would be without structure. It is drawn dashed; of several draws the mean, in a band from the least to the
         largest.
     number_label : str, default="Dimensions"
@@ -39,7 +39,7 @@ class StressDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     line_ : matplotlib Line2D
-    chance_ : matplotlib Line2D or None
+    reference_ : matplotlib Line2D or None
 
     Examples
     --------
@@ -54,7 +54,7 @@ class StressDisplay:
         stress: ArrayLike,
         *,
         numbers: ArrayLike | None = None,
-        chance: ArrayLike | None = None,
+        reference: ArrayLike | None = None,
         number_label: str = "Dimensions",
         value_label: str = "Kruskal's stress-1",
         note: str = "",
@@ -62,7 +62,7 @@ class StressDisplay:
     ) -> None:
         self.stress = stress
         self.numbers = numbers
-        self.chance = chance
+        self.reference = reference
         self.number_label = number_label
         self.value_label = value_label
         self.note = note
@@ -70,7 +70,7 @@ class StressDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the course of the stress of a fitted map, which holds it as `course_`: of its start and after each iteration.
+        """Draw the course of the stress of a fitted map, which holds it as `stress_history_`: of its start and after each iteration.
 
         Parameters
         ----------
@@ -85,11 +85,11 @@ class StressDisplay:
         """
         check_is_fitted(estimator)
         fitted = vars(estimator)
-        if "course_" not in fitted:
+        if "stress_history_" not in fitted:
             raise TypeError(
-                f"{type(estimator).__name__} holds no course_; it was not fitted by steps that lower a stress."
+                f"{type(estimator).__name__} has no stress_history_; it was not fitted by steps that lower a stress."
             )
-        course, n_iter = fitted["course_"], len(fitted["course_"]) - 1
+        course, n_iter = fitted["stress_history_"], len(fitted["stress_history_"]) - 1
         ending = "converged" if fitted["converged_"] else "not converged"
         note = f"{ending} after {n_iter:,} iterations at {course[-1]:.4g}"
         display = cls(course, numbers=range(n_iter + 1), number_label="Iteration", note=note, from_zero=False)
@@ -103,13 +103,13 @@ class StressDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None is a new figure.
         """
-        panel = figures.one_panel(ax)
-        stress = _line("stress", self.stress)
-        numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else _line("numbers", self.numbers)
+        panel = figures.get_panel(ax)
+        stress = _as_vector("stress", self.stress)
+        numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else _as_vector("numbers", self.numbers)
         if len(numbers) != len(stress):
             raise DataError(f"There are {len(numbers)} numbers for {len(stress)} values of stress; give one for each.")
         order = np.argsort(numbers, kind="stable")
-        marker = "o" if len(stress) <= figures.MOST_MARKED else ""
+        marker = "o" if len(stress) <= figures.MAX_MARKERS else ""
         (self.line_,) = panel.plot(
             numbers[order],
             stress[order],
@@ -119,9 +119,9 @@ class StressDisplay:
             linewidth=1.5,
             label="this map",
         )
-        self.chance_ = None if self.chance is None else self._draw_chance(panel, numbers, order)
+        self.reference_ = None if self.reference is None else self._draw_reference(panel, numbers, order)
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
-        panel.xaxis.set_major_locator(figures.matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
         if self.from_zero:
             panel.set_ylim(bottom=0.0)
         if self.note:
@@ -129,8 +129,8 @@ class StressDisplay:
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
-    def _draw_chance(self, panel: Axes, numbers: Floats, order: NDArray[np.intp]) -> Any:
-        draws = check_array(np.atleast_2d(np.asarray(self.chance)), dtype=np.float64, input_name="chance")
+    def _draw_reference(self, panel: Axes, numbers: Floats, order: NDArray[np.intp]) -> Any:
+        draws = check_array(np.atleast_2d(np.asarray(self.reference)), dtype=np.float64, input_name="chance")
         if draws.shape[1] != len(numbers):
             raise DataError(
                 f"There are {draws.shape[1]} values by chance for {len(numbers)} of stress; give one for each."
@@ -148,7 +148,7 @@ class StressDisplay:
         return line
 
 
-def _line(name: str, values: ArrayLike) -> Floats:
+def _as_vector(name: str, values: ArrayLike) -> Floats:
     """Return values of one line."""
     given = check_array(np.asarray(values), dtype=np.float64, ensure_2d=False, input_name=name)
     if given.ndim != 1:

@@ -5,17 +5,17 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    knn               k_nearest:KNearest                builder  Nearest neighbours
-    radius            radius:Radius                     builder  All within a radius
-    connected_radius  connected_radius:ConnectedRadius  builder  All within the smallest connecting radius
-    same_class        same_class:SameClass              builder  All of a class
-    heat_kernel       weights:HeatKernel                weight   Heat kernel
-    binary            weights:Binary                    weight   Binary
-    class_share       weights:ClassShare                weight   Share of the class
-    exact             search.exact:Exact                neighbors  Exact, by blocks of products
-    tree              search.tree:Tree                  neighbors  Exact, by a k-d tree
-    descent           search.descent:Descent            neighbors  Approximate, by nearest-neighbour descent
-    graph             graph:Graph                       graph    Graph
+    knn                 k_nearest:KNearest                builder    Nearest neighbours
+    radius              radius:Radius                     builder    Radius
+    connected_radius    connected_radius:ConnectedRadius  builder    Smallest connecting radius
+    same_class          same_class:SameClass              builder    Same class
+    heat_kernel         weights:HeatKernel                weight     Heat kernel
+    binary              weights:Binary                    weight     Binary
+    inverse_class_size  weights:InverseClassSize          weight     Inverse class size
+    brute_force         search.exact:BruteForce           neighbors  Brute force
+    kd_tree             search.tree:KDTree                neighbors  k-d tree
+    nn_descent          search.descent:NNDescent          neighbors  Nearest-neighbour descent
+    graph               graph:Graph                       graph      Graph
     """,
 )
 

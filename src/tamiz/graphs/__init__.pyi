@@ -4,11 +4,11 @@ from tamiz.graphs.graph import Graph as Graph
 from tamiz.graphs.k_nearest import KNearest as KNearest
 from tamiz.graphs.radius import Radius as Radius
 from tamiz.graphs.same_class import SameClass as SameClass
-from tamiz.graphs.search.descent import Descent as Descent
-from tamiz.graphs.search.exact import Exact as Exact
-from tamiz.graphs.search.tree import Tree as Tree
+from tamiz.graphs.search.descent import NNDescent as NNDescent
+from tamiz.graphs.search.exact import BruteForce as BruteForce
+from tamiz.graphs.search.tree import KDTree as KDTree
 from tamiz.graphs.weights import Binary as Binary
-from tamiz.graphs.weights import ClassShare as ClassShare
 from tamiz.graphs.weights import HeatKernel as HeatKernel
+from tamiz.graphs.weights import InverseClassSize as InverseClassSize
 
 registry: Registry

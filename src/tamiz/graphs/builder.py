@@ -13,24 +13,24 @@ from sklearn.base import BaseEstimator
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.graphs.edge_graph import EdgeGraph, Edges, Origin
+from tamiz.graphs.edge_graph import EdgeGraph, Edges, NeighborRule
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.metrics.names import registry
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import Reading, count_rows, row_numbers
+from tamiz.graphs.reading import RowEncoder, count_rows, row_numbers
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import HeatKernel, Weight
-from tamiz.kernels.edges import merge, transpose
+from tamiz.kernels.edges import merge_edges, transpose_edges
 from tamiz.sources.base import Source
 from tamiz.sources.open import as_source
 from tamiz.sources.vectors import code_vector
 from tamiz.statistics.base import Codes, Floats
 from tamiz.validation import check_choice
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassLabels:
     """The classes of the rows that a graph is built of.
 
     Attributes
@@ -65,10 +65,10 @@ class GraphBuilder(BaseEstimator, ABC):
     @property
     def needs_classes(self) -> bool:
         """Whether rows are joined or weighed by their class."""
-        weight = _checked_weight(self.weight)
+        weight = _check_weight(self.weight)
         return weight is not None and weight.needs_classes
 
-    def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
+    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
         """Build the graph of a table's rows.
 
         Parameters
@@ -79,41 +79,41 @@ class GraphBuilder(BaseEstimator, ABC):
             lies and not copied: what is changed in it afterwards changes to whom new rows are joined.
         y : array-like of shape (n_samples,), default=None
             Classes, where the builder joins or weighs by class; else not read.
-        fill : bool, default=False
+        fill_missing : bool, default=False
             Put a missing number at the mean of its column, and tell; else rows with missing values are refused.
 
         Returns
         -------
         Graph
         """
-        graph, n_expected = self._assembled(X, y, fill=fill)
+        graph, n_expected = self._build_graph(X, y, fill_missing=fill_missing)
         if len(graph.components) > n_expected:
-            described = graph.components.described(row_numbers(X))
-            tell([f"The graph of {graph.n_samples:,} rows falls into {described}."])
+            described = graph.components.describe(row_numbers(X))
+            warn_user([f"The graph of {graph.n_samples:,} rows falls into {described}."])
         return graph
 
-    def assemble(self, X: Any, y: Any = None, *, fill: bool = False) -> Graph:
+    def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
         """Build the graph as `build` does, for whoever says something of its components by himself."""
-        return self._assembled(X, y, fill=fill)[0]
+        return self._build_graph(X, y, fill_missing=fill_missing)[0]
 
-    def _assembled(self, X: Any, y: Any, *, fill: bool) -> tuple[Graph, int]:
+    def _build_graph(self, X: Any, y: Any, *, fill_missing: bool) -> tuple[Graph, int]:
         """Return the graph and how many components it is meant to have: joined by class, rows lie apart on purpose."""
-        _checked_weight(self.weight)
-        with parallel.session():
-            classes = _classes(X, y, type(self).__name__) if self.needs_classes else None
+        _check_weight(self.weight)
+        with parallel.thread_session():
+            classes = _class_labels(X, y, type(self).__name__) if self.needs_classes else None
             if classes is not None and (n := count_rows(X)) != len(classes.labels):
                 raise DataError(f"X has {n:,} rows and y {len(classes.labels):,} values; give one for each row.")
-            return self._build(X, classes, fill=fill), 1 if classes is None else len(classes.names)
+            return self._build(X, classes, fill_missing=fill_missing), 1 if classes is None else len(classes.names)
 
     @abstractmethod
-    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> Graph:
+    def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
         """Build the graph in an open session."""
 
-    def weighed(
+    def build_weighted_graph(
         self,
         edges: Edges,
-        origin: Origin,
-        classes: Classes | None,
+        neighbor_rule: NeighborRule,
+        classes: ClassLabels | None,
         *,
         radius: float | None = None,
         directed: bool = False,
@@ -130,62 +130,64 @@ class GraphBuilder(BaseEstimator, ABC):
                     "use SameClass() or KNearest(within_class=True)."
                 )
             sizes = classes.sizes[ends[0]]
-        return EdgeGraph.of(edges, weight, sizes, origin=origin, radius=radius, directed=directed)
+        return EdgeGraph.from_edge_lengths(
+            edges, weight, sizes, neighbor_rule=neighbor_rule, radius=radius, directed=directed
+        )
 
 
-def check_builder(graph: Any) -> GraphBuilder | Graph:
+def check_builder_or_graph(graph: Any) -> GraphBuilder | Graph:
     """Return what a parameter `graph` was given when it is a builder or a graph."""
     if not isinstance(graph, GraphBuilder | Graph):
-        raise TypeError(f"graph must be a GraphBuilder or a Graph, such as KNearest(15), got {_told(graph)}.")
+        raise TypeError(f"graph must be a GraphBuilder or a Graph, such as KNearest(15), got {_describe_value(graph)}.")
     return graph
 
 
-def _checked_weight(weight: Any) -> Weight | None:
+def _check_weight(weight: Any) -> Weight | None:
     if not (weight is None or isinstance(weight, Weight)):
-        raise TypeError(f"weight must be a Weight, such as Binary() or HeatKernel(), got {_told(weight)}.")
+        raise TypeError(f"weight must be a Weight, such as Binary() or HeatKernel(), got {_describe_value(weight)}.")
     return weight
 
 
-def _told(given: Any) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else repr(given)
+def _describe_value(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else repr(value)
 
 
-def read_points(X: Any, metric: str, *, fill: bool) -> tuple[Points, Reading]:
+def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
     """Return the rows as points of a metric."""
     check_choice("metric", metric, [entry.name for entry in registry])
-    points, reading = registry[metric].load()(X, fill=fill)
+    points, reading = registry[metric].load()(X, fill_missing=fill_missing)
     if points.n_samples < 2:
         samples = "1 sample (row)" if points.n_samples == 1 else f"{points.n_samples} samples (rows)"
         raise DataError(f"X has {samples}; a graph needs at least 2.")
     return points, reading
 
 
-def undirected(neighbors: Neighbors, *, both: bool = False) -> Edges:
+def undirected_edges(neighbors: Neighbors, *, mutual: bool = False) -> Edges:
     """Return the edges of pairs that are neighbours in either direction, or only those in both."""
     n, m = neighbors.n_rows, len(neighbors.indices)
-    turned = _turned(neighbors.indptr, neighbors.indices, neighbors.distances, n)
+    turned = _transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n)
     # Turned twice, every row's neighbours are in the order of their number.
-    ordered = _turned(*turned, n)
+    ordered = _transpose_csr(*turned, n)
     out = np.empty(n + 1, dtype=np.int64), np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
-    filled = merge(*ordered, *turned, both, *out)
+    filled = merge_edges(*ordered, *turned, mutual, *out)
     return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
 
 
 def directed_edges(neighbors: Neighbors) -> Edges:
     """Return the pairs as they are, directed."""
     n = neighbors.n_rows
-    return Edges(*_turned(*_turned(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
+    return Edges(*_transpose_csr(*_transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
 
 
-def _turned(
+def _transpose_csr(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], lengths: Floats, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
     out = np.empty(n + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32), np.empty(len(indices))
-    transpose(indptr, indices, np.ascontiguousarray(lengths), *out)
+    transpose_edges(indptr, indices, np.ascontiguousarray(lengths), *out)
     return out
 
 
-def _classes(X: Any, y: Any, owner: str) -> Classes:
+def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
     """Return the classes of the rows: y, or the target of a source."""
     if isinstance(X, Source):
         target = as_source(X, y).schema.target
@@ -198,7 +200,7 @@ def _classes(X: Any, y: Any, owner: str) -> Classes:
                 f"--kinds {quote(target.name + '=categorical')}."
             )
         labels = np.concatenate([np.asarray(block.y) for block in X.blocks([])])
-        return Classes(np.ascontiguousarray(labels, dtype=np.int32), target.levels)
+        return ClassLabels(np.ascontiguousarray(labels, dtype=np.int32), target.levels)
     if y is None:
         raise DataError(f"{owner} joins rows of one class and requires y to be passed, but the target y is None.")
     labels, n_classes = code_vector(y, "y")
@@ -206,4 +208,4 @@ def _classes(X: Any, y: Any, owner: str) -> Classes:
         raise DataError(f"Row {int(np.flatnonzero(labels < 0)[0])} has no class; leave it out of X and y.")
     _, first = np.unique(labels, return_index=True)
     values = np.asarray(y)
-    return Classes(labels, tuple(str(values[row]) for row in first[:n_classes]))
+    return ClassLabels(labels, tuple(str(values[row]) for row in first[:n_classes]))

@@ -12,16 +12,16 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
-from tamiz.graphs.variation import ClassSums, Variation, check_rows, rowwise
+from tamiz.graphs.variation import ClassSums, Variation, as_row_major, check_n_rows
 from tamiz.graphs.weights import Weight
 from tamiz.statistics.base import Codes, Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, Whole
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.validation import check_memory
 
 
-def told_classes(number: int) -> str:
+def format_n_classes(n_classes: int) -> str:
     """Return "1 class" or "3 classes"."""
-    return "1 class" if number == 1 else f"{number:,} classes"
+    return "1 class" if n_classes == 1 else f"{n_classes:,} classes"
 
 
 class ClassGraph(Graph):
@@ -31,12 +31,12 @@ class ClassGraph(Graph):
     """
 
     invariants: ClassVar[Invariants] = {
-        "n_classes": Count(low=1),
+        "n_classes": Integer(low=1),
         "labels": (
-            Whole("n"),
-            Law(lambda it: it.labels.max(initial=0) < it.n_classes, "names a class beyond n_classes"),
+            IntegerArray("n"),
+            Condition(lambda it: it.labels.max(initial=0) < it.n_classes, "names a class beyond n_classes"),
         ),
-        "weight": Is(Weight),
+        "weight": InstanceOf(Weight),
     }
 
     def __init__(self, labels: Codes, n_classes: int, weight: Weight) -> None:
@@ -47,50 +47,50 @@ class ClassGraph(Graph):
         self._counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
         self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
 
-    def _strength(self, sizes: Floats) -> Floats:
+    def _pair_weights(self, sizes: Floats) -> Floats:
         """Return the weight of a pair of each class."""
-        return self.weight.weigh(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
+        return self.weight.edge_weights(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
 
     @cached_property
     def degrees(self) -> Floats:
         """The sums of the weights."""
-        return np.asarray((self._strength(self._counts) * self._counts)[self.labels])
+        return np.asarray((self._pair_weights(self._counts) * self._counts)[self.labels])
 
     @cached_property
     def components(self) -> Components:
         """The classes."""
-        return Components.numbered(self.labels)
+        return Components.from_labels(self.labels)
 
     @property
     def adjacency(self) -> sparse.csr_array:
         """The weights, every pair of a class written out."""
         check_memory(
             12.0 * float((self._counts**2).sum()),
-            f"The {self.n_edges:,} edges of {told_classes(self.n_classes)}",
+            f"The {self.n_edges:,} edges of {format_n_classes(self.n_classes)}",
             "The graph's dot and variation need no edges.",
         )
         members = sparse.csr_array(
             (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
         )
-        return sparse.csr_array(members @ sparse.diags_array(self._strength(self._counts)) @ members.T)
+        return sparse.csr_array(members @ sparse.diags_array(self._pair_weights(self._counts)) @ members.T)
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""
         F = np.asarray(F, dtype=np.float64)
-        check_rows("F", F, self.n_samples)
+        check_n_rows("F", F, self.n_samples)
         sums = np.zeros((self.n_classes, *F.shape[1:]))
         np.add.at(sums, self.labels, F)
-        return np.asarray((self._strength(self._counts) * sums.T).T[self.labels])
+        return np.asarray((self._pair_weights(self._counts) * sums.T).T[self.labels])
 
-    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
         """Return how much columns vary within the classes and in all."""
-        weight = np.ones(self.n_samples) if row_weight is None else row_weight
-        check_rows("X", rows, self.n_samples)
-        check_rows("row_weight", weight, self.n_samples)
-        sums = ClassSums.of(rowwise(rows), self.labels, weight, self.n_classes)
+        weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
+        check_n_rows("X", rows, self.n_samples)
+        check_n_rows("row_weight", weight, self.n_samples)
+        sums = ClassSums.from_rows(as_row_major(rows), self.labels, weight, self.n_classes)
         sizes, means = sums.sizes, sums.means
         # S_ij is s for a pair of a class of size n, so that a row's degree is s n.
-        degree = self._strength(sizes[:, 0])[:, None] * sizes
+        degree = self._pair_weights(sizes[:, 0])[:, None] * sizes
         total = (degree * sizes).sum()
         mean = (degree * sizes * means).sum(axis=0) / total
         within = (degree * sums.squares).sum(axis=0)
@@ -101,12 +101,12 @@ class ClassGraph(Graph):
         """Refuse: a new row has no class."""
         raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
 
-    def connected(self) -> Graph:
+    def connect_components(self) -> Graph:
         """Refuse: classes are meant to be apart."""
         if len(self.components) == 1:
             return self
-        raise DataError(f"The graph of classes falls into {self.components.described()}; build one of neighbours.")
+        raise DataError(f"The graph of classes falls into {self.components.describe()}; build one of neighbours.")
 
-    def first_equal(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> NDArray[np.intp]:
         """Return the rows themselves: their values are not known."""
         return np.arange(self.n_samples)

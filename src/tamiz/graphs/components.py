@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from tamiz.kernels.sparse import visit
+from tamiz.kernels.sparse import label_components_depth_first
 
-_NAMED = 5
+_MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,16 @@ class Components:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
+    def from_adjacency(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
         """Return the components that edges make, taken in both directions."""
         if directed:
-            return cls.numbered(connected_components(adjacency, connection="weak")[1])
-        return walk(adjacency.indptr.astype(np.int64, copy=False), adjacency.indices.astype(np.int32, copy=False))[0]
+            return cls.from_labels(connected_components(adjacency, connection="weak")[1])
+        return traverse_components(
+            adjacency.indptr.astype(np.int64, copy=False), adjacency.indices.astype(np.int32, copy=False)
+        )[0]
 
     @classmethod
-    def numbered(cls, labels: NDArray[np.integer]) -> Components:
+    def from_labels(cls, labels: NDArray[np.integer]) -> Components:
         """Return rows by any labels, numbered anew."""
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         number = np.empty(len(first), dtype=np.int32)
@@ -46,15 +48,15 @@ class Components:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def described(self, row_numbers: NDArray[np.intp] | None = None) -> str:
+    def describe(self, row_numbers: NDArray[np.intp] | None = None) -> str:
         """Return the components in words: "3 components of 380, 19 and 1 rows; row 17 stands alone".
 
         The rows are named by their numbers in the user's table; None counts them from 0.
         """
         order = np.argsort(-self.sizes, kind="stable")
-        shown = [f"{self.sizes[c]:,}" for c in order[:_NAMED]]
-        if len(self) > _NAMED:
-            listed = ", ".join(shown) + f" and {len(self) - _NAMED:,} more"
+        shown = [f"{self.sizes[c]:,}" for c in order[:_MAX_LISTED]]
+        if len(self) > _MAX_LISTED:
+            listed = ", ".join(shown) + f" and {len(self) - _MAX_LISTED:,} more"
         else:
             listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         alone = np.flatnonzero(self.sizes[self.labels] == 1)
@@ -63,14 +65,14 @@ class Components:
         if alone.size == 1:
             told = f"; row {alone[0]} stands alone"
         elif alone.size:
-            more = f" and {alone.size - _NAMED:,} more" if alone.size > _NAMED else ""
-            told = f"; rows {', '.join(map(str, alone[:_NAMED].tolist()))}{more} stand alone"
+            more = f" and {alone.size - _MAX_LISTED:,} more" if alone.size > _MAX_LISTED else ""
+            told = f"; rows {', '.join(map(str, alone[:_MAX_LISTED].tolist()))}{more} stand alone"
         return f"{len(self):,} components of {listed} rows{told}"
 
 
-def walk(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
+def traverse_components(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
     """Return the components of a symmetric matrix, and the rows as a walk along its entries meets them, near ones near."""
     n = len(indptr) - 1
     labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    n_components = visit(indptr, indices, labels, order)
+    n_components = label_components_depth_first(indptr, indices, labels, order)
     return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tamiz import parallel
-from tamiz.graphs.builder import Classes, GraphBuilder, read_points
+from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
 from tamiz.graphs.edge_graph import EdgeGraph
-from tamiz.graphs.radius import within_radius
-from tamiz.graphs.search.choice import chosen_exact
+from tamiz.graphs.radius import build_radius_graph
+from tamiz.graphs.search.choice import choose_exact_search
 from tamiz.graphs.spanning.tree import longest_edge
 from tamiz.graphs.weights import Weight
 
@@ -51,13 +51,13 @@ class ConnectedRadius(GraphBuilder):
         self.weight = weight
         self.metric = metric
 
-    def radius(self, X: Any, *, fill: bool = False) -> float:
+    def radius(self, X: Any, *, fill_missing: bool = False) -> float:
         """Return the smallest radius whose graph of the rows of X is connected."""
-        with parallel.session():
-            points, _ = read_points(X, self.metric, fill=fill)
-            return longest_edge(chosen_exact(points).fit(points))
+        with parallel.thread_session():
+            points, _ = read_points(X, self.metric, fill_missing=fill_missing)
+            return longest_edge(choose_exact_search(points).fit(points))
 
-    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
-        points, reading = read_points(X, self.metric, fill=fill)
-        index = chosen_exact(points).fit(points)
-        return within_radius(self, index, reading, longest_edge(index), classes)
+    def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
+        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
+        index = choose_exact_search(points).fit(points)
+        return build_radius_graph(self, index, reading, longest_edge(index), classes)

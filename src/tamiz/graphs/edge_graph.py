@@ -16,31 +16,40 @@ from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import Reading
-from tamiz.graphs.search.base import Index
+from tamiz.graphs.reading import RowEncoder
+from tamiz.graphs.search.base import NeighborIndex
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning.tree import connecting_edges
-from tamiz.graphs.variation import Variation, check_rows, rowwise, total_variation
+from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation
 from tamiz.graphs.weights import Weight
 from tamiz.kernels.variation import edge_variation, sparse_edge_variation
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, Maybe, Number, Numbers, Whole
-from tamiz.warn import tell
+from tamiz.storage.invariants import (
+    Condition,
+    FloatArray,
+    InstanceOf,
+    Integer,
+    IntegerArray,
+    Invariants,
+    Nullable,
+    Number,
+)
+from tamiz.warn import warn_user
 
 # Values of one piece of work.
-_PIECE_VALUES = 2**19
+_CHUNK_VALUES = 2**19
 
 
 @dataclass(frozen=True)
-class Origin:
+class NeighborRule:
     """What the edges were found in, so that new rows can be joined the same way.
 
     Attributes
     ----------
-    index : Index
-    reading : Reading
-    search : str
+    index : NeighborIndex
+    row_encoder : Reading
+    search_description : str
         How the edges were found.
     recall : float
         Share of the true ones that were.
@@ -50,57 +59,62 @@ class Origin:
         None as well where all rows of a class are joined.
     """
 
-    index: Index
-    reading: Reading
-    search: str
+    index: NeighborIndex
+    row_encoder: RowEncoder
+    search_description: str
     recall: float
     n_neighbors: int | None = None
     radius: float | None = None
 
     invariants: ClassVar[Invariants] = {
-        "index": Is(Index),
-        "index.points.n_samples": Count(low=1, size="n"),
-        "reading": (
-            Is(Reading),
-            Law(
-                lambda it: it.reading.width in (None, it.index.points.width), "does not read what its index was made of"
+        "index": InstanceOf(NeighborIndex),
+        "index.points.n_samples": Integer(low=1, size="n"),
+        "row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(
+                lambda it: it.row_encoder.n_coordinates in (None, it.index.points.n_coordinates), "does not read what its index was made of"
             ),
         ),
-        "search": Is(str),
+        "search_description": InstanceOf(str),
         "recall": Number(0.0, 1.0),
-        "n_neighbors": Maybe(Count(low=1, below="n+1")),
-        "radius": Maybe(Number(0.0)),
+        "n_neighbors": Nullable(Integer(low=1, below="n+1")),
+        "radius": Nullable(Number(0.0)),
     }
 
     @classmethod
-    def of(
-        cls, index: Index, reading: Reading, *, n_neighbors: int | None = None, radius: float | None = None
-    ) -> Origin:
+    def from_index(
+        cls,
+        index: NeighborIndex,
+        row_encoder: RowEncoder,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+    ) -> NeighborRule:
         """Return the origin of edges that an index found."""
-        return cls(index, reading, index.description, index.recall, n_neighbors, radius)
+        return cls(index, row_encoder, index.description, index.recall, n_neighbors, radius)
 
-    def queries(self, X: Any) -> Points:
+    def query_points(self, X: Any) -> Points:
         """Return new rows as points."""
-        return self.index.points.like(self.reading.rows(X))
+        return self.index.points.new_points(self.row_encoder.encode(X))
 
-    def neighbors(self, queries: Points) -> Neighbors:
+    def find_neighbors(self, queries: Points) -> Neighbors:
         """Return the neighbours of new rows; a row with none within the radius has its nearest one."""
         if self.n_neighbors is not None:
             return self.index.query(self.n_neighbors, queries)
         if self.radius is None:
             raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
-        near = self.index.within(self.radius, queries)
+        near = self.index.query_radius(self.radius, queries)
         alone = np.flatnonzero(np.diff(near.indptr) == 0)
         if not alone.size:
             return near
         rows = "row has" if alone.size == 1 else "rows have"
-        tell(
+        warn_user(
             [
                 f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
                 f"{'is' if alone.size == 1 else 'are'} joined to the nearest."
             ]
         )
-        return near.filled(alone, self.index.query(1, queries.take(alone)))
+        return near.fill_rows(alone, self.index.query(1, queries.take(alone)))
 
 
 @dataclass(frozen=True)
@@ -119,9 +133,9 @@ class Edges:
     lengths: Floats
 
     invariants: ClassVar[Invariants] = {
-        "indptr": Whole("n+1", dtypes=(np.int64,)),
-        "indices": Whole("m", dtypes=(np.int32,)),
-        "lengths": Numbers("m", low=0.0),
+        "indptr": IntegerArray("n+1", dtypes=(np.int64,)),
+        "indices": IntegerArray("m", dtypes=(np.int32,)),
+        "lengths": FloatArray("m", low=0.0),
     }
 
     @property
@@ -130,7 +144,7 @@ class Edges:
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
 
     @property
-    def once(self) -> NDArray[np.bool_]:
+    def upper_triangle(self) -> NDArray[np.bool_]:
         """Which pairs to take so that every edge comes once."""
         return self.rows < self.indices
 
@@ -149,19 +163,21 @@ class EdgeGraph(Graph):
     """
 
     invariants: ClassVar[Invariants] = {
-        "adjacency.shape": Law(lambda it: len({*it.adjacency.shape}) == 1, "is not that of a square matrix"),
-        "adjacency.data": Numbers("m", low=0.0),
-        "adjacency.indptr": Whole("n+1"),
-        "edges": Maybe(Is(Edges)),
+        "adjacency.shape": Condition(lambda it: len({*it.adjacency.shape}) == 1, "is not that of a square matrix"),
+        "adjacency.data": FloatArray("m", low=0.0),
+        "adjacency.indptr": IntegerArray("n+1"),
+        "edges": Nullable(InstanceOf(Edges)),
         "weight": (
-            Maybe(Is(Weight)),
-            Law(lambda it: not it.weight or it.weight.t is not None or not it.weight.needs_lengths, "has no width"),
+            Nullable(InstanceOf(Weight)),
+            Condition(
+                lambda it: not it.weight or it.weight.t is not None or not it.weight.needs_lengths, "has no width"
+            ),
         ),
-        "weight.t": Maybe(Number(0.0, infinite=True)),
-        "origin": Maybe(Is(Origin)),
-        "origin.index.points.n_samples": Maybe(Count(size="n")),
-        "radius": Maybe(Number(0.0)),
-        "directed": Is(bool),
+        "weight.t": Nullable(Number(0.0, allow_infinite=True)),
+        "neighbor_rule": Nullable(InstanceOf(NeighborRule)),
+        "neighbor_rule.index.points.n_samples": Nullable(Integer(size="n")),
+        "radius": Nullable(Number(0.0)),
+        "directed": InstanceOf(bool),
     }
 
     def __init__(
@@ -170,35 +186,35 @@ class EdgeGraph(Graph):
         *,
         edges: Edges | None = None,
         weight: Weight | None = None,
-        origin: Origin | None = None,
+        neighbor_rule: NeighborRule | None = None,
         radius: float | None = None,
         directed: bool = False,
     ) -> None:
         self._adjacency = adjacency
         self.edges = edges
         self.weight = weight
-        self.origin = origin
+        self.neighbor_rule = neighbor_rule
         self.radius = radius
         self.directed = directed
         self.n_samples = adjacency.shape[0]
         loops = int(np.count_nonzero(adjacency.diagonal()))
         self.n_edges = adjacency.nnz - loops if directed else (adjacency.nnz - loops) // 2
         self.t = None if weight is None else weight.t
-        if origin is not None:
-            self.search, self.recall = origin.search, origin.recall
+        if neighbor_rule is not None:
+            self.search_description, self.recall = neighbor_rule.search_description, neighbor_rule.recall
 
     @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the graph, after a look at the ends of its edges: kernels trust them."""
-        edges, shape = made_of["edges"], made_of["adjacency"].shape
+        edges, shape = state["edges"], state["adjacency"].shape
         if edges is not None:
             sparse.csr_array((edges.lengths, edges.indices, edges.indptr), shape=shape).check_format(full_check=True)
-        return cls(**made_of)
+        return cls(**state)
 
     @property
     def schema(self) -> Schema | None:
         """The columns of the rows that it was built from."""
-        return None if self.origin is None else self.origin.reading.table()
+        return None if self.neighbor_rule is None else self.neighbor_rule.row_encoder.table_schema()
 
     @property
     def adjacency(self) -> sparse.csr_array:
@@ -213,12 +229,12 @@ class EdgeGraph(Graph):
     @cached_property
     def components(self) -> Components:
         """The connected components."""
-        return Components.of(self._adjacency, directed=self.directed)
+        return Components.from_adjacency(self._adjacency, directed=self.directed)
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""
         F = np.asarray(F, dtype=np.float64)
-        check_rows("F", F, self.n_samples)
+        check_n_rows("F", F, self.n_samples)
         return np.asarray(self._adjacency @ F)
 
     def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
@@ -227,23 +243,27 @@ class EdgeGraph(Graph):
         return super().laplacian(kind, rows)
 
     @classmethod
-    def of(
+    def from_edge_lengths(
         cls,
         edges: Edges,
         weight: Weight,
         class_sizes: Floats | None = None,
         *,
-        origin: Origin | None = None,
+        neighbor_rule: NeighborRule | None = None,
         radius: float | None = None,
         directed: bool = False,
     ) -> EdgeGraph:
         """Return the graph of edges under a weight."""
-        if origin is not None and not edges.lengths.any() and not origin.index.points.first_equal().any():
+        if (
+            neighbor_rule is not None
+            and not edges.lengths.any()
+            and not neighbor_rule.index.points.first_occurrences().any()
+        ):
             raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal: no row lies nearer than another.")
-        counted = slice(None) if directed else edges.once
-        fitted = weight.fitted(edges.lengths[counted])
-        weights = fitted.weigh(edges.lengths, class_sizes)
-        fitted.check(edges.lengths[counted], weights[counted])
+        counted = slice(None) if directed else edges.upper_triangle
+        fitted = weight.resolve_parameters(edges.lengths[counted])
+        weights = fitted.edge_weights(edges.lengths, class_sizes)
+        fitted.check_weights(edges.lengths[counted], weights[counted])
         n = len(edges.indptr) - 1
         # scipy widens the rows' numbers as soon as the pointers are wide.
         indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
@@ -251,84 +271,88 @@ class EdgeGraph(Graph):
         if not weights.all():
             adjacency = adjacency.copy()
             adjacency.eliminate_zeros()
-        return cls(adjacency, edges=edges, weight=fitted, origin=origin, radius=radius, directed=directed)
+        return cls(adjacency, edges=edges, weight=fitted, neighbor_rule=neighbor_rule, radius=radius, directed=directed)
 
-    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
         """Return how much columns vary along the edges and in all."""
         self._refuse_directed("has no Laplacian score")
-        weight = np.ones(self.n_samples) if row_weight is None else row_weight
-        check_rows("X", rows, self.n_samples)
-        check_rows("row_weight", weight, self.n_samples)
+        weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
+        check_n_rows("X", rows, self.n_samples)
+        check_n_rows("row_weight", weight, self.n_samples)
         S = self._adjacency
         indptr, indices = S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False)
-        strength = S.data if row_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
+        strength = S.data if sample_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
         edges = (indptr, indices, strength)
-        degrees = self.degrees if row_weight is None else weight * (S @ weight)
-        rows = rowwise(rows)
-        within = _sparse_within if sparse.issparse(rows) else _dense_within
+        degrees = self.degrees if sample_weight is None else weight * (S @ weight)
+        rows = as_row_major(rows)
+        within = _sparse_edge_variation if sparse.issparse(rows) else _dense_edge_variation
         return Variation(within(rows, edges), *total_variation(rows, degrees))
 
     def attach(self, X: Any) -> Attachment:
         """Return the graph's rows that new rows would be joined to."""
-        if self.origin is None or self.weight is None:
+        if self.neighbor_rule is None or self.weight is None:
             raise DataError("A graph that was given by its edges has no distances to new rows; build it from the rows.")
-        self._refuse_classes("a new row has none")
-        queries = self.origin.queries(X)
-        near = self.origin.neighbors(queries)
+        self._refuse_class_weight("a new row has none")
+        queries = self.neighbor_rule.query_points(X)
+        near = self.neighbor_rule.find_neighbors(queries)
         nearest = near.distances[near.indptr[:-1]]
-        relative = self.weight.relative(near.distances, nearest[near.rows])
+        relative = self.weight.relative_weights(near.distances, nearest[near.rows])
         equal = np.full(near.n_rows, -1, dtype=np.intp)
         alike = np.flatnonzero(nearest == 0)
         if alike.size:
-            found, known = self.origin.index.points.equal_to(queries.take(alike))
+            found, known = self.neighbor_rule.index.points.match_rows(queries.take(alike))
             equal[alike[found]] = known
-        return Attachment(near, relative, self.weight.weigh(nearest, None), equal)
+        return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
 
-    def first_equal(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it, itself where none is or rows are not known."""
-        return np.arange(self.n_samples) if self.origin is None else self.origin.index.points.first_equal()
+        return (
+            np.arange(self.n_samples)
+            if self.neighbor_rule is None
+            else self.neighbor_rule.index.points.first_occurrences()
+        )
 
-    def connected(self) -> Graph:
+    def connect_components(self) -> Graph:
         """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
         self._refuse_directed("has no edges that join components")
         if len(self.components) == 1:
             return self
-        if self.origin is None or self.weight is None:
+        if self.neighbor_rule is None or self.weight is None:
             raise DataError(
-                f"The graph falls into {self.components.described()}, and without distances nothing can join them; "
+                f"The graph falls into {self.components.describe()}, and without distances nothing can join them; "
                 "add edges that do."
             )
-        self._refuse_classes("an edge between components joins rows of two")
-        index = self.origin.index
+        self._refuse_class_weight("an edge between components joins rows of two")
+        index = self.neighbor_rule.index
         heads, tails, lengths = connecting_edges(index, self.components.labels)
         several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
         edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} joins"
-        tell([f"{edges} the {len(self.components):,} components of the graph."])
-        weights = np.maximum(self.weight.weigh(lengths, None), self._adjacency.data.min(initial=1.0))
-        joined = sparse.csr_array(self._adjacency + _both_ways(heads, tails, weights, self.n_samples))
+        warn_user([f"{edges} the {len(self.components):,} components of the graph."])
+        weights = np.maximum(self.weight.edge_weights(lengths, None), self._adjacency.data.min(initial=1.0))
+        joined = sparse.csr_array(self._adjacency + _symmetric_matrix(heads, tails, weights, self.n_samples))
         radius = None if self.radius is None else max(self.radius, float(lengths.max()))
-        return EdgeGraph(joined, weight=self.weight, origin=self.origin, radius=radius)
+        return EdgeGraph(joined, weight=self.weight, neighbor_rule=self.neighbor_rule, radius=radius)
 
-    def _refuse_directed(self, what: str) -> None:
+    def _refuse_directed(self, reason: str) -> None:
         if self.directed:
             raise DataError(
-                f"A directed graph {what}; build it with symmetry='or' or 'mutual', or pass "
+                f"A directed graph {reason}; build it with symmetry='or' or 'mutual', or pass "
                 "Graph.from_sparse(graph.adjacency, symmetrize='mean')."
             )
 
-    def _refuse_classes(self, what: str) -> None:
+    def _refuse_class_weight(self, reason: str) -> None:
         if self.weight is not None and self.weight.needs_classes:
             raise DataError(
-                f"{type(self.weight).__name__} weighs rows of one class, and {what}; use Binary() or HeatKernel()."
+                f"{type(self.weight).__name__} weighs rows of one class, and {reason}; use Binary() or HeatKernel()."
             )
 
 
-def _both_ways(heads: NDArray[Any], tails: NDArray[Any], values: Floats, n: int) -> sparse.coo_array:
+def _symmetric_matrix(heads: NDArray[Any], tails: NDArray[Any], values: Floats, n: int) -> sparse.coo_array:
     ends = np.concatenate([heads, tails]), np.concatenate([tails, heads])
     return sparse.coo_array((np.concatenate([values, values]), ends), shape=(n, n))
 
 
-def _dense_within(rows: Floats, edges: tuple[Any, ...]) -> Floats:
+def _dense_edge_variation(rows: Floats, edges: tuple[Any, ...]) -> Floats:
     n, q = rows.shape
 
     def vary(span: tuple[int, int]) -> Floats:
@@ -336,10 +360,10 @@ def _dense_within(rows: Floats, edges: tuple[Any, ...]) -> Floats:
         edge_variation(rows, *edges, *span, out)
         return out
 
-    return sum(parallel.map_blocks(vary, parallel.spans(n, max(1, _PIECE_VALUES // q))), start=np.zeros(q))
+    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, _CHUNK_VALUES // q))), start=np.zeros(q))
 
 
-def _sparse_within(rows: Any, edges: tuple[Any, ...]) -> Floats:
+def _sparse_edge_variation(rows: Any, edges: tuple[Any, ...]) -> Floats:
     n, q = rows.shape
     held = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
 
@@ -348,5 +372,5 @@ def _sparse_within(rows: Any, edges: tuple[Any, ...]) -> Floats:
         sparse_edge_variation(*edges, *held, *span, out)
         return out
 
-    spans = parallel.spans(n, max(1, _PIECE_VALUES * n // max(n, rows.nnz)))
+    spans = parallel.block_ranges(n, max(1, _CHUNK_VALUES * n // max(n, rows.nnz)))
     return sum(parallel.map_blocks(vary, spans), start=np.zeros(q))

@@ -11,25 +11,25 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.edge_graph import EdgeGraph
-from tamiz.graphs.weights import LEAST_WEIGHT
+from tamiz.graphs.weights import MIN_WEIGHT
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_integer, check_memory
 
 # Weights that differ by less of their size came out of rounding.
-_ASYMMETRY = 1e-12
+_SYMMETRY_TOLERANCE = 1e-12
 # Kernels count rows in 32 bits.
-_MOST_ROWS = int(np.iinfo(np.int32).max)
+_MAX_ROWS = int(np.iinfo(np.int32).max)
 # How the two directions of a pair become one weight.
-_SYMMETRIZED: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
+_SYMMETRIZERS: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
     "max": lambda S: S.maximum(S.T),
     "mean": lambda S: S * 0.5 + S.T * 0.5,
     "min": lambda S: S.minimum(S.T),
 }
 # The pointers of a row, its degree and its component.
-_BYTES_A_ROW = 24
+_BYTES_PER_ROW = 24
 
 
-def graph_of_edges(
+def build_from_edges(
     heads: ArrayLike,
     tails: ArrayLike,
     weights: ArrayLike | None,
@@ -38,18 +38,18 @@ def graph_of_edges(
 ) -> EdgeGraph:
     """Return the graph of edges: each pair given once, or each direction where they are made symmetric."""
     _check_symmetrize(symmetrize)
-    i, j = _ends(heads, "heads"), _ends(tails, "tails")
+    i, j = _check_ends(heads, "heads"), _check_ends(tails, "tails")
     if len(i) != len(j):
         raise DataError(f"heads has {len(i):,} rows and tails {len(j):,}; an edge has one of each.")
     if len(i) == 0 and n_samples is None:
         raise DataError("There is no edge; say n_samples for a graph without any.")
     named = int(max(i.max(initial=-1), j.max(initial=-1))) + 1
-    n = named if n_samples is None else check_integer("n_samples", n_samples, low=1, high=_MOST_ROWS)
+    n = named if n_samples is None else check_integer("n_samples", n_samples, low=1, high=_MAX_ROWS)
     for name, ends in (("heads", i), ("tails", j)):
         if ends.max(initial=-1) >= n:
             raise DataError(f"{name} names row {ends[ends >= n][0]}, but rows go from 0 to {n - 1}.")
-    check_memory(_BYTES_A_ROW * float(n), f"A graph of {n:,} rows", "Number the rows that have edges from 0 on.")
-    w = np.ones(len(i)) if weights is None else _reals(weights, "weights")
+    check_memory(_BYTES_PER_ROW * float(n), f"A graph of {n:,} rows", "Number the rows that have edges from 0 on.")
+    w = np.ones(len(i)) if weights is None else _check_reals(weights, "weights")
     if w.shape != i.shape:
         raise DataError(f"weights has the shape {w.shape} for {len(i):,} edges; give one for each.")
     _check_weights(w, i, j)
@@ -70,30 +70,30 @@ def graph_of_edges(
         )
         raise DataError(f"The edge {edge} is given {count} times; {way_out}")
     if directed:
-        return graph_of_matrix(sparse.csr_array((w, (i, j)), shape=(n, n)), symmetrize)
+        return build_from_matrix(sparse.csr_array((w, (i, j)), shape=(n, n)), symmetrize)
     loop = low == high
     rows, columns = np.r_[low, high[~loop]], np.r_[high, low[~loop]]
-    return _graph(_canonical(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
+    return _build_graph(_canonicalize(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
 
 
-def graph_of_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGraph:
+def build_from_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGraph:
     """Return the graph of a matrix of weights that is symmetric, or is made so."""
     _check_symmetrize(symmetrize)
-    given = adjacency if sparse.issparse(adjacency) else _array(adjacency, "A graph's matrix")
+    given = adjacency if sparse.issparse(adjacency) else _to_array(adjacency, "A graph's matrix")
     if given.dtype.kind not in "biuf":
         raise TypeError(
             f"A graph's matrix holds real numbers, sparse or dense, got {type(adjacency).__name__} of {given.dtype}."
         )
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise DataError(f"A graph's matrix is square, got the shape {given.shape}.")
-    S = _canonical(sparse.csr_array(given, dtype=np.float64, copy=True))
+    S = _canonicalize(sparse.csr_array(given, dtype=np.float64, copy=True))
     rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     _check_weights(S.data, rows, S.indices)
     if symmetrize is not None:
-        return _graph(_canonical(sparse.csr_array(_SYMMETRIZED[symmetrize](S))))
+        return _build_graph(_canonicalize(sparse.csr_array(_SYMMETRIZERS[symmetrize](S))))
     gap = abs(S - S.T).tocoo()
     scale = float(S.data.max(initial=0.0))
-    if gap.nnz and gap.data.max() > _ASYMMETRY * scale:
+    if gap.nnz and gap.data.max() > _SYMMETRY_TOLERANCE * scale:
         at = int(np.argmax(gap.data))
         i, j = sorted((int(gap.row[at]), int(gap.col[at])))
         raise DataError(
@@ -101,33 +101,33 @@ def graph_of_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGraph:
             "symmetrize='max', 'mean' or 'min' takes one weight for both directions of a pair."
         )
     # What rounding left between the halves is taken away, so that the operator is symmetric to the bit.
-    return _graph(_canonical(sparse.csr_array(S * 0.5 + S.T * 0.5)) if gap.nnz else S)
+    return _build_graph(_canonicalize(sparse.csr_array(S * 0.5 + S.T * 0.5)) if gap.nnz else S)
 
 
 def _check_symmetrize(symmetrize: str | None) -> None:
     if symmetrize is not None:
-        check_choice("symmetrize, where it is not None,", symmetrize, tuple(_SYMMETRIZED))
+        check_choice("symmetrize, where it is not None,", symmetrize, tuple(_SYMMETRIZERS))
 
 
-def _array(given: ArrayLike, name: str) -> NDArray[Any]:
+def _to_array(values: ArrayLike, name: str) -> NDArray[Any]:
     try:
-        return np.asarray(given)
+        return np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} must be an array of numbers, got lists of unequal lengths.") from error
 
 
-def _ends(given: ArrayLike, name: str) -> NDArray[np.int64]:
-    ends = _array(given, name)
+def _check_ends(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    ends = _to_array(values, name)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):
         raise DataError(f"{name} must be a list of row numbers, got an array of shape {ends.shape} and {ends.dtype}.")
-    bad = (ends < 0) | (ends >= _MOST_ROWS)
+    bad = (ends < 0) | (ends >= _MAX_ROWS)
     if bad.any():
-        raise DataError(f"{name} names row {ends[bad][0]}; rows are counted from 0 to {_MOST_ROWS - 1} at most.")
+        raise DataError(f"{name} names row {ends[bad][0]}; rows are counted from 0 to {_MAX_ROWS - 1} at most.")
     return ends.astype(np.int64)
 
 
-def _reals(given: ArrayLike, name: str) -> Floats:
-    values = _array(given, name)
+def _check_reals(numbers: ArrayLike, name: str) -> Floats:
+    values = _to_array(numbers, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be real numbers, got an array of {values.dtype}.")
     return values.astype(np.float64)
@@ -142,15 +142,15 @@ def _check_weights(weights: Floats, rows: NDArray[Any], columns: NDArray[Any]) -
         )
 
 
-def _graph(S: sparse.csr_array) -> EdgeGraph:
+def _build_graph(S: sparse.csr_array) -> EdgeGraph:
     """Return the graph of weights, after a look at whether they can be summed and their sums inverted."""
-    small = np.flatnonzero(S.data < LEAST_WEIGHT)
+    small = np.flatnonzero(S.data < MIN_WEIGHT)
     if small.size:
         at = int(small[0])
         row = int(np.searchsorted(S.indptr, at, side="right")) - 1
         raise DataError(
             f"The edge of rows {row} and {S.indices[at]} has the weight {S.data[at]:.4g}; one that is not 0 is at least "
-            f"{LEAST_WEIGHT:g}. Multiply all weights by a number, which changes no result, or leave the edge out."
+            f"{MIN_WEIGHT:g}. Multiply all weights by a number, which changes no result, or leave the edge out."
         )
     with np.errstate(over="ignore"):
         finite = np.isfinite(S.data.sum())
@@ -162,7 +162,7 @@ def _graph(S: sparse.csr_array) -> EdgeGraph:
     return EdgeGraph(S)
 
 
-def _canonical(S: sparse.csr_array) -> sparse.csr_array:
+def _canonicalize(S: sparse.csr_array) -> sparse.csr_array:
     S.sum_duplicates()
     S.eliminate_zeros()
     return S

@@ -19,7 +19,7 @@ from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.variation import Variation
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.stored import Stored
+from tamiz.storage.stored import Serializable
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Attachment:
     ----------
     neighbors : Neighbors
         Of the new rows, at least one each.
-    weights : ndarray of shape (n_pairs,)
+    relative_weights : ndarray of shape (n_pairs,)
         Of their edges, in units of the weight of a row's nearest.
     nearest_weights : ndarray of shape (n_new,)
         That of the nearest.
-    equal : ndarray of shape (n_new,)
+    duplicate_of : ndarray of shape (n_new,)
         The lowest of the graph's rows that is equal to the new row, -1 where none is.
     """
 
     neighbors: Neighbors
-    weights: Floats
+    relative_weights: Floats
     nearest_weights: Floats
-    equal: NDArray[np.intp]
+    duplicate_of: NDArray[np.intp]
 
 
-class Graph(Stored, ABC):
+class Graph(Serializable, ABC):
     """Rows joined by weighted edges.
 
     Made by a builder, such as `KNearest(15).build(X)`, or by `Graph.from_edges` and `Graph.from_sparse`.
@@ -63,7 +63,7 @@ class Graph(Stored, ABC):
         The largest length that was joined, where the graph has one.
     t : float or None
         The width of the heat kernel, where it weighs the edges.
-    search : str or None
+    search_description : str or None
         How neighbours were found.
     recall : float or None
         Share of the true neighbours that were found, 1 where they were found exactly.
@@ -86,7 +86,7 @@ class Graph(Stored, ABC):
     n_edges: int
     radius: float | None = None
     t: float | None = None
-    search: str | None = None
+    search_description: str | None = None
     recall: float | None = None
 
     def __sklearn_clone__(self) -> Self:
@@ -116,9 +116,9 @@ class Graph(Stored, ABC):
             Read the edges as directed from head to tail, and weigh each pair by the maximum, mean or minimum of its two
             directions, as `from_sparse` does. None reads them as undirected.
         """
-        from tamiz.graphs.given import graph_of_edges
+        from tamiz.graphs.given import build_from_edges
 
-        return graph_of_edges(heads, tails, weights, n_samples, symmetrize)
+        return build_from_edges(heads, tails, weights, n_samples, symmetrize)
 
     @staticmethod
     def from_sparse(adjacency: Any, *, symmetrize: str | None = None) -> Graph:
@@ -133,9 +133,9 @@ class Graph(Stored, ABC):
             has the weight 0. So "max" joins rows where either direction has an edge, "min" where both have. None refuses a
             matrix that is not symmetric.
         """
-        from tamiz.graphs.given import graph_of_matrix
+        from tamiz.graphs.given import build_from_matrix
 
-        return graph_of_matrix(adjacency, symmetrize)
+        return build_from_matrix(adjacency, symmetrize)
 
     @property
     def schema(self) -> Schema | None:
@@ -162,7 +162,7 @@ class Graph(Stored, ABC):
         """Return S F for F of shape (n_samples,) or (n_samples, m)."""
 
     @abstractmethod
-    def variation(self, rows: Any, row_weight: Floats | None = None) -> Variation:
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
         """Return how much the columns of `rows`, dense or sparse, vary along the edges and in all.
 
         With weights an edge counts w_i w_j times, as between copies of its rows.
@@ -176,11 +176,11 @@ class Graph(Stored, ABC):
         """
 
     @abstractmethod
-    def connected(self) -> Graph:
+    def connect_components(self) -> Graph:
         """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
 
     @abstractmethod
-    def first_equal(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it."""
 
     def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
@@ -192,7 +192,7 @@ class Graph(Stored, ABC):
             return Laplacian(self.adjacency, kind, self.components)
         return Laplacian(sparse.csr_array(self.adjacency[rows][:, rows]), kind)
 
-    def build(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:  # noqa: ARG002 - as builders take them
+    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:  # noqa: ARG002 - as builders take them
         """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows.
 
         X may be None: the rows are those that the graph was built from.
@@ -202,9 +202,9 @@ class Graph(Stored, ABC):
             raise DataError(f"The graph has {self.n_samples:,} rows and X has {n:,}; build a graph of X.")
         return self
 
-    def assemble(self, X: Any, y: Any = None, *, fill: bool = False) -> Self:
+    def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:
         """Return the graph itself, as `build` does."""
-        return self.build(X, y, fill=fill)
+        return self.build(X, y, fill_missing=fill_missing)
 
     def __repr__(self) -> str:
         told = [f"{self.n_samples:,} rows", f"{self.n_edges:,} edges"]

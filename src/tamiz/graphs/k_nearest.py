@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, check_builder, directed_edges, read_points, undirected
-from tamiz.graphs.edge_graph import EdgeGraph, Origin
+from tamiz.graphs.builder import (
+    ClassLabels,
+    GraphBuilder,
+    check_builder_or_graph,
+    directed_edges,
+    read_points,
+    undirected_edges,
+)
+from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
 from tamiz.graphs.reading import count_rows
 from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.choice import chosen
+from tamiz.graphs.search.choice import choose_search
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import Weight
 from tamiz.validation import check_choice, check_integer
@@ -38,7 +45,7 @@ class KNearest(GraphBuilder):
         Distance of two rows; "seuclidean" divides numeric columns by their standard deviation, "gower" takes mixed columns with
         missing values, "precomputed" says that X holds the distances.
     search : NeighborSearch, default=None
-        `Exact()`, `Tree()` or `Descent()`; None chooses by the number of rows and columns, and the graph's `search` tells which.
+        `BruteForce()`, `Tree()` or `Descent()`; None chooses by the number of rows and columns, and the graph's `search` tells which.
 
     Raises
     ------
@@ -88,27 +95,27 @@ class KNearest(GraphBuilder):
         """Whether rows are joined or weighed by their class."""
         return self.within_class or super().needs_classes
 
-    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
+    def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         symmetry = check_choice("symmetry", self.symmetry, SYMMETRIES)
         k = check_integer("n_neighbors", self.n_neighbors, low=1)
-        points, reading = read_points(X, self.metric, fill=fill)
+        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
         if k >= points.n_samples:
             raise ValueError(
                 f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {k:,}. Lower it, or pass more rows."
             )
-        index = chosen(self.search, points).fit(points)
+        index = choose_search(self.search, points).fit(points)
         if self.within_class:
             assert classes is not None
-            neighbors, search, recall = self._by_class(points, classes, k)
+            neighbors, search, recall = self._query_within_classes(points, classes, k)
         else:
             neighbors = index.query(k)
             search, recall = index.description, index.recall
         directed = symmetry == "directed"
-        edges = directed_edges(neighbors) if directed else undirected(neighbors, both=symmetry == "mutual")
-        origin = Origin(index, reading, search, recall, n_neighbors=k)
-        return self.weighed(edges, origin, classes, directed=directed)
+        edges = directed_edges(neighbors) if directed else undirected_edges(neighbors, mutual=symmetry == "mutual")
+        origin = NeighborRule(index, reading, search, recall, n_neighbors=k)
+        return self.build_weighted_graph(edges, origin, classes, directed=directed)
 
-    def _by_class(self, points: Points, classes: Classes, k: int) -> tuple[Neighbors, str, float]:
+    def _query_within_classes(self, points: Points, classes: ClassLabels, k: int) -> tuple[Neighbors, str, float]:
         """Return the neighbours of every row among the rows of its class, how those of the largest were found, and the recall."""
         sizes = np.bincount(classes.labels, minlength=len(classes.names))
         small = np.flatnonzero((sizes > 0) & (sizes <= k))
@@ -126,13 +133,13 @@ class KNearest(GraphBuilder):
             members = np.flatnonzero(classes.labels == number)
             part = points.take(members)
             # What suits the table may not suit a small class of it.
-            asked = self.search if self.search is not None and self.search.refusal(part) is None else None
-            index = chosen(asked, part).fit(part)
+            asked = self.search if self.search is not None and self.search.unsupported_reason(part) is None else None
+            index = choose_search(asked, part).fit(part)
             near = index.query(k)
             indices[members] = members[near.indices].reshape(-1, k)
             distances[members] = near.distances.reshape(-1, k)
             search, found = index.description, found + index.recall * len(members)
-        return Neighbors.regular(indices, distances, n), search, found / n
+        return Neighbors.from_arrays(indices, distances, n), search, found / n
 
 
 def default_builder(n_samples: int) -> KNearest:
@@ -140,15 +147,15 @@ def default_builder(n_samples: int) -> KNearest:
     return KNearest(max(1, min(15, n_samples - 1)))
 
 
-def builder_of(graph: Any, X: Any) -> GraphBuilder | Graph:
+def resolve_builder(graph: Any, X: Any) -> GraphBuilder | Graph:
     """Return what a parameter `graph` was given, the default for X where that is None; refuse what is no builder and no graph."""
     if X is None and not isinstance(graph, Graph):
         raise ValueError(
             "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
         )
-    return default_builder(count_rows(X)) if graph is None else check_builder(graph)
+    return default_builder(count_rows(X)) if graph is None else check_builder_or_graph(graph)
 
 
-def metric_of(graph: Any) -> str:
+def builder_metric(graph: Any) -> str:
     """Return the metric by which X is read where a parameter `graph` was given: a built graph reads no rows, whatever they are."""
     return graph.metric if isinstance(graph, GraphBuilder) else "euclidean"

@@ -11,19 +11,19 @@ from scipy.sparse.linalg import LinearOperator
 
 from tamiz import parallel
 from tamiz.graphs.components import Components
-from tamiz.kernels.sparse import reorder, step_1, step_4, step_8
+from tamiz.kernels.sparse import laplacian_step_1, laplacian_step_4, laplacian_step_8, permute_matrix
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice
 
-KINDS = ("unnormalized", "symmetric", "random_walk")
+LAPLACIAN_KINDS = ("unnormalized", "symmetric", "random_walk")
 
 # Entries and rows of a piece of work: about a millisecond for four columns.
-_PIECE = 400_000
-_STEPS = {1: step_1, 4: step_4, 8: step_8}
-WIDEST = max(_STEPS)
+_CHUNK_WORK = 400_000
+_STEP_KERNELS = {1: laplacian_step_1, 4: laplacian_step_4, 8: laplacian_step_8}
+MAX_PANEL_WIDTH = max(_STEP_KERNELS)
 
 
-class Differences:
+class LaplacianProduct:
     """Products with L = D - S by differences along the edges, in pieces of rows, up to eight columns at a time.
 
     Parameters
@@ -38,44 +38,51 @@ class Differences:
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         n = len(self.indptr) - 1
         work = self.indptr + np.arange(n + 1)
-        cuts = np.searchsorted(work, np.arange(_PIECE, work[-1], _PIECE))
+        cuts = np.searchsorted(work, np.arange(_CHUNK_WORK, work[-1], _CHUNK_WORK))
         bounds = np.unique(np.concatenate([[0], cuts, [n]]))
-        self._spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        self._row_spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
-    def reordered(self, order: NDArray[np.int32]) -> Differences:
+    def permute(self, order: NDArray[np.int32]) -> LaplacianProduct:
         """Return the same with the rows in another order."""
         position = np.empty_like(order)
         position[order] = np.arange(len(order), dtype=np.int32)
         indptr, indices, weights = np.empty_like(self.indptr), np.empty_like(self.indices), np.empty_like(self.weights)
-        reorder(self.indptr, self.indices, self.weights, order, position, indptr, indices, weights)
-        return Differences(indptr, indices, weights)
+        permute_matrix(self.indptr, self.indices, self.weights, order, position, indptr, indices, weights)
+        return LaplacianProduct(indptr, indices, weights)
 
-    def step(self, left: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
+    def recurrence_step(self, left_scale: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
         """Fill out with a (left L x - c x) - b out, for x and out as wide as a panel."""
-        kernel = _STEPS[x.shape[1]]
+        kernel = _STEP_KERNELS[x.shape[1]]
 
         def piece(span: tuple[int, int]) -> None:
-            kernel(self.indptr, self.indices, self.weights, left, x, out, a, c, b, *span)
+            kernel(self.indptr, self.indices, self.weights, left_scale, x, out, a, c, b, *span)
 
-        for _ in parallel.map_blocks(piece, self._spans) if len(self._spans) > 1 else map(piece, self._spans):
+        for _ in (
+            parallel.map_blocks(piece, self._row_spans) if len(self._row_spans) > 1 else map(piece, self._row_spans)
+        ):
             pass
 
-    def product(self, left: Floats, X: Floats) -> Floats:
+    def multiply(self, left_scale: Floats, X: Floats) -> Floats:
         """Return left L X for any number of columns."""
-        if X.shape[1] <= WIDEST:
-            x = panel(X)
+        if X.shape[1] <= MAX_PANEL_WIDTH:
+            x = pad_panel(X)
             out = np.zeros(x.shape)
-            self.step(left, x, out, 1.0, 0.0, 0.0)
+            self.recurrence_step(left_scale, x, out, 1.0, 0.0, 0.0)
             return out[:, : X.shape[1]]
-        return np.hstack([self.product(left, X[:, start:stop]) for start, stop in parallel.spans(X.shape[1], WIDEST)])
+        return np.hstack(
+            [
+                self.multiply(left_scale, X[:, start:stop])
+                for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH)
+            ]
+        )
 
 
 def panel_width(n_columns: int) -> int:
     """Return the columns of the narrowest panel that up to eight columns fit in."""
-    return next(wide for wide in _STEPS if wide >= n_columns)
+    return next(wide for wide in _STEP_KERNELS if wide >= n_columns)
 
 
-def panel(X: Floats) -> Floats:
+def pad_panel(X: Floats) -> Floats:
     """Return up to eight columns side by side in memory, columns of zeros beside them where no kernel is as narrow."""
     n, width = X.shape
     room = panel_width(width)
@@ -129,30 +136,30 @@ class Laplacian(LinearOperator):
     def __init__(
         self, adjacency: sparse.csr_array, kind: str = "unnormalized", components: Components | None = None
     ) -> None:
-        self.kind = check_choice("kind", kind, KINDS)
+        self.kind = check_choice("kind", kind, LAPLACIAN_KINDS)
         self.adjacency = adjacency
         self.degrees: Floats = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
-        self.differences = Differences(adjacency.indptr, adjacency.indices, adjacency.data)
+        self.laplacian_product = LaplacianProduct(adjacency.indptr, adjacency.indices, adjacency.data)
         super().__init__(np.dtype(np.float64), adjacency.shape)
-        self.components = Components.of(adjacency) if components is None else components
+        self.components = Components.from_adjacency(adjacency) if components is None else components
         ones = np.ones(adjacency.shape[0])
         with np.errstate(divide="ignore"):
             inverse = np.where(self.degrees > 0, 1.0 / self.degrees, 0.0)
         # L is left (D - S) right.
-        self._left, self._right = {
+        self._left_scale, self._right_scale = {
             "unnormalized": (ones, ones),
             "symmetric": (np.sqrt(inverse), np.sqrt(inverse)),
             "random_walk": (inverse, ones),
         }[self.kind]
 
     def _matmat(self, X: NDArray[Any]) -> Floats:
-        return self.differences.product(self._left, X * self._right[:, None])
+        return self.laplacian_product.multiply(self._left_scale, X * self._right_scale[:, None])
 
     def _matvec(self, x: NDArray[Any]) -> Floats:
         return self._matmat(x.reshape(-1, 1)).ravel()
 
     def _rmatmat(self, X: NDArray[Any]) -> Floats:
-        return self.differences.product(self._right, X * self._left[:, None])
+        return self.laplacian_product.multiply(self._right_scale, X * self._left_scale[:, None])
 
     def _rmatvec(self, x: NDArray[Any]) -> Floats:
         return self._rmatmat(x.reshape(-1, 1)).ravel()

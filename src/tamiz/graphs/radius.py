@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, directed_edges, read_points
-from tamiz.graphs.edge_graph import EdgeGraph, Origin
-from tamiz.graphs.reading import Reading
-from tamiz.graphs.search.base import Index
-from tamiz.graphs.search.choice import chosen_exact
+from tamiz.graphs.builder import ClassLabels, GraphBuilder, directed_edges, read_points
+from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
+from tamiz.graphs.reading import RowEncoder
+from tamiz.graphs.search.base import NeighborIndex
+from tamiz.graphs.search.choice import choose_exact_search
 from tamiz.graphs.weights import Weight
 from tamiz.validation import check_real
 
@@ -55,23 +55,23 @@ class Radius(GraphBuilder):
         self.weight = weight
         self.metric = metric
 
-    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> EdgeGraph:
+    def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         radius = check_real("radius", self.radius, low=0.0)
-        points, reading = read_points(X, self.metric, fill=fill)
-        index = chosen_exact(points).fit(points)
-        return within_radius(self, index, reading, radius, classes)
+        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
+        index = choose_exact_search(points).fit(points)
+        return build_radius_graph(self, index, reading, radius, classes)
 
 
-def within_radius(
-    builder: GraphBuilder, index: Index, reading: Reading, radius: float, classes: Classes | None
+def build_radius_graph(
+    builder: GraphBuilder, index: NeighborIndex, row_encoder: RowEncoder, radius: float, classes: ClassLabels | None
 ) -> EdgeGraph:
     """Return the builder's graph of all rows within a radius."""
-    neighbors = index.within(radius)
+    neighbors = index.query_radius(radius)
     if not len(neighbors.indices):
         nearest = float(np.min(index.query(1).distances))
         raise DataError(
             f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Take a larger one; "
             "ConnectedRadius() finds the smallest that connects all rows."
         )
-    origin = Origin.of(index, reading, radius=radius)
-    return builder.weighed(directed_edges(neighbors), origin, classes, radius=radius)
+    origin = NeighborRule.from_index(index, row_encoder, radius=radius)
+    return builder.build_weighted_graph(directed_edges(neighbors), origin, classes, radius=radius)

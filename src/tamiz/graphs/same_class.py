@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import Classes, GraphBuilder, read_points
-from tamiz.graphs.class_graph import ClassGraph, told_classes
-from tamiz.graphs.edge_graph import Edges, Origin
+from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
+from tamiz.graphs.class_graph import ClassGraph, format_n_classes
+from tamiz.graphs.edge_graph import Edges, NeighborRule
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.points import Points
-from tamiz.graphs.search.exact import Exact
-from tamiz.graphs.weights import ClassShare, Weight
+from tamiz.graphs.search.exact import BruteForce
+from tamiz.graphs.weights import InverseClassSize, Weight
 from tamiz.validation import check_memory
 
 # A pair's rows, other rows and lengths, found and put together, in order, and its weight.
-_BYTES_A_PAIR = 80
+_BYTES_PER_PAIR = 80
 
 
 class SameClass(GraphBuilder):
@@ -59,33 +59,35 @@ class SameClass(GraphBuilder):
         """Yes."""
         return True
 
-    def _build(self, X: Any, classes: Classes | None, *, fill: bool) -> Graph:
+    def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
         assert classes is not None
         if classes.sizes.max() < 2:
             raise DataError(
-                f"No class has two rows: y names {told_classes(len(classes.names))} for {len(classes.labels):,} rows, and no two "
+                f"No class has two rows: y names {format_n_classes(len(classes.names))} for {len(classes.labels):,} rows, and no two "
                 "rows are joined. Pass classes of at least 2 rows."
             )
-        weight = ClassShare() if self.weight is None else self.weight
+        weight = InverseClassSize() if self.weight is None else self.weight
         if not weight.needs_lengths:
             return ClassGraph(np.ascontiguousarray(classes.labels), len(classes.names), weight)
         check_memory(
-            _BYTES_A_PAIR * float((classes.sizes**2).sum()),
-            f"The edges of {told_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
+            _BYTES_PER_PAIR * float((classes.sizes**2).sum()),
+            f"The edges of {format_n_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
             "ClassShare() and Binary() need no edges.",
         )
-        points, reading = read_points(X, "euclidean", fill=fill)
-        return self.weighed(_pairs(points, classes), Origin.of(Exact().fit(points), reading), classes)
+        points, reading = read_points(X, "euclidean", fill_missing=fill_missing)
+        return self.build_weighted_graph(
+            _within_class_edges(points, classes), NeighborRule.from_index(BruteForce().fit(points), reading), classes
+        )
 
 
-def _pairs(points: Points, classes: Classes) -> Edges:
+def _within_class_edges(points: Points, classes: ClassLabels) -> Edges:
     """Return every pair of rows of a class with its distance, and every row with itself."""
     n = points.n_samples
     rows, others, lengths = [np.arange(n)], [np.arange(n)], [np.zeros(n)]
     for number in range(len(classes.names)):
         members = np.flatnonzero(classes.labels == number)
         if len(members) > 1:
-            near = Exact().fit(points.take(members)).query(len(members) - 1)
+            near = BruteForce().fit(points.take(members)).query(len(members) - 1)
             rows.append(members[near.rows])
             others.append(members[near.indices])
             lengths.append(near.distances)

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.variation import class_squares, class_sums
+from tamiz.kernels.variation import class_squared_deviations, class_sums_and_extremes
 from tamiz.statistics.base import Codes, Floats
 
 # Values of one piece of work.
-_PIECE_VALUES = 2**20
+_CHUNK_VALUES = 2**20
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Variation:
 
     Attributes
     ----------
-    within : ndarray of shape (n_columns,)
+    along_edges : ndarray of shape (n_columns,)
         f'Lf = sum over the edges of S_ij (f_i - f_j)^2.
     total : ndarray of shape (n_columns,)
         f'Df, f centred by its D-weighted mean.
     constant : ndarray of shape (n_columns,), bool
     """
 
-    within: Floats
+    along_edges: Floats
     total: Floats
     constant: NDArray[np.bool_]
 
@@ -56,20 +56,20 @@ class ClassSums:
     constant: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rows: Any, labels: Codes, weight: Floats, n_classes: int) -> ClassSums:
+    def from_rows(cls, rows: Any, labels: Codes, weight: Floats, n_classes: int) -> ClassSums:
         """Read the rows twice: the squares are taken about the means, as raw ones would lose them to rounding."""
         q = rows.shape[1]
-        spans = parallel.spans(rows.shape[0], max(1, _PIECE_VALUES // q))
+        spans = parallel.block_ranges(rows.shape[0], max(1, _CHUNK_VALUES // q))
         first = int(np.argmax(weight > 0))
-        (shift,) = next(slabs(rows, [(first, first + 1)]))[1]
+        (shift,) = next(row_blocks(rows, [(first, first + 1)]))[1]
 
         def add(piece: tuple[slice, Floats]) -> Floats:
             here, slab = piece
             out = np.stack([np.full((n_classes, q), value) for value in (0.0, np.inf, -np.inf)])
-            class_sums(slab, labels[here], weight[here], shift, out)
+            class_sums_and_extremes(slab, labels[here], weight[here], shift, out)
             return out
 
-        parts = list(parallel.map_blocks(add, slabs(rows, spans)))
+        parts = list(parallel.map_blocks(add, row_blocks(rows, spans)))
         least, largest = np.min([part[1] for part in parts], axis=0), np.max([part[2] for part in parts], axis=0)
         sizes = np.asarray(np.bincount(labels, weight, n_classes), dtype=np.float64)[:, None]
         sums = sum((part[0] for part in parts), start=np.zeros((n_classes, q)))
@@ -80,22 +80,22 @@ class ClassSums:
         def spread(piece: tuple[slice, Floats]) -> Floats:
             here, slab = piece
             out = np.zeros((n_classes, q))
-            class_squares(slab, labels[here], weight[here], means, out)
+            class_squared_deviations(slab, labels[here], weight[here], means, out)
             return out
 
-        squares = sum(parallel.map_blocks(spread, slabs(rows, spans)), start=np.zeros((n_classes, q)))
+        squares = sum(parallel.map_blocks(spread, row_blocks(rows, spans)), start=np.zeros((n_classes, q)))
         # Without any row that counts the least stays above the largest.
         return cls(sizes, means, squares, least.min(axis=0) >= largest.max(axis=0))
 
 
-def slabs(rows: Any, spans: list[tuple[int, int]]) -> Iterator[tuple[slice, Floats]]:
+def row_blocks(rows: Any, spans: list[tuple[int, int]]) -> Iterator[tuple[slice, Floats]]:
     """Yield ranges of rows and their values; those of sparse rows are written out a slab at a time."""
     for start, stop in spans:
         slab = rows[start:stop]
         yield slice(start, stop), slab.toarray() if sparse.issparse(slab) else slab
 
 
-def rowwise(rows: Any) -> Any:
+def as_row_major(rows: Any) -> Any:
     """Return rows as they are read here: sparse ones in CSR form, dense ones one after the other in memory."""
     if np.iscomplexobj(rows):
         raise DataError("Complex data not supported: columns must be real numbers.")
@@ -111,25 +111,25 @@ def rowwise(rows: Any) -> Any:
     return held
 
 
-def check_rows(name: str, values: Any, n_samples: int) -> None:
+def check_n_rows(name: str, values: Any, n_samples: int) -> None:
     """Refuse what has not one row for each row of a graph."""
     if np.shape(values)[:1] != (n_samples,):
         n_given = (*np.shape(values), 0)[0]
         raise DataError(f"{name} has {n_given:,} rows and the graph {n_samples:,}; give one for each.")
 
 
-def in_range(rows: Any, counted: NDArray[np.bool_]) -> Any:
+def rescale_columns(rows: Any, included: NDArray[np.bool_]) -> Any:
     """Return columns that are not constant, each in a unit, a power of two, in which its largest gap is from 1/2 to 1.
 
     What stands in rows that are not counted is set to 0.
     """
-    held: Any = sparse.csc_array(rows, copy=True) if sparse.issparse(rows) else np.where(counted[:, None], rows, 0.0)
-    least, largest = _extremes(held[counted])
+    held: Any = sparse.csc_array(rows, copy=True) if sparse.issparse(rows) else np.where(included[:, None], rows, 0.0)
+    least, largest = _column_extremes(held[included])
     with np.errstate(over="ignore"):
         exponents = np.frexp(np.minimum(largest - least, np.finfo(np.float64).max))[1]
     if not sparse.issparse(held):
         return np.ldexp(held, -exponents)
-    held.data[~counted[held.indices]] = 0.0
+    held.data[~included[held.indices]] = 0.0
     held.data = np.ldexp(held.data, -np.repeat(exponents, np.diff(held.indptr)))
     return sparse.csr_array(held)
 
@@ -137,12 +137,12 @@ def in_range(rows: Any, counted: NDArray[np.bool_]) -> Any:
 def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the weighted squares of every column about its weighted mean, and which columns are constant."""
     if sparse.issparse(rows):
-        return _sparse_total(rows, degrees)
-    sums = ClassSums.of(rows, np.zeros(len(rows), dtype=np.int32), degrees, 1)
+        return _sparse_total_variation(rows, degrees)
+    sums = ClassSums.from_rows(rows, np.zeros(len(rows), dtype=np.int32), degrees, 1)
     return sums.squares[0], sums.constant
 
 
-def _sparse_total(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _sparse_total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     # As in the sums of classes, rows that count for nothing do not make a column vary.
     counted = degrees > 0
     q = rows.shape[1]
@@ -151,17 +151,17 @@ def _sparse_total(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]
     D = degrees[counted]
     X = sparse.csc_array(rows if counted.all() else rows[counted])
     column, weight = np.repeat(np.arange(q), np.diff(X.indptr)), D[X.indices]
-    rest = _not_stored(X, D, column)
+    rest = _implicit_zero_weights(X, D, column)
     near = np.bincount(column, weight * X.data, q) / D.sum()
     # From near the mean, what the mean itself lost to rounding has all its digits. What is not stored is zero.
     stored, zero = X.data - near[column], -near
     mean = (np.bincount(column, weight * stored, q) + rest * zero) / D.sum()
     gap, gap_of_zero = stored - mean[column], zero - mean
-    least, largest = _extremes(X)
+    least, largest = _column_extremes(X)
     return np.bincount(column, weight * gap * gap, q) + rest * gap_of_zero * gap_of_zero, least == largest
 
 
-def _not_stored(X: sparse.csc_array, D: Floats, column: NDArray[np.intp]) -> Floats:
+def _implicit_zero_weights(X: sparse.csc_array, D: Floats, column: NDArray[np.intp]) -> Floats:
     """Return for every column the sum of D over the rows that it does not store.
 
     A difference of two sums, it would be their rounding where it is small. In multiples of a unit so large that float64 holds
@@ -173,7 +173,7 @@ def _not_stored(X: sparse.csc_array, D: Floats, column: NDArray[np.intp]) -> Flo
     return np.where(np.diff(X.indptr) == len(D), 0.0, np.maximum(rest, 0.0))
 
 
-def _extremes(rows: Any) -> tuple[Floats, Floats]:
+def _column_extremes(rows: Any) -> tuple[Floats, Floats]:
     """Return the least and the largest value of every column."""
     least, largest = rows.min(axis=0), rows.max(axis=0)
     return (least.toarray().ravel(), largest.toarray().ravel()) if sparse.issparse(rows) else (least, largest)

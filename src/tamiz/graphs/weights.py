@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 # Weights below this are as if they were 0. float64 goes down to 2e-308 in full precision; the room left keeps the digits of
 # degrees, their inverses and weighted squares.
-LEAST_WEIGHT = 1e-290
+MIN_WEIGHT = 1e-290
 # exp(-x) is above the least weight up to here.
-_LARGEST_EXPONENT = 667.0
+_MAX_EXPONENT = 667.0
 
 
 class Weight(BaseEstimator, ABC):
@@ -37,20 +37,20 @@ class Weight(BaseEstimator, ABC):
     needs_lengths: ClassVar[bool] = False
     t: float | None = None
 
-    def fitted(self, lengths: Floats) -> Weight:  # noqa: ARG002 - a weight with a width reads them
+    def resolve_parameters(self, lengths: Floats) -> Weight:  # noqa: ARG002 - a weight with a width reads them
         """Return the weight with every parameter set, for a graph whose edges, each once, have these lengths."""
         return self
 
     @abstractmethod
-    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:
+    def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:
         """Return the weights of edges from their lengths and the sizes of their classes, None where classes are not known."""
 
-    def check(self, lengths: Floats, weights: Floats) -> None:
+    def check_weights(self, lengths: Floats, weights: Floats) -> None:
         """Refuse weights that leave no graph."""
 
-    def relative(self, lengths: Floats, nearest: Floats) -> Floats:  # noqa: ARG002 - a weight with a width reads it
+    def relative_weights(self, lengths: Floats, nearest: Floats) -> Floats:  # noqa: ARG002 - a weight with a width reads it
         """Return the weights of the edges of one row in units of that of its nearest: they do not vanish far away."""
-        return self.weigh(lengths, None)
+        return self.edge_weights(lengths, None)
 
 
 class HeatKernel(Weight):
@@ -90,7 +90,7 @@ class HeatKernel(Weight):
     def __init__(self, t: float | None = None) -> None:
         self.t = t
 
-    def fitted(self, lengths: Floats) -> Weight:
+    def resolve_parameters(self, lengths: Floats) -> Weight:
         """Return the kernel with its width set."""
         if self.t is not None:
             width = check_real("t", self.t)
@@ -111,37 +111,37 @@ class HeatKernel(Weight):
             )
         return HeatKernel(mean)
 
-    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+    def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return exp(-d^2 / t)."""
         assert self.t is not None
-        weights = _heat(lengths, lengths, self.t)
-        weights[weights < LEAST_WEIGHT] = 0.0
+        weights = _heat_kernel(lengths, lengths, self.t)
+        weights[weights < MIN_WEIGHT] = 0.0
         return weights
 
-    def check(self, lengths: Floats, weights: Floats) -> None:
+    def check_weights(self, lengths: Floats, weights: Floats) -> None:
         """Refuse a width at which no edge has a weight left, and tell of one at which some have none."""
         n_lost = len(weights) - int(np.count_nonzero(weights))
         if not n_lost:
             return
-        way_out = f"t={_width(float(lengths.max())):.3g} or more leaves a weight to all of them."
+        way_out = f"t={_smallest_width(float(lengths.max())):.3g} or more leaves a weight to all of them."
         if n_lost == len(weights):
             raise ValueError(
                 f"t={self.t:g} makes the weight of every edge 0: the shortest is {lengths.min():.4g} long. {way_out}"
             )
-        tell(
+        warn_user(
             [
                 f"t={self.t:g} makes the weight of {n_lost:,} of {len(weights):,} edges 0, as if they were not there; "
                 f"{way_out}"
             ]
         )
 
-    def relative(self, lengths: Floats, nearest: Floats) -> Floats:
+    def relative_weights(self, lengths: Floats, nearest: Floats) -> Floats:
         """Return exp(-(d^2 - nearest^2) / t)."""
         assert self.t is not None
-        return _heat(lengths - nearest, lengths + nearest, self.t)
+        return _heat_kernel(lengths - nearest, lengths + nearest, self.t)
 
 
-def _heat(a: Floats, b: Floats, t: float) -> Floats:
+def _heat_kernel(a: Floats, b: Floats, t: float) -> Floats:
     """Return exp(-a b / t)."""
     if np.isinf(t):
         return np.ones(len(a))
@@ -151,9 +151,9 @@ def _heat(a: Floats, b: Floats, t: float) -> Floats:
         return np.asarray(np.exp(-(a * unit) * (b * unit) / (t * unit * unit)))
 
 
-def _width(length: float) -> float:
+def _smallest_width(length: float) -> float:
     """Return a round width at which an edge of this length keeps a weight."""
-    exact = max(length * length / _LARGEST_EXPONENT, float(np.finfo(np.float64).tiny))
+    exact = max(length * length / _MAX_EXPONENT, float(np.finfo(np.float64).tiny))
     if np.isinf(exact):
         return exact
     unit = 10.0 ** (np.floor(np.log10(exact)) - 2)
@@ -175,12 +175,12 @@ class Binary(Weight):
     array([1., 1., 1.])
     """
 
-    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+    def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return ones."""
         return np.ones(len(lengths))
 
 
-class ClassShare(Weight):
+class InverseClassSize(Weight):
     """Weight 1 / n for an edge between two rows of a class of n rows.
 
     .. math:: w_{ij} = 1 / n_c
@@ -194,14 +194,14 @@ class ClassShare(Weight):
     Examples
     --------
     >>> import numpy as np
-    >>> from tamiz.graphs import ClassShare
-    >>> ClassShare().weigh(np.array([0.5, 0.5]), np.array([4.0, 10.0]))
+    >>> from tamiz.graphs import InverseClassSize
+    >>> InverseClassSize().weigh(np.array([0.5, 0.5]), np.array([4.0, 10.0]))
     array([0.25, 0.1 ])
     """
 
     needs_classes: ClassVar[bool] = True
 
-    def weigh(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
+    def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return the shares."""
         if class_sizes is None:
             raise DataError("ClassShare weighs rows of one class; use SameClass() or KNearest(within_class=True).")

@@ -22,12 +22,12 @@ import numpy as np
 from numba import types
 
 # Sums may be reordered so that they vectorise; NaN and infinities keep their meaning.
-SUMS = frozenset({"reassoc", "contract", "nsz", "arcp"})
+SUM_FLAGS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 
 # One lock for all kernels, taken before numba's own: with one for each, two threads would wait for each other, one that compiles a
 # kernel that calls another (it holds numba's) and one that calls that other first.
-_COMPILING = RLock()
+_COMPILE_LOCK = RLock()
 
 
 class Kernel:
@@ -35,7 +35,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
         update_wrapper(self, function)
-        self._made = function, signature, options
+        self._definition = function, signature, options
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -45,19 +45,19 @@ class Kernel:
     @property
     def function(self) -> Callable[..., Any]:
         """The Python function."""
-        return self._made[0]
+        return self._definition[0]
 
     @property
-    def is_read(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether it was called in this process."""
         return self._dispatcher is not None
 
     @property
     def compiled(self) -> Any:
         """The compiled function: read from disk where it is there, and of this process alone where the disk is read-only."""
-        with _COMPILING:
+        with _COMPILE_LOCK:
             if self._dispatcher is None:
-                function, signature, options = self._made
+                function, signature, options = self._definition
                 try:
                     self._dispatcher = numba.njit(signature, cache=True, **options)(function)
                 except RuntimeError as error:
@@ -72,7 +72,7 @@ class Kernel:
         return self.compiled._numba_type_
 
 
-class KernelOfTypes:
+class MultiTypeKernel:
     """A function that is a kernel for every type of numbers: a program that has float64 alone does not wait for float32.
 
     Attributes
@@ -83,54 +83,58 @@ class KernelOfTypes:
 
     def __init__(self, function: Callable[..., Any], signatures: list[Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
-        self._made = function, options
+        self._definition = function, options
         kinds = [[getattr(argument, "dtype", None) for argument in signature.args] for signature in signatures]
         # The first argument that tells the types apart.
-        self._at = next(at for at, found in enumerate(zip(*kinds, strict=True)) if len(set(found)) == len(signatures))
+        self._type_argument = next(
+            at for at, found in enumerate(zip(*kinds, strict=True)) if len(set(found)) == len(signatures)
+        )
         self._by_type = {
-            np.dtype(str(own[self._at])): Kernel(_named(function, f"_{own[self._at]}"), signature, options)
+            np.dtype(str(own[self._type_argument])): Kernel(
+                _copy_with_suffix(function, f"_{own[self._type_argument]}"), signature, options
+            )
             for own, signature in zip(kinds, signatures, strict=True)
         }
         self.kernels = {kernel.function.__name__: kernel for kernel in self._by_type.values()}
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function that is compiled for the type of the arguments."""
-        return self._by_type[arguments[self._at].dtype](*arguments)
+        return self._by_type[arguments[self._type_argument].dtype](*arguments)
 
     @property
     def _numba_type_(self) -> Any:
         """What numba takes it for that is called by a kernel."""
-        return self._within._numba_type_
+        return self._callee._numba_type_
 
     @cached_property
-    def _within(self) -> Any:
+    def _callee(self) -> Any:
         """What is compiled with a kernel that calls it, for the type that it has there; numba does not hold on to it."""
-        function, options = self._made
+        function, options = self._definition
         return numba.njit(**options)(function)
 
 
-def _named(function: Callable[..., Any], ending: str) -> Callable[..., Any]:
+def _copy_with_suffix(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
     """Return a function under another name: numba keeps one file on disk for each name."""
-    made = FunctionType(function.__code__, function.__globals__, function.__name__ + ending)
-    made.__qualname__, made.__module__ = function.__qualname__ + ending, function.__module__
+    made = FunctionType(function.__code__, function.__globals__, function.__name__ + suffix)
+    made.__qualname__, made.__module__ = function.__qualname__ + suffix, function.__module__
     return made
 
 
-def jit(signature: Any, *, sums: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def jit(signature: Any, *, reassociate: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Return a kernel of a function, for one signature, or for each of a list whose types of numbers differ."""
     # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
-    options = {"nogil": True, "fastmath": set(SUMS) if sums else False, "error_model": "numpy"}
+    options = {"nogil": True, "fastmath": set(SUM_FLAGS) if reassociate else False, "error_model": "numpy"}
     if isinstance(signature, list):
-        return lambda function: KernelOfTypes(function, signature, options)
+        return lambda function: MultiTypeKernel(function, signature, options)
     return lambda function: Kernel(function, signature, options)
 
 
-def kernels_in(module: Any) -> dict[str, Kernel]:
+def find_kernels(module: Any) -> dict[str, Kernel]:
     """Return the kernels of a file by name."""
     found: dict[str, Kernel] = {}
     for name, member in vars(module).items():
         found |= {name: member} if isinstance(member, Kernel) else {}
-        found |= member.kernels if isinstance(member, KernelOfTypes) else {}
+        found |= member.kernels if isinstance(member, MultiTypeKernel) else {}
     return found
 
 

@@ -2,10 +2,10 @@
 
 import sys
 
-from tamiz.compilation import all_kernels, compile_ahead, serve
+from tamiz.compilation import all_kernels, compile_ahead, compile_from_stdin
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["-"]:
-        serve()
+        compile_from_stdin()
     else:
         compile_ahead(all_kernels())

@@ -27,58 +27,58 @@ from numba.types import UniTuple, boolean, float64, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # What is proven is proven with this much to spare, relative to the numbers compared: rounding is a million times smaller.
-MARGIN = 1e-9
+PROOF_MARGIN = 1e-9
 # Rounds of ascent for a cell, and cells for a node, before a proof is given up.
-ROUNDS, MOST_CELLS = 5, 24
+ASCENT_ROUNDS, MAX_CELLS = 5, 24
 
 
 @jit(float64(ro(float64), ro(float64, 2), ro(int64), float64, ro(float64), ro(int64), rw(float64), rw(float64)))
-def _ascend(c, convex, widths, slope, brings, units, y, products):
+def _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, products):
     """Bring every unit in turn to where the concave function is highest, and return the columns that y then holds."""
     held = 0.0
     for u in units:
         own = convex[u, u]
-        gain = slope * c[u] - brings[u] + own - 2.0 * (products[u] - own * y[u])
+        gain = slope * c[u] - increments[u] + own - 2.0 * (products[u] - own * y[u])
         change = min(max(gain / (2.0 * own), 0.0), 1.0) - y[u]
         if abs(change) > 1e-4:
             y[u] += change
             for j in range(y.shape[0]):
                 products[j] += change * convex[u, j]
-        held += widths[u] * y[u]
+        held += unit_sizes[u] * y[u]
     return held
 
 
 @jit(
     float64(ro(float64), ro(float64, 2), ro(int64), float64, ro(float64), ro(int64), float64, rw(float64), rw(float64))
 )
-def _exchange(c, convex, widths, slope, brings, units, columns, y, products):
+def _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, n_columns, y, products):
     """Bring y to so many columns, exchange what a column is worth least of for what it is worth most, and return that worth."""
     held = 0.0
     for u in units:
-        held += widths[u] * y[u]
+        held += unit_sizes[u] * y[u]
     price = 0.0
     for _ in range(2 * units.shape[0]):
         first, last, most, least = -1, -1, -np.inf, np.inf
         for u in units:
-            worth = (slope * c[u] - brings[u] + convex[u, u] - 2.0 * products[u]) / widths[u]
+            worth = (slope * c[u] - increments[u] + convex[u, u] - 2.0 * products[u]) / unit_sizes[u]
             if y[u] < 1.0 and worth > most:
                 first, most = u, worth
             if y[u] > 0.0 and worth < least:
                 last, least = u, worth
         price = most if last < 0 else (least if first < 0 else 0.5 * (most + least))
-        short = columns - held
-        if abs(short) > 1e-9 * columns:
+        short = n_columns - held
+        if abs(short) > 1e-9 * n_columns:
             u = first if short > 0.0 else last
-            change = min(short / widths[u], 1.0 - y[u]) if short > 0.0 else max(short / widths[u], -y[u])
+            change = min(short / unit_sizes[u], 1.0 - y[u]) if short > 0.0 else max(short / unit_sizes[u], -y[u])
             # All of a unit at once, so that the sums of such steps do not miss the end.
             y[u] = 1.0 if y[u] + change > 1.0 - 1e-9 else (0.0 if y[u] + change < 1e-9 else y[u] + change)
-            held += widths[u] * change
+            held += unit_sizes[u] * change
             for j in range(y.shape[0]):
                 products[j] += change * convex[u, j]
             continue
         if first < 0 or last < 0 or most - least <= 1e-4 * abs(price):
             break
-        into, out = 1.0 / widths[first], 1.0 / widths[last]
+        into, out = 1.0 / unit_sizes[first], 1.0 / unit_sizes[last]
         curve = (
             convex[first, first] * into * into + convex[last, last] * out * out - 2.0 * convex[first, last] * into * out
         )
@@ -98,18 +98,18 @@ def _exchange(c, convex, widths, slope, brings, units, columns, y, products):
         *(int64, int64, rw(float64), rw(int64), rw(float64)),
     )
 )
-def _improve(c, convex, widths, slope, brings, units, fewest, most, y, side, products):
+def _ascent_step(c, convex, unit_sizes, slope, increments, units, min_columns, max_columns, y, side, products):
     """Move y nearer to where the concave function is highest among so many columns, and return the price of a column.
 
-    side is 1 where y is held down to `most` columns, -1 where it is held up to `fewest`, else 0.
+    side is 1 where y is held down to `max_columns` columns, -1 where it is held up to `min_columns`, else 0.
     """
     price = 0.0
     if side[0] == 0:
-        held = _ascend(c, convex, widths, slope, brings, units, y, products)
-        side[0] = 1 if held > most else (-1 if held < fewest else 0)
+        held = _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, products)
+        side[0] = 1 if held > max_columns else (-1 if held < min_columns else 0)
     if side[0] != 0:
-        columns = most if side[0] > 0 else fewest
-        price = _exchange(c, convex, widths, slope, brings, units, columns, y, products)
+        columns = max_columns if side[0] > 0 else min_columns
+        price = _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, columns, y, products)
         if price * side[0] < 0.0:
             side[0], price = 0, 0.0
     return price
@@ -121,27 +121,29 @@ def _improve(c, convex, widths, slope, brings, units, fewest, most, y, side, pro
         *(int64, int64, float64, ro(float64), ro(float64)),
     )
 )
-def _bounded(c, convex, widths, slope, r, t, brings, units, fewest, most, price, y, products):
+def _bound_and_value(
+    c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
+):
     """Return what slope r(X) - t(X) comes to at most, what the concave function is at y, and the columns that y holds."""
     reached = slope * r - t
-    bound, held = reached + (price * most if price > 0.0 else price * fewest), 0.0
+    bound, held = reached + (price * max_columns if price > 0.0 else price * min_columns), 0.0
     for u in units:
-        gain = slope * c[u] - brings[u] + convex[u, u]
-        bound += y[u] * products[u] + max(gain - 2.0 * products[u] - price * widths[u], 0.0)
+        gain = slope * c[u] - increments[u] + convex[u, u]
+        bound += y[u] * products[u] + max(gain - 2.0 * products[u] - price * unit_sizes[u], 0.0)
         reached += y[u] * (gain - products[u])
-        held += y[u] * widths[u]
+        held += y[u] * unit_sizes[u]
     return bound, reached, held
 
 
 @jit(UniTuple(float64, 2)(ro(float64), ro(float64), float64, float64, ro(float64), ro(int64), float64))
-def _ends(c, negative, r, t, brings, units, merit):
+def _relevance_range(c, negative_pairs, r, t, increments, units, merit):
     """Return between which relevances a set with one or more of the undecided units is that beats merit."""
     gains, losses, least, below = 0.0, 0.0, np.inf, 0.0
     for u in units:
         gains += max(c[u], 0.0)
         losses += min(c[u], 0.0)
         # What the unit adds at least, whatever else comes in.
-        floor = brings[u] + negative[u]
+        floor = increments[u] + negative_pairs[u]
         least = min(least, floor)
         below += min(floor, 0.0)
     total = t + (least if below == 0.0 else below)
@@ -154,13 +156,15 @@ def _ends(c, negative, r, t, brings, units, merit):
         *(int64, int64, float64, float64, float64, rw(float64), rw(int64), rw(float64)),
     )
 )
-def _may_beat(c, convex, widths, r, t, brings, units, fewest, most, low, high, merit, y, side, products):
+def _may_beat(
+    c, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, low, high, merit, y, side, products
+):
     """Tell whether undecided units, of fewest to most columns, may make a set of a relevance from low to high beat merit.
 
     y is where the bound begins, and afterwards where it ended: what the undecided units are worth. products is By.
     """
     square = merit * merit
-    below, above = np.empty(MOST_CELLS + 2), np.empty(MOST_CELLS + 2)
+    below, above = np.empty(MAX_CELLS + 2), np.empty(MAX_CELLS + 2)
     below[0], above[0] = low, high
     n_open, n_cells, price = 1, 0, 0.0
     while n_open > 0:
@@ -170,21 +174,23 @@ def _may_beat(c, convex, widths, r, t, brings, units, fewest, most, low, high, m
         slope = (a + b) / square
         # At the middle of the cell the chord is highest above the parabola; a bound above this one helps in no smaller cell.
         end, parabola = a * b / square, (a + b) * (a + b) / (4.0 * square)
-        spare = MARGIN * parabola
+        spare = PROOF_MARGIN * parabola
         proven, turn = False, 0
         while True:
-            bound, reached, held = _bounded(
-                c, convex, widths, slope, r, t, brings, units, fewest, most, price, y, products
+            bound, reached, held = _bound_and_value(
+                c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
             )
             proven = bound + spare <= end
-            allowed = held >= fewest - 1e-6 and held <= most + 1e-6
-            if proven or turn == ROUNDS or (allowed and reached > parabola):
+            allowed = held >= min_columns - 1e-6 and held <= max_columns + 1e-6
+            if proven or turn == ASCENT_ROUNDS or (allowed and reached > parabola):
                 break
-            price = _improve(c, convex, widths, slope, brings, units, fewest, most, y, side, products)
+            price = _ascent_step(
+                c, convex, unit_sizes, slope, increments, units, min_columns, max_columns, y, side, products
+            )
             turn += 1
         if proven:
             continue
-        if bound + spare > parabola or n_cells + n_open + 2 > MOST_CELLS:
+        if bound + spare > parabola or n_cells + n_open + 2 > MAX_CELLS:
             return True
         # A cell from 0 on is cut near it: its upper part is of cells that are in proportion.
         middle = math.sqrt(a * b) if a > 0.0 else 0.01 * b
@@ -200,27 +206,31 @@ def _may_beat(c, convex, widths, r, t, brings, units, fewest, most, low, high, m
         *(int64, int64, float64, rw(float64), rw(int64), rw(float64)),
     )
 )
-def _is_open(c, negative, convex, widths, r, t, brings, units, fewest, most, merit, y, side, products):
+def _may_contain_better(
+    c, negative_pairs, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, merit, y, side, products
+):
     """Tell whether some of the undecided units, one at least, may make a set of an allowed size that is no worse than merit."""
     columns = 0
     for u in units:
-        columns += widths[u]
-    if units.shape[0] == 0 or columns < fewest:
+        columns += unit_sizes[u]
+    if units.shape[0] == 0 or columns < min_columns:
         return False
     if merit <= 0.0:
         return True
-    merit *= 1.0 - MARGIN
-    low, high = _ends(c, negative, r, t, brings, units, merit)
+    merit *= 1.0 - PROOF_MARGIN
+    low, high = _relevance_range(c, negative_pairs, r, t, increments, units, merit)
     if high <= low:
-        return high > low * (1.0 - MARGIN)
+        return high > low * (1.0 - PROOF_MARGIN)
     products[:] = 0.0
     for u in units:
         if y[u] != 0.0:
             for j in range(y.shape[0]):
                 products[j] += y[u] * convex[u, j]
-    if (side[0] > 0 and most >= columns) or (side[0] < 0 and fewest <= 0):
+    if (side[0] > 0 and max_columns >= columns) or (side[0] < 0 and min_columns <= 0):
         side[0] = 0
-    return _may_beat(c, convex, widths, r, t, brings, units, fewest, most, low, high, merit, y, side, products)
+    return _may_beat(
+        c, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, low, high, merit, y, side, products
+    )
 
 
 @jit(
@@ -229,19 +239,19 @@ def _is_open(c, negative, convex, widths, r, t, brings, units, fewest, most, mer
         *(ro(float64, 2), ro(float64), float64, rw(boolean)),
     )
 )
-def mark_wanted(c, own, widths, base, sizes, convex, negative, merit, wanted):
+def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, negative_pairs, merit, possible):
     """Mark the units that a set no worse than merit may have; the others are in none.
 
     With a unit in that costs more than it adds, the bound of a cell is lower by as much.
     """
-    n = widths.shape[0]
-    relevances, brings, units = c[0] + c[1], own[0] + own[1], np.arange(n)
+    n = unit_sizes.shape[0]
+    relevances, brings, units = c[0] + c[1], unit_totals[0] + unit_totals[1], np.arange(n)
     r, t = base[0] + base[1], base[2] + base[3]
-    fewest, most = sizes[1] - sizes[0], sizes[2] - sizes[0]
+    fewest, most = size_limits[1] - size_limits[0], size_limits[2] - size_limits[0]
     y, products, side = np.zeros(n), np.zeros(n), np.zeros(1, dtype=np.int64)
-    merit *= 1.0 - MARGIN
-    wanted[:] = merit <= 0.0
-    below, above = _ends(relevances, negative, r, t, brings, units, merit)
+    merit *= 1.0 - PROOF_MARGIN
+    possible[:] = merit <= 0.0
+    below, above = _relevance_range(relevances, negative_pairs, r, t, brings, units, merit)
     if merit <= 0.0 or above < below:
         return
     # Cells from the highest to the lowest, each halved until no unit is left in question or it is narrow.
@@ -251,16 +261,18 @@ def mark_wanted(c, own, widths, base, sizes, convex, negative, merit, wanted):
         below = ends[n_ends - 1]
         slope, end = (below + above) / (merit * merit), below * above / (merit * merit)
         price = 0.0
-        for _ in range(ROUNDS):
-            price = _improve(relevances, convex, widths, slope, brings, units, fewest, most, y, side, products)
-        bound, _, _ = _bounded(relevances, convex, widths, slope, r, t, brings, units, fewest, most, price, y, products)
-        bound += MARGIN * (below + above) * slope
+        for _ in range(ASCENT_ROUNDS):
+            price = _ascent_step(relevances, convex, unit_sizes, slope, brings, units, fewest, most, y, side, products)
+        bound, _, _ = _bound_and_value(
+            relevances, convex, unit_sizes, slope, r, t, brings, units, fewest, most, price, y, products
+        )
+        bound += PROOF_MARGIN * (below + above) * slope
         narrow = above < 1.02 * below or n_ends == ends.shape[0]
         questions = 0
         for u in range(n):
-            gain = slope * relevances[u] - brings[u] + convex[u, u] - 2.0 * products[u] - price * widths[u]
-            if not wanted[u] and bound + min(gain, 0.0) > end:
-                wanted[u] = narrow
+            gain = slope * relevances[u] - brings[u] + convex[u, u] - 2.0 * products[u] - price * unit_sizes[u]
+            if not possible[u] and bound + min(gain, 0.0) > end:
+                possible[u] = narrow
                 questions += 1
         if narrow or questions == 0:
             above = below
@@ -271,26 +283,26 @@ def mark_wanted(c, own, widths, base, sizes, convex, negative, merit, wanted):
 
 
 @jit(void(ro(boolean), ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), rw(float64), rw(float64, 2)))
-def _enter(members, c, own, pairs, widths, sums, brings):
+def _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, increments):
     """Fill in a set's sums (head and tail of relevance, then of total, then its columns) and what each unit brings to it."""
     n = members.shape[0]
     for part in range(2):
         for j in range(n):
-            brings[part, j] = own[part, j]
+            increments[part, j] = unit_totals[part, j]
     for u in range(n):
         if members[u]:
-            sums[4] += widths[u]
+            sums[4] += unit_sizes[u]
             for part in range(2):
                 sums[part] += c[part, u]
-                sums[2 + part] += brings[part, u]
+                sums[2 + part] += increments[part, u]
                 for j in range(n):
-                    brings[part, j] += pairs[part, u, j]
+                    increments[part, j] += pairs[part, u, j]
     for j in range(n):
-        brings[2, j] = brings[0, j] + brings[1, j]
+        increments[2, j] = increments[0, j] + increments[1, j]
 
 
 @jit(boolean(ro(boolean), ro(boolean)))
-def _comes_first(members, others):
+def _precedes(members, others):
     """Tell whether the first unit in which two sets differ is one of the members."""
     for j in range(members.shape[0]):
         if members[j] != others[j]:
@@ -304,7 +316,9 @@ def _comes_first(members, others):
         *(ro(float64, 2), ro(float64), ro(boolean), ro(boolean), float64, float64),
     )
 )
-def bound_of(c, own, pairs, widths, base, sizes, convex, negative, members, undecided, low, high):
+def upper_bound(
+    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, members, undecided, low, high
+):
     """Return a merit between low and high that no set of the members and one or more undecided units exceeds, high at most.
 
     high is a merit that none exceeds; low is one that is of no interest.
@@ -312,8 +326,8 @@ def bound_of(c, own, pairs, widths, base, sizes, convex, negative, members, unde
     n = members.shape[0]
     sums, brings = np.zeros(5), np.empty((3, n))
     sums[:4] = base
-    sums[4] = sizes[0]
-    _enter(members, c, own, pairs, widths, sums, brings)
+    sums[4] = size_limits[0]
+    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, brings)
     units = np.flatnonzero(undecided)
     y, products, side = np.full(n, 0.5), np.empty(n), np.zeros(1, dtype=np.int64)
     for u in range(n):
@@ -327,9 +341,9 @@ def bound_of(c, own, pairs, widths, base, sizes, convex, negative, members, unde
         if known and high - low <= 1e-4 * high:
             break
         middle = 0.5 * (low + high) if known else 2.0 * low
-        if _is_open(
-            *(relevances, negative, convex, widths, sums[0] + sums[1], sums[2] + sums[3], brings[2], units),
-            *(sizes[1] - size, sizes[2] - size, middle, y, side, products),
+        if _may_contain_better(
+            *(relevances, negative_pairs, convex, unit_sizes, sums[0] + sums[1], sums[2] + sums[3], brings[2], units),
+            *(size_limits[1] - size, size_limits[2] - size, middle, y, side, products),
         ):
             low = middle
         else:
@@ -338,41 +352,41 @@ def bound_of(c, own, pairs, widths, base, sizes, convex, negative, members, unde
 
 
 @jit(int64(ro(int64), ro(float64), ro(int64)))
-def _wanted_most(units, y, alike):
+def _branching_unit(units, y, duplicate_of):
     """Return the unit that the bound wants most; of units alike the first."""
     most = units[0]
     for u in units:
         if y[u] > y[most]:
             most = u
     for u in units:
-        if alike[u] == alike[most]:
+        if duplicate_of[u] == duplicate_of[most]:
             return u
     return most
 
 
 @jit(void(int64, ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(float64, 2), rw(float64), rw(float64, 2)))
-def _add(u, c, pairs, widths, sums, brings, new_sums, new_brings):
+def _add_unit(u, c, pairs, unit_sizes, sums, increments, new_sums, new_increments):
     """Fill in the sums of a set with unit u, and what each unit brings to it."""
-    new_sums[4] = sums[4] + widths[u]
+    new_sums[4] = sums[4] + unit_sizes[u]
     for part in range(2):
         new_sums[part] = sums[part] + c[part, u]
-        new_sums[2 + part] = sums[2 + part] + brings[part, u]
-    for j in range(brings.shape[1]):
-        head, tail = brings[0, j] + pairs[0, u, j], brings[1, j] + pairs[1, u, j]
-        new_brings[0, j], new_brings[1, j], new_brings[2, j] = head, tail, head + tail
+        new_sums[2 + part] = sums[2 + part] + increments[part, u]
+    for j in range(increments.shape[1]):
+        head, tail = increments[0, j] + pairs[0, u, j], increments[1, j] + pairs[1, u, j]
+        new_increments[0, j], new_increments[1, j], new_increments[2, j] = head, tail, head + tail
 
 
 @jit(boolean(ro(float64), ro(boolean), rw(float64), rw(int64), rw(boolean)))
-def _judge(sums, members, best, best_size, best_members):
+def _update_best(sums, members, best_merit, best_size, best_members):
     """Take a set where it is better than the best, and tell whether it is another set than that was."""
     relevance, total, size = sums[0] + sums[1], sums[2] + sums[3], int(sums[4])
     merit = relevance / math.sqrt(total) if total > 0.0 else 0.0
-    if best_size[0] >= 0 and merit == best[0] and size == best_size[0]:
-        if not _comes_first(members, best_members):
-            return _comes_first(best_members, members)
-    elif best_size[0] >= 0 and (merit < best[0] or (merit == best[0] and size > best_size[0])):
+    if best_size[0] >= 0 and merit == best_merit[0] and size == best_size[0]:
+        if not _precedes(members, best_members):
+            return _precedes(best_members, members)
+    elif best_size[0] >= 0 and (merit < best_merit[0] or (merit == best_merit[0] and size > best_size[0])):
         return True
-    best[0], best_size[0] = merit, size
+    best_merit[0], best_size[0] = merit, size
     best_members[:] = members
     return True
 
@@ -384,13 +398,13 @@ def _judge(sums, members, best, best_size, best_members):
         *(rw(float64), rw(int64), rw(boolean), rw(boolean, 2), rw(boolean, 2)),
     )
 )
-def branch(
-    c, own, pairs, widths, base, sizes, convex, negative, alike, members, undecided, gap, n_tests, room,
-    best, best_size, best_members, open_members, open_undecided,
+def branch_and_bound(
+    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, duplicate_of, members, undecided, optimality_gap, max_bounds, max_evaluated,
+    best_merit, best_size, best_members, open_members, open_undecided,
 ):  # fmt: skip
     """Go through the sets of the members and undecided units, depth first, and return how many were judged and are left open.
 
-    It stops after n_tests bounds or `room` judged sets; what is then not decided are the first open_members, each with one or more
+    It stops after n_tests bounds or `max_evaluated` judged sets; what is then not decided are the first open_members, each with one or more
     of its open_undecided. best, best_size (-1 for none) and best_members are what is to be beaten by more than gap, and what was
     found. alike: the first of the units that are alike in everything; a later one comes in only where the earlier ones are.
     """
@@ -402,44 +416,51 @@ def branch(
     taken, sides = np.empty(n_levels, dtype=np.int64), np.zeros((n_levels, 1), dtype=np.int64)
     inside = members.copy()
     sums[0, :4] = base
-    sums[0, 4] = sizes[0]
-    _enter(members, c, own, pairs, widths, sums[0], brings[0])
+    sums[0, 4] = size_limits[0]
+    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums[0], brings[0])
     for j in range(n):
-        if undecided[j] and sums[0, 4] + widths[j] <= sizes[2]:
+        if undecided[j] and sums[0, 4] + unit_sizes[j] <= size_limits[2]:
             units[0, n_units[0]] = j
             n_units[0] += 1
     level, judged, tests = 0, 0, 0
-    while level >= 0 and tests < n_tests and judged < room and level < n_levels - 1:
+    while level >= 0 and tests < max_bounds and judged < max_evaluated and level < n_levels - 1:
         size = int(sums[level, 4])
         tests += 1
-        if not _is_open(
-            *(relevances, negative, convex, widths, sums[level, 0] + sums[level, 1], sums[level, 2] + sums[level, 3]),
-            *(brings[level, 2], units[level, : n_units[level]], sizes[1] - size, sizes[2] - size),
-            *(best[0] + gap, y[level], sides[level], products),
+        if not _may_contain_better(
+            *(
+                relevances,
+                negative_pairs,
+                convex,
+                unit_sizes,
+                sums[level, 0] + sums[level, 1],
+                sums[level, 2] + sums[level, 3],
+            ),
+            *(brings[level, 2], units[level, : n_units[level]], size_limits[1] - size, size_limits[2] - size),
+            *(best_merit[0] + optimality_gap, y[level], sides[level], products),
         ):
             level -= 1
             if level >= 0:
                 inside[taken[level]] = False
             continue
-        u = _wanted_most(units[level, : n_units[level]], y[level], alike)
-        size += widths[u]
+        u = _branching_unit(units[level, : n_units[level]], y[level], duplicate_of)
+        size += unit_sizes[u]
         below, left, kept = level + 1, 0, 0
         for k in range(n_units[level]):
             j = units[level, k]
-            if j != u and size + widths[j] <= sizes[2]:
+            if j != u and size + unit_sizes[j] <= size_limits[2]:
                 units[below, left] = j
                 left += 1
-            if alike[j] != alike[u]:
+            if duplicate_of[j] != duplicate_of[u]:
                 units[level, kept] = j
                 kept += 1
         n_units[level], n_units[below], sides[below] = kept, left, sides[level]
-        _add(u, c, pairs, widths, sums[level], brings[level], sums[below], brings[below])
+        _add_unit(u, c, pairs, unit_sizes, sums[level], brings[level], sums[below], brings[below])
         y[below] = y[level]
         taken[level] = u
         inside[u] = True
         level = below
-        if sizes[1] <= size <= sizes[2]:
-            judged += _judge(sums[level], inside, best, best_size, best_members)
+        if size_limits[1] <= size <= size_limits[2]:
+            judged += _update_best(sums[level], inside, best_merit, best_size, best_members)
     n_open = 0
     while level >= 0:
         if n_units[level] > 0:

@@ -13,7 +13,7 @@ from tamiz.kernels import jit, ro, rw
         void(ro(float32, 2), ro(float32), ro(float32), ro(float32), ro(float32), rw(float32, 2)),
     ]
 )
-def centre_rows(rows, centre, rest, scale, fill, out):
+def centre_rows(rows, centre, centre_residual, scale, fill, out):
     """Fill out[i, j] with (rows[i, j] - centre[j] - rest[j]) / scale[j], and with fill[j] where the value is missing; what is
     wider than the rows with 0.
 
@@ -21,7 +21,7 @@ def centre_rows(rows, centre, rest, scale, fill, out):
     """
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
-            value = (rows[i, j] - centre[j] - rest[j]) / scale[j]
+            value = (rows[i, j] - centre[j] - centre_residual[j]) / scale[j]
             # NaN alone differs from itself.
             out[i, j] = fill[j] if value != value else value
         for j in range(rows.shape[1], out.shape[1]):

@@ -19,7 +19,7 @@ from numba.types import bool_, float64, int64, uint32, void
 from tamiz.kernels import jit, ro, rw
 
 # Rows whose sums stay in the nearest cache.
-_ROWS = 256
+_BLOCK_ROWS = 256
 
 # What is read.
 _F, _F2, _F3 = ro(float64), ro(float64, 2), ro(float64, 3)
@@ -35,39 +35,39 @@ def _add_numbers(values, centre, scale, constant, sign, sums):
 
 
 @jit(void(_C, _F, float64, rw(float64)))
-def _add_codes(codes, said, sign, sums):
+def _add_codes(codes, log_likelihoods, sign, sums):
     for i in range(codes.shape[0]):
-        sums[i] += sign * said[codes[i]]
+        sums[i] += sign * log_likelihoods[codes[i]]
 
 
 @jit(void(_F2, _C2, int64, _F2, _F2, _F2, _F, _I, _I, int64, int64, float64, rw(float64, 2)))
-def _add_column(numbers, codes, place, centre, scale, constant, table, where, widths, first, stop, sign, sums):
+def _add_column(numbers, codes, slot, centre, scale, constant, table, table_starts, n_codes, first, stop, sign, sums):
     """Add what one column says of every class to the sums of the rows first .. stop, or take it off."""
-    p, q = place, -1 - place
+    p, q = slot, -1 - slot
     for k in range(sums.shape[0]):
         # Of a slice no index can be negative, and loops over it are vectorised.
         own = sums[k, : stop - first]
         if p >= 0:
             _add_numbers(numbers[p, first:stop], centre[k, p], scale[k, p], constant[k, p], sign, own)
         else:
-            start = where[q] + k * widths[q]
-            _add_codes(codes[q, first:stop], table[start : start + widths[q]], sign, own)
+            start = table_starts[q] + k * n_codes[q]
+            _add_codes(codes[q, first:stop], table[start : start + n_codes[q]], sign, own)
 
 
 @jit(void(_F2, _C2, _I, _F2, _F2, _F2, _F, _I, _I, _F, rw(float64, 2)))
-def joint_sums(numbers, codes, at, centre, scale, constant, table, where, widths, prior, sums):
+def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, sums):
     """Fill the sum of what all columns say of every class and row, in the order of the columns, then the prior, of one model."""
     n_rows = sums.shape[1]
     sums[:] = 0.0
-    for place in at:
-        _add_column(numbers, codes, place, centre, scale, constant, table, where, widths, 0, n_rows, 1.0, sums)
+    for place in slots:
+        _add_column(numbers, codes, place, centre, scale, constant, table, table_starts, n_codes, 0, n_rows, 1.0, sums)
     for k in range(sums.shape[0]):
         for i in range(n_rows):
             sums[k, i] += prior[k]
 
 
 @jit(void(_B2, _I, _I, _I, int64, rw(bool_)))
-def _set_of(parents, parent, starts, flipped, c, inside):
+def _fill_members(parents, parent, starts, flipped, c, inside):
     """Fill which columns are in candidate c."""
     for j in range(inside.shape[0]):
         inside[j] = parents[parent[c], j]
@@ -76,7 +76,7 @@ def _set_of(parents, parent, starts, flipped, c, inside):
 
 
 @jit(void(rw(float64, 2), _F, float64, int64, rw(float64), rw(float64), rw(int64), rw(bool_)))
-def _decide(sums, bound, share, n_rows, best, second, chosen, sure):
+def _choose_classes(sums, bound, relative_error, n_rows, best, second, chosen, is_certain):
     """Fill the class of the largest sum of every row, and whether it is larger than the next by more than rounding."""
     own = sums[0, :n_rows]
     for i in range(own.shape[0]):
@@ -91,11 +91,11 @@ def _decide(sums, bound, share, n_rows, best, second, chosen, sure):
             chosen[i] = k if above else chosen[i]
     for i in range(n_rows):
         # What is no number is no decision either.
-        sure[i] = best[i] - second[i] > share * (abs(best[i]) + bound[i])
+        is_certain[i] = best[i] - second[i] > relative_error * (abs(best[i]) + bound[i])
 
 
 @jit(int64(_F, _B))
-def _first_largest(sums, present):
+def _first_argmax(sums, present):
     """Return the first class of the largest sum among those present, -1 where a sum is no number."""
     chosen = -1
     for k in range(sums.shape[0]):
@@ -109,45 +109,52 @@ def _first_largest(sums, present):
 
 
 @jit(int64(_F2, _C2, _I, _F2, _F2, _F2, _F, _I, _I, _F, _B, _B, int64, rw(float64)))
-def _in_order(numbers, codes, at, centre, scale, constant, table, where, widths, prior, present, inside, row, sums):
-    """Return the class of one row, what the columns say added in their order, then the prior: to the bit as `joint_sums` does."""
+def _predict_in_order(
+    numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, inside, row, sums
+):
+    """Return the class of one row, what the columns say added in their order, then the prior: to the bit as `joint_log_likelihoods` does."""
     for k in range(prior.shape[0]):
         total = 0.0
-        for j in range(at.shape[0]):
+        for j in range(slots.shape[0]):
             if not inside[j]:
                 continue
-            p, q = at[j], -1 - at[j]
+            p, q = slots[j], -1 - slots[j]
             if p >= 0:
                 apart = numbers[p, row] - centre[k, p]
                 total += constant[k, p] + scale[k, p] * apart * apart if apart == apart else 0.0
             else:
-                total += table[where[q] + k * widths[q] + np.int64(codes[q, row])]
+                total += table[table_starts[q] + k * n_codes[q] + np.int64(codes[q, row])]
         sums[k] = total + prior[k]
-    return _first_largest(sums, present)
+    return _first_argmax(sums, present)
 
 
 @jit(void(_F2, _C2, _I, _F3, _F3, _F3, _F, _I2, _I2, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4),
           rw(bool_, 2)))  # fmt: skip
-def coded_counts(numbers, codes, at, centre, scale, constant, table, where, widths, prior, present, classes, weights, folds,
-                 parents, parent, starts, flipped, first, stop, counts, doubtful):  # fmt: skip
+def coded_confusion(numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, classes, weights, folds,
+                 parents, parent, starts, flipped, first, stop, confusion, needs_refit):  # fmt: skip
     """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
 
     A set's sums are its parent's and those of the columns flipped. A row in which rounding could decide is added up in the order
-    of the columns; `doubtful` says of a candidate and a fold that even so a sum is no number.
+    of the columns; `needs_refit` says of a candidate and a fold that even so a sum is no number.
     """
     n_folds, n_classes = prior.shape
-    n_columns = at.shape[0]
-    base, sums = np.empty((n_classes, _ROWS)), np.empty((n_classes, _ROWS))
-    reach, bound, best, second = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
-    chosen, sure = np.empty(_ROWS, dtype=np.int64), np.empty(_ROWS, dtype=np.bool_)
+    n_columns = slots.shape[0]
+    base, sums = np.empty((n_classes, _BLOCK_ROWS)), np.empty((n_classes, _BLOCK_ROWS))
+    reach, bound, best, second = (
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+    )
+    chosen, sure = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
     inside, exact = np.empty(n_columns, dtype=np.bool_), np.empty(n_classes)
     for f in range(n_folds):
         largest = 0.0
         for k in range(n_classes):
             for p in range(centre.shape[2]):
                 largest = max(largest, constant[f, k, p])
-        for row in range(folds[f], folds[f + 1], _ROWS):
-            end = min(row + _ROWS, folds[f + 1])
+        for row in range(folds[f], folds[f + 1], _BLOCK_ROWS):
+            end = min(row + _BLOCK_ROWS, folds[f + 1])
             n_rows = end - row
             last, n_base = -1, 0
             for c in range(first, stop):
@@ -159,7 +166,7 @@ def coded_counts(numbers, codes, at, centre, scale, constant, table, where, widt
                     for j in range(n_columns):
                         if parents[last, j]:
                             n_base += 1
-                            _add_column(numbers, codes, at[j], centre[f], scale[f], constant[f], table, where[f], widths[f],
+                            _add_column(numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
                                         row, end, 1.0, base)  # fmt: skip
                     for i in range(n_rows):
                         reach[i] = 0.0
@@ -174,44 +181,44 @@ def coded_counts(numbers, codes, at, centre, scale, constant, table, where, widt
                 for t in range(starts[c], starts[c + 1]):
                     j = flipped[t]
                     sign = -1.0 if parents[last, j] else 1.0
-                    _add_column(numbers, codes, at[j], centre[f], scale[f], constant[f], table, where[f], widths[f],
+                    _add_column(numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
                                 row, end, sign, sums)  # fmt: skip
                 n_terms = n_base + starts[c + 1] - starts[c] + 2
                 # Terms of either sign: those above 0 are no larger than `largest`, the others no larger than that and the sum.
                 for i in range(n_rows):
                     bound[i] = reach[i] + 2.0 * largest * n_terms
-                _decide(sums, bound, 1e-14 * n_terms, n_rows, best, second, chosen, sure)
+                _choose_classes(sums, bound, 1e-14 * n_terms, n_rows, best, second, chosen, sure)
                 inside_known = False
                 for i in range(n_rows):
                     if not sure[i]:
                         if not inside_known:
                             inside_known = True
-                            _set_of(parents, parent, starts, flipped, c, inside)
-                        chosen[i] = _in_order(numbers, codes, at, centre[f], scale[f], constant[f], table, where[f], widths[f],
+                            _fill_members(parents, parent, starts, flipped, c, inside)
+                        chosen[i] = _predict_in_order(numbers, codes, slots, centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
                                               prior[f], present[f], inside, row + i, exact)  # fmt: skip
                         if chosen[i] < 0:
-                            doubtful[c, f] = True
+                            needs_refit[c, f] = True
                             chosen[i] = 0
-                    counts[c, f, classes[row + i], chosen[i]] += weights[row + i]
+                    confusion[c, f, classes[row + i], chosen[i]] += weights[row + i]
 
 
-@jit(void(_F, float64, rw(float64)), sums=True)
+@jit(void(_F, float64, rw(float64)), reassociate=True)
 def _add_products(values, slope, sums):
     for i in range(values.shape[0]):
         sums[i] += slope * values[i]
 
 
-@jit(void(_F, float64, rw(float64)), sums=True)
-def _add_sizes(values, sign, sizes):
+@jit(void(_F, float64, rw(float64)), reassociate=True)
+def _add_magnitudes(values, sign, magnitudes):
     for i in range(values.shape[0]):
-        sizes[i] += sign * abs(values[i])
+        magnitudes[i] += sign * abs(values[i])
 
 
 @jit(void(_F2, _B2, _I, _I, _I, int64, int64, rw(float64, 2), rw(int64), rw(bool_)))
-def _set_sums(each, parents, parent, starts, flipped, first, stop, sums, sizes, inside):
+def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, sizes, inside):
     """Fill the sums over the columns of each set of one number a class and column, and the sizes of the sets."""
     last, n_base = -1, 0
-    base = np.zeros(each.shape[0])
+    base = np.zeros(values.shape[0])
     for c in range(first, stop):
         removes = False
         for t in range(starts[c], starts[c + 1]):
@@ -219,61 +226,61 @@ def _set_sums(each, parents, parent, starts, flipped, first, stop, sums, sizes, 
         if parent[c] != last or removes:
             # What is taken off a sum leaves its rounding behind: then the sum is added up anew.
             last = -1 if removes else parent[c]
-            _set_of(parents, parent, starts, flipped, c, inside)
+            _fill_members(parents, parent, starts, flipped, c, inside)
             if not removes:
                 inside[:] = parents[last]
             base[:] = 0.0
             n_base = 0
-            for j in range(each.shape[1]):
+            for j in range(values.shape[1]):
                 if inside[j]:
                     n_base += 1
-                    base += each[:, j]
+                    base += values[:, j]
         sums[c - first], sizes[c - first] = base, n_base
         if not removes:
             for t in range(starts[c], starts[c + 1]):
                 sizes[c - first] += 1
-                sums[c - first] += each[:, flipped[t]]
+                sums[c - first] += values[:, flipped[t]]
 
 
 @jit(bool_(_F, _F, _F, _F, _B, _I, _F, int64, int64, rw(float64), rw(float64, 2)))
-def _alone(values, slope, offset, prior, present, classes, weights, first, stop, sums, counts):
+def _single_column_confusion(values, slope, offset, prior, present, classes, weights, first, stop, sums, confusion):
     """Count rows as one column decides them, a product and a sum; return whether some are no numbers."""
     doubtful = False
     for i in range(first, stop):
         for k in range(prior.shape[0]):
             sums[k] = values[i] * slope[k] + (prior[k] + offset[k])
-        chosen = _first_largest(sums, present)
+        chosen = _first_argmax(sums, present)
         doubtful = doubtful or chosen < 0
-        counts[classes[i], max(chosen, 0)] += weights[i]
+        confusion[classes[i], max(chosen, 0)] += weights[i]
     return doubtful
 
 
 @jit(void(_F2, _F3, _F3, _F3, _F3, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4), rw(bool_, 2)))
-def linear_counts(values, slope, constant, mass, alone, prior, present, classes, weights, folds, parents, parent, starts, flipped,
-                  first, stop, counts, doubtful):  # fmt: skip
+def linear_confusion(values, slope, constant, column_mass, single_slope, prior, present, classes, weights, folds, parents, parent, starts, flipped,
+                  first, stop, confusion, needs_refit):  # fmt: skip
     """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
 
     A class's sum is its prior and for every column of the set slope * x + constant, less the sum of the x times the logarithm of
-    the sum of the columns' `mass` where those are above 0. A set of one column is decided by alone * x + (prior + constant), and a
-    row of zeros, without constants, by the prior: nothing is rounded there in another order. `doubtful` says of any other set and
+    the sum of the columns' `column_mass` where those are above 0. A set of one column is decided by alone * x + (prior + constant), and a
+    row of zeros, without constants, by the prior: nothing is rounded there in another order. `needs_refit` says of any other set and
     a fold that rounding could decide a row.
     """
     n_folds, n_classes, n_columns = slope.shape
     n_sets = stop - first
-    base, sums = np.empty((n_classes, _ROWS)), np.empty((n_classes, _ROWS))
-    base_size, size, bound = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
-    best, second = np.empty(_ROWS), np.empty(_ROWS)
-    chosen, sure = np.empty(_ROWS, dtype=np.int64), np.empty(_ROWS, dtype=np.bool_)
+    base, sums = np.empty((n_classes, _BLOCK_ROWS)), np.empty((n_classes, _BLOCK_ROWS))
+    base_size, size, bound = np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS)
+    best, second = np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS)
+    chosen, sure = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
     inside, exact = np.empty(n_columns, dtype=np.bool_), np.empty(n_classes)
     added, logs = np.empty((n_sets, n_classes)), np.empty((n_sets, n_classes))
     n_members = np.empty(n_sets, dtype=np.int64)
     for f in range(n_folds):
-        shares = mass[f].max() > 0.0
-        _set_sums(mass[f], parents, parent, starts, flipped, first, stop, logs, n_members, inside)
+        shares = column_mass[f].max() > 0.0
+        _fill_set_sums(column_mass[f], parents, parent, starts, flipped, first, stop, logs, n_members, inside)
         for c in range(n_sets):
             for k in range(n_classes):
                 logs[c, k] = math.log(logs[c, k]) if shares and logs[c, k] > 0.0 else 0.0
-        _set_sums(constant[f], parents, parent, starts, flipped, first, stop, added, n_members, inside)
+        _fill_set_sums(constant[f], parents, parent, starts, flipped, first, stop, added, n_members, inside)
         steepest, highest = 0.0, 0.0
         for k in range(n_classes):
             if present[f, k]:
@@ -281,18 +288,18 @@ def linear_counts(values, slope, constant, mass, alone, prior, present, classes,
             for j in range(n_columns):
                 steepest = max(steepest, abs(slope[f, k, j]))
                 highest = max(highest, abs(constant[f, k, j]))
-        for row in range(folds[f], folds[f + 1], _ROWS):
-            end = min(row + _ROWS, folds[f + 1])
+        for row in range(folds[f], folds[f + 1], _BLOCK_ROWS):
+            end = min(row + _BLOCK_ROWS, folds[f + 1])
             n_rows = end - row
             last = -1
             for c in range(first, stop):
-                if doubtful[c, f]:
+                if needs_refit[c, f]:
                     continue
                 if n_members[c - first] == 1:
-                    _set_of(parents, parent, starts, flipped, c, inside)
+                    _fill_members(parents, parent, starts, flipped, c, inside)
                     j = inside.argmax()
-                    doubtful[c, f] = _alone(values[j], alone[f, :, j].copy(), constant[f, :, j].copy(), prior[f],
-                                            present[f], classes, weights, row, end, exact, counts[c, f])  # fmt: skip
+                    needs_refit[c, f] = _single_column_confusion(values[j], single_slope[f, :, j].copy(), constant[f, :, j].copy(), prior[f],
+                                            present[f], classes, weights, row, end, exact, confusion[c, f])  # fmt: skip
                     continue
                 if parent[c] != last:
                     last = parent[c]
@@ -300,13 +307,13 @@ def linear_counts(values, slope, constant, mass, alone, prior, present, classes,
                     base_size[:n_rows] = 0.0
                     for j in range(n_columns):
                         if parents[last, j]:
-                            _add_sizes(values[j, row:end], 1.0, base_size)
+                            _add_magnitudes(values[j, row:end], 1.0, base_size)
                             for k in range(n_classes):
                                 _add_products(values[j, row:end], slope[f, k, j], base[k])
                 size[:n_rows] = base_size[:n_rows]
                 for t in range(starts[c], starts[c + 1]):
                     j = flipped[t]
-                    _add_sizes(values[j, row:end], -1.0 if parents[last, j] else 1.0, size)
+                    _add_magnitudes(values[j, row:end], -1.0 if parents[last, j] else 1.0, size)
                 deepest = 0.0
                 for k in range(n_classes):
                     log, offset = logs[c - first, k], added[c - first, k] + prior[f, k]
@@ -322,18 +329,18 @@ def linear_counts(values, slope, constant, mass, alone, prior, present, classes,
                 for i in range(n_rows):
                     bound[i] = (base_size[i] + abs(size[i])) * (steepest + deepest) + highest * n_terms
                 # Counts are sums over rows, which a refit may add up in another order where they have weights.
-                _decide(sums, bound, 1e-15 * (n_terms + 100), n_rows, best, second, chosen, sure)
+                _choose_classes(sums, bound, 1e-15 * (n_terms + 100), n_rows, best, second, chosen, sure)
                 inside_known = False
                 for i in range(n_rows):
                     if not sure[i]:
                         if not inside_known:
                             inside_known = True
-                            _set_of(parents, parent, starts, flipped, c, inside)
+                            _fill_members(parents, parent, starts, flipped, c, inside)
                         zeros = shares and steepest < np.inf
                         for j in range(n_columns):
                             zeros = zeros and not (inside[j] and values[j, row + i] != 0.0)
-                        chosen[i] = _first_largest(prior[f], present[f]) if zeros else -1
+                        chosen[i] = _first_argmax(prior[f], present[f]) if zeros else -1
                         if chosen[i] < 0:
-                            doubtful[c, f] = True
+                            needs_refit[c, f] = True
                             chosen[i] = 0
-                    counts[c, f, classes[row + i], chosen[i]] += weights[row + i]
+                    confusion[c, f, classes[row + i], chosen[i]] += weights[row + i]

@@ -13,8 +13,8 @@ from tamiz.kernels import jit, ro, rw
         void(ro(float32, 2), ro(float32), rw(float32)),
     ]
 )
-def departures(values, first, total):
+def add_deviations(values, reference, total):
     """Add to total how far each column's values lie from the first: 0 where they are all that, NaN where one is missing."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
-            total[j] += abs(values[i, j] - first[j])
+            total[j] += abs(values[i, j] - reference[j])

@@ -9,24 +9,24 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(float64(float64, ro(float64)))
-def n_log_n(n, known):
+def n_log_n(n, log_table):
     """Return n log2 n, from the table of whole numbers where there is one."""
     if n <= 0.0:
         return 0.0
-    if known.shape[0] > 0:
-        return known[int64(n)]
+    if log_table.shape[0] > 0:
+        return log_table[int64(n)]
     return n * np.log2(n)
 
 
 @jit(float64(ro(float64), ro(float64)))
-def surplus(counts, known):
+def scaled_entropy(counts, log_table):
     """Return N log2 N - sum of n_c log2 n_c: the entropy of the counts, times their sum."""
     total = 0.0
     inner = 0.0
     for c in range(counts.shape[0]):
         total += counts[c]
-        inner += n_log_n(counts[c], known)
-    return n_log_n(total, known) - inner
+        inner += n_log_n(counts[c], log_table)
+    return n_log_n(total, log_table) - inner
 
 
 @jit(Tuple((float64, int64))(ro(float64)))
@@ -49,17 +49,17 @@ def midpoint(a, b):
     return middle if middle < b else a
 
 
-_ONE_CUT = int64(ro(float64), ro(int32), ro(float64), ro(float64), int64, int64, int64)
+_FIND_CUT = int64(ro(float64), ro(int32), ro(float64), ro(float64), int64, int64, int64)
 
 
-@jit(_ONE_CUT)
-def accepted_cut(values, labels, weight, known, n_classes, first, last):
+@jit(_FIND_CUT)
+def find_cut(values, labels, weight, log_table, n_classes, first, last):
     """Return the row after which the interval [first, last) is cut, or -1 where no cut pays for its description."""
     right = np.zeros(n_classes)
     for r in range(first, last):
         right[labels[r]] += weight[r]
     n, k = weight_and_classes(right)
-    before = surplus(right, known)
+    before = scaled_entropy(right, log_table)
     left, best_left = np.zeros(n_classes), np.zeros(n_classes)
     best = before
     best_row = -1
@@ -82,9 +82,9 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
                 inner = 0.0
                 inner_right = 0.0
                 for c in range(n_classes):
-                    inner += n_log_n(left[c], known)
-                    inner_right += n_log_n(right[c], known)
-                after = (n_log_n(n_left, known) + n_log_n(n - n_left, known)) - (inner + inner_right)
+                    inner += n_log_n(left[c], log_table)
+                    inner_right += n_log_n(right[c], log_table)
+                after = (n_log_n(n_left, log_table) + n_log_n(n - n_left, log_table)) - (inner + inner_right)
                 if after < best:
                     best = after
                     best_row = start - 1
@@ -102,8 +102,8 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
         right[c] = left[c] - best_left[c]
     n_left, k_left = weight_and_classes(best_left)
     n_right, k_right = weight_and_classes(right)
-    entropy_left = surplus(best_left, known) / n_left
-    entropy_right = surplus(right, known) / n_right
+    entropy_left = scaled_entropy(best_left, log_table) / n_left
+    entropy_right = scaled_entropy(right, log_table) / n_right
     gain = (before - best) / n
     # 3^k is beyond the largest number from k = 647 on, and the 2 beyond its digits long before.
     all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
@@ -114,7 +114,7 @@ def accepted_cut(values, labels, weight, known, n_classes, first, last):
 
 
 @jit(int64(ro(float64), ro(int32), ro(float64), ro(float64), int64, rw(float64)))
-def mdl_cuts(values, labels, weight, known, n_classes, cuts):
+def mdl_cuts(values, labels, weight, log_table, n_classes, cuts):
     """Fill `cuts` with the accepted cut points of a sorted column and return how many there are, unsorted."""
     n_cuts = 0
     # Intervals that wait to be cut, one more for every cut.
@@ -125,7 +125,7 @@ def mdl_cuts(values, labels, weight, known, n_classes, cuts):
         first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
         if last - first < 2:
             continue
-        row = accepted_cut(values, labels, weight, known, n_classes, first, last)
+        row = find_cut(values, labels, weight, log_table, n_classes, first, last)
         if row >= 0:
             cuts[n_cuts] = midpoint(values[row], values[row + 1])
             n_cuts += 1

@@ -14,18 +14,18 @@ from numba.types import float32, float64, int32, int64, uint8, void
 from tamiz.kernels import jit, ro, rw
 
 # A constant, so that loops over a group are unrolled.
-GROUP = 64
+GROUP_SIZE = 64
 # Candidates of one matrix product: their rows and products stay in a core's own cache.
-BATCH = 256
+BATCH_SIZE = 256
 # What rounding may add to a squared distance, as a share of the squared lengths: taken for longer by that, no two rows
 # that lie far from the centre are taken for near ones.
-ROUNDING = np.float32(2.0**-20)
-LONGER = np.float32(1.0 + 2.0**-20)
+ROUNDING_SHARE = np.float32(2.0**-20)
+LENGTH_INFLATION = np.float32(1.0 + 2.0**-20)
 # The rounding that a list can bear, as a share of its last distance.
-BEARABLE = np.float32(2.0**-5)
+ROUNDING_TOLERANCE = np.float32(2.0**-5)
 
 
-@jit(void(ro(float32, 2), ro(int32), rw(float32), rw(float32, 2), rw(float32)), sums=True)
+@jit(void(ro(float32, 2), ro(int32), rw(float32), rw(float32, 2), rw(float32)), reassociate=True)
 def load_group(rows, members, centre, block, squares):
     """Fill block, one column a member, with the rows less their mean and a 1; and `squares` with their squared lengths."""
     n_columns = rows.shape[1]
@@ -46,10 +46,10 @@ def load_group(rows, members, centre, block, squares):
             block[d, j] = gap
             total += gap * gap
         block[n_columns, j] = 1.0
-        squares[j] = total * LONGER
+        squares[j] = total * LENGTH_INFLATION
 
 
-@jit(void(ro(float32, 2), ro(int32), ro(float32), rw(float32, 2)), sums=True)
+@jit(void(ro(float32, 2), ro(int32), ro(float32), rw(float32, 2)), reassociate=True)
 def load_batch(rows, candidates, centre, batch):
     """Fill batch with rows less the centre, and minus half their squared length behind them."""
     n_columns = rows.shape[1]
@@ -60,11 +60,11 @@ def load_batch(rows, candidates, centre, batch):
             gap = rows[row, d] - centre[d]
             batch[i, d] = gap
             total += gap * gap
-        batch[i, n_columns] = np.float32(-0.5) * LONGER * total
+        batch[i, n_columns] = np.float32(-0.5) * LENGTH_INFLATION * total
 
 
 @jit(float32(rw(float32, 2), rw(int32, 2), int64, float32, int32))
-def insert(distances, entries, row, distance, other):
+def insert_neighbor(distances, entries, row, distance, other):
     """Put another row, nearer than the last of a row's list and not in it, in its place; return the list's last distance."""
     t = entries.shape[1] - 1
     while t > 0 and distances[row, t - 1] > distance:
@@ -77,11 +77,11 @@ def insert(distances, entries, row, distance, other):
 
 
 @jit(void(rw(float32, 2), ro(int32), ro(int32), ro(float32), rw(float32), rw(float32, 2), rw(int32, 2)))
-def offer(products, candidates, members, squares, limits, distances, entries):
+def offer_candidates(products, candidates, members, squares, limits, distances, entries):
     """Offer candidates to every member that they are nearer to than the last of its list: a product is above its limit."""
     for i in range(candidates.shape[0]):
         other = candidates[i]
-        for j in range(0, GROUP, 16):
+        for j in range(0, GROUP_SIZE, 16):
             near = np.int32(0)
             for t in range(16):
                 near |= np.int32(products[i, j + t] > limits[j + t])
@@ -95,7 +95,7 @@ def offer(products, candidates, members, squares, limits, distances, entries):
                         known += (entries[row, s] >> 1) == other
                     if known == 0:
                         distance = max(squares[t] - np.float32(2.0) * products[i, t], np.float32(0.0))
-                        last = insert(distances, entries, row, distance, other)
+                        last = insert_neighbor(distances, entries, row, distance, other)
                         limits[t] = np.float32(0.5) * (squares[t] - last)
 
 
@@ -111,25 +111,25 @@ def offer(products, candidates, members, squares, limits, distances, entries):
         rw(int32, 2),
     )
 )
-def compare(rows, members, candidates, block, batch, products, distances, entries):
+def compare_group(rows, members, candidates, block, batch_buffer, products, distances, entries):
     """Improve the lists of at most GROUP members by the candidates; block, batch and products are room to work in.
 
     |x - v|^2 = |x|^2 - 2 (x.v - |v|^2 / 2), measured from the mean of the members, so that few digits cancel.
     """
-    squares, limits = np.empty(GROUP, np.float32), np.full(GROUP, np.inf, np.float32)
+    squares, limits = np.empty(GROUP_SIZE, np.float32), np.full(GROUP_SIZE, np.inf, np.float32)
     centre = np.empty(rows.shape[1], np.float32)
     load_group(rows, members, centre, block, squares)
     for j in range(members.shape[0]):
         limits[j] = np.float32(0.5) * (squares[j] - distances[members[j], distances.shape[1] - 1])
-    for start in range(0, candidates.shape[0], BATCH):
-        part = candidates[start : start + BATCH]
-        load_batch(rows, part, centre, batch)
-        np.dot(batch[: part.shape[0]], block, products[: part.shape[0]])
-        offer(products, part, members, squares, limits, distances, entries)
+    for start in range(0, candidates.shape[0], BATCH_SIZE):
+        part = candidates[start : start + BATCH_SIZE]
+        load_batch(rows, part, centre, batch_buffer)
+        np.dot(batch_buffer[: part.shape[0]], block, products[: part.shape[0]])
+        offer_candidates(products, part, members, squares, limits, distances, entries)
 
 
-@jit(int64(rw(int32), int64, ro(float32, 2), ro(float32, 2)), sums=True)
-def divide(members, first, rows, distances):
+@jit(int64(rw(int32), int64, ro(float32, 2), ro(float32, 2)), reassociate=True)
+def partition_near(members, first, rows, distances):
     """Bring the members near members[first] to the front of those that follow it; return where the others begin.
 
     Near is so near that rounding changes no list: a group that lies in two places is compared from the one, then the other.
@@ -141,7 +141,7 @@ def divide(members, first, rows, distances):
         for d in range(rows.shape[1]):
             gap = rows[row, d] - rows[pivot, d]
             total += gap * gap
-        if total * ROUNDING <= BEARABLE * distances[row, distances.shape[1] - 1]:
+        if total * ROUNDING_SHARE <= ROUNDING_TOLERANCE * distances[row, distances.shape[1] - 1]:
             members[j], members[stop] = members[stop], row
             stop += 1
     return stop
@@ -150,102 +150,108 @@ def divide(members, first, rows, distances):
 @jit(void(ro(float32, 2), ro(int32), int64, int64, int64, rw(float32, 2), rw(int32, 2)))
 def join_leaves(rows, order, offset, start, stop, distances, entries):
     """Compare the rows of every leaf with each other; the leaves are runs of GROUP in order[start - offset : stop - offset]."""
-    block = np.empty((rows.shape[1] + 1, GROUP), np.float32)
-    batch, products = np.empty((BATCH, rows.shape[1] + 1), np.float32), np.empty((BATCH, GROUP), np.float32)
-    for p in range(start - offset, stop - offset, GROUP):
-        leaf = order[max(p, 0) : min(p + GROUP, order.shape[0])]
+    block = np.empty((rows.shape[1] + 1, GROUP_SIZE), np.float32)
+    batch, products = (
+        np.empty((BATCH_SIZE, rows.shape[1] + 1), np.float32),
+        np.empty((BATCH_SIZE, GROUP_SIZE), np.float32),
+    )
+    for p in range(start - offset, stop - offset, GROUP_SIZE):
+        leaf = order[max(p, 0) : min(p + GROUP_SIZE, order.shape[0])]
         members = leaf.copy()
         first = 0
         while first < members.shape[0]:
-            last = divide(members, first, rows, distances)
-            compare(rows, members[first:last], leaf, block, batch, products, distances, entries)
+            last = partition_near(members, first, rows, distances)
+            compare_group(rows, members[first:last], leaf, block, batch, products, distances, entries)
             first = last
 
 
 @jit(void(ro(int32, 2), int64, int64, int64, rw(int32, 2), rw(int32)))
-def link(entries, width, start, stop, links, filled):
+def build_links(entries, width, start, stop, links, n_links):
     """Fill links[v], v in [start, stop), with the first `width` of v's list and with rows that have v among theirs.
 
     As many of these, the first ones, as there is room for. `filled[v]` counts.
     """
     for v in range(start, stop):
-        filled[v] = 0
+        n_links[v] = 0
         for t in range(width):
             if entries[v, t] >= 0:
-                links[v, filled[v]] = entries[v, t]
-                filled[v] += 1
+                links[v, n_links[v]] = entries[v, t]
+                n_links[v] += 1
     for u in range(entries.shape[0]):
         for t in range(width):
             v = entries[u, t] >> 1
-            if v >= start and v < stop and filled[v] < links.shape[1]:
+            if v >= start and v < stop and n_links[v] < links.shape[1]:
                 known = 0
                 for s in range(width):
                     known += (entries[v, s] >> 1) == u
                 if known == 0:
-                    links[v, filled[v]] = 2 * u + (entries[u, t] & 1)
-                    filled[v] += 1
+                    links[v, n_links[v]] = 2 * u + (entries[u, t] & 1)
+                    n_links[v] += 1
 
 
 @jit(int64(ro(int32, 2), ro(int32), int64, int64, rw(uint8), rw(int32), rw(int32)))
-def gather(links, filled, start, stop, mark, near, found):
-    """Fill `found` with the rows that some row of the group can reach by two links, one of them not followed before.
+def gather_candidates(links, n_links, start, stop, mark, linked, candidates):
+    """Fill `candidates` with the rows that some row of the group can reach by two links, one of them not followed before.
 
     `mark` holds zeros, one a row, and holds them again afterwards. A row that the group is linked to by an old link has
     been compared with, and so has what it was linked to then.
     """
     n_near = 0
     for u in range(start, stop):
-        for t in range(filled[u]):
+        for t in range(n_links[u]):
             v = links[u, t] >> 1
-            near[n_near] = v
+            linked[n_near] = v
             n_near += mark[v] == 0
             mark[v] |= np.uint8(3) if links[u, t] & 1 == 0 else np.uint8(1)
     n_found = 0
     for i in range(n_near):
-        fresh = mark[near[i]] == 1
-        mark[near[i]] = fresh
-        found[n_found] = near[i]
+        fresh = mark[linked[i]] == 1
+        mark[linked[i]] = fresh
+        candidates[n_found] = linked[i]
         n_found += fresh
-        near[i] = 2 * near[i] + fresh
+        linked[i] = 2 * linked[i] + fresh
     for i in range(n_near):
-        fresh = near[i] & 1
-        u = near[i] >> 1
-        for t in range(filled[u]):
+        fresh = linked[i] & 1
+        u = linked[i] >> 1
+        for t in range(n_links[u]):
             # Without branches, which would be foretold wrongly every third time.
             v = links[u, t] >> 1
             take = np.uint8((links[u, t] | fresh) & 1)
-            found[n_found] = v
+            candidates[n_found] = v
             n_found += take & (1 - mark[v])
             mark[v] |= take
     for i in range(n_found):
-        mark[found[i]] = 0
+        mark[candidates[i]] = 0
     return n_found
 
 
 @jit(int64(ro(float32, 2), ro(int32, 2), ro(int32), int64, int64, rw(float32, 2), rw(int32, 2)))
-def join_groups(rows, links, filled, start, stop, distances, entries):
+def join_groups(rows, links, n_links, start, stop, distances, entries):
     """Compare every group in rows start to stop with what its links lead to; return how many pairs were compared."""
     n = rows.shape[0]
     mark, found = np.zeros(n, np.uint8), np.empty(n + 1, np.int32)
-    near = np.empty(GROUP * links.shape[1] + 1, np.int32)
-    block = np.empty((rows.shape[1] + 1, GROUP), np.float32)
-    batch, products = np.empty((BATCH, rows.shape[1] + 1), np.float32), np.empty((BATCH, GROUP), np.float32)
+    near = np.empty(GROUP_SIZE * links.shape[1] + 1, np.int32)
+    block = np.empty((rows.shape[1] + 1, GROUP_SIZE), np.float32)
+    batch, products = (
+        np.empty((BATCH_SIZE, rows.shape[1] + 1), np.float32),
+        np.empty((BATCH_SIZE, GROUP_SIZE), np.float32),
+    )
     n_pairs = 0
-    for first in range(start, stop, GROUP):
-        last = min(first + GROUP, stop)
-        n_found = gather(links, filled, first, last, mark, near, found)
+    for first in range(start, stop, GROUP_SIZE):
+        last = min(first + GROUP_SIZE, stop)
+        n_found = gather_candidates(links, n_links, first, last, mark, near, found)
         members = np.arange(first, last).astype(np.int32)
         begin = 0
         while begin < members.shape[0]:
-            end = divide(members, begin, rows, distances)
-            compare(rows, members[begin:end], found[:n_found], block, batch, products, distances, entries)
+            end = partition_near(members, begin, rows, distances)
+            compare_group(rows, members[begin:end], found[:n_found], block, batch, products, distances, entries)
             begin = end
         n_pairs += n_found * (last - first)
     return n_pairs
 
 
-@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), sums=True)
-def square(rows, i, others, j):
+@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
+def squared_distance(rows, i, others, j):
     """Return the squared distance of two rows in float32."""
     total = np.float32(0.0)
     for d in range(rows.shape[1]):
@@ -255,7 +261,7 @@ def square(rows, i, others, j):
 
 
 @jit(void(ro(float32, 2), ro(int32, 2), ro(int32), ro(float32, 2), ro(int32, 2), ro(int32, 2), rw(int32, 2)))
-def best_first(rows, links, filled, queries, starts, orders, out):
+def best_first_search(rows, links, n_links, queries, starts, orders, out):
     """Fill out[i] with the rows found nearest to query i, nearest first, -1 where there are fewer.
 
     The search begins with the leaves at starts[i, t] of the orders[t] and follows the links of the nearest row not
@@ -269,15 +275,15 @@ def best_first(rows, links, filled, queries, starts, orders, out):
         entries[:] = -1
         n_marked = 0
         for t in range(starts.shape[1]):
-            for p in range(max(starts[i, t], 0), min(starts[i, t] + GROUP, n)):
+            for p in range(max(starts[i, t], 0), min(starts[i, t] + GROUP_SIZE, n)):
                 v = orders[t, p]
                 if mark[v] == 0:
                     mark[v] = 1
                     marked[n_marked] = v
                     n_marked += 1
-                    distance = square(queries, i, rows, v)
+                    distance = squared_distance(queries, i, rows, v)
                     if distance < distances[0, size - 1]:
-                        insert(distances, entries, 0, distance, v)
+                        insert_neighbor(distances, entries, 0, distance, v)
         at = 0
         while at < size and entries[0, at] >= 0:
             if entries[0, at] & 1 == 0:
@@ -285,15 +291,15 @@ def best_first(rows, links, filled, queries, starts, orders, out):
                 continue
             entries[0, at] -= 1
             u = entries[0, at] >> 1
-            for t in range(filled[u]):
+            for t in range(n_links[u]):
                 v = links[u, t] >> 1
                 if mark[v] == 0:
                     mark[v] = 1
                     marked[n_marked] = v
                     n_marked += 1
-                    distance = square(queries, i, rows, v)
+                    distance = squared_distance(queries, i, rows, v)
                     if distance < distances[0, size - 1]:
-                        insert(distances, entries, 0, distance, v)
+                        insert_neighbor(distances, entries, 0, distance, v)
             at = 0
         for t in range(size):
             out[i, t] = entries[0, t] >> 1
@@ -302,7 +308,7 @@ def best_first(rows, links, filled, queries, starts, orders, out):
 
 
 @jit(void(ro(int32, 2), ro(float64, 2), ro(int32), ro(int64), rw(float64, 2), rw(int32, 2)))
-def arrange(candidates, lengths, members, starts, dist, rows):
+def expand_neighbor_lists(candidates, candidate_distances, members, starts, dist, rows):
     """Fill every list, a row of the last two, with the rows that its candidates stand for: nearest first, then by row.
 
     Where there are fewer rows, infinity and -1 fill up. Point j stands for `members[starts[j] : starts[j + 1]]`, ascending;
@@ -316,7 +322,7 @@ def arrange(candidates, lengths, members, starts, dist, rows):
         for c in range(candidates.shape[1]):
             if candidates[i, c] < 0:
                 continue
-            d = lengths[i, c]
+            d = candidate_distances[i, c]
             for m in range(starts[candidates[i, c]], starts[candidates[i, c] + 1]):
                 row = members[m]
                 p = count

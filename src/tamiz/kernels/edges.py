@@ -8,7 +8,7 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(int64), ro(int32), ro(float64), rw(int64), rw(int32), rw(float64)))
-def transpose(indptr, indices, lengths, out_indptr, out_indices, out_lengths):
+def transpose_edges(indptr, indices, lengths, out_indptr, out_indices, out_lengths):
     """Fill out with the pairs turned round, those of a row in the order of their other end.
 
     `out_indptr` has one entry more than there are rows to turn to.
@@ -36,7 +36,9 @@ def transpose(indptr, indices, lengths, out_indptr, out_indices, out_lengths):
         rw(int64), rw(int32), rw(float64),
     )
 )  # fmt: skip
-def merge(a_indptr, a_indices, a_lengths, b_indptr, b_indices, b_lengths, both, out_indptr, out_indices, out_lengths):
+def merge_edges(
+    a_indptr, a_indices, a_lengths, b_indptr, b_indices, b_lengths, mutual_only, out_indptr, out_indices, out_lengths
+):
     """Fill out with the pairs that are in a or in b, or only those in both, and return how many there are.
 
     The pairs of a row are in the order of their other end. `out_indices` has room for all of a and of b.
@@ -49,7 +51,7 @@ def merge(a_indptr, a_indices, a_lengths, b_indptr, b_indices, b_lengths, both, 
         while e < e_stop or f < f_stop:
             in_a = e < e_stop and (f == f_stop or a_indices[e] <= b_indices[f])
             in_b = f < f_stop and (e == e_stop or b_indices[f] <= a_indices[e])
-            if (in_a and in_b) or not both:
+            if (in_a and in_b) or not mutual_only:
                 out_indices[filled] = a_indices[e] if in_a else b_indices[f]
                 out_lengths[filled] = a_lengths[e] if in_a else b_lengths[f]
                 filled += 1

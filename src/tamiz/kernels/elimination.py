@@ -15,7 +15,7 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(int64), ro(int32), ro(int32), ro(int32), rw(int32), rw(int64)))
-def count_shares(indptr, indices, order, position, parent, counts):
+def count_factor_entries(indptr, indices, order, position, parent, counts):
     """Fill counts with the entries of every column of C, and parent with the first of them, -1 for none."""
     n = order.shape[0]
     reached = np.full(n, -1, dtype=np.int32)
@@ -34,7 +34,7 @@ def count_shares(indptr, indices, order, position, parent, counts):
 
 
 @jit(void(ro(int64), ro(int32), ro(int32), ro(int32), ro(int32), ro(int64), rw(int32)))
-def place_shares(indptr, indices, order, position, parent, starts, rows):
+def fill_factor_rows(indptr, indices, order, position, parent, starts, rows):
     """Fill rows with those of the entries of C, column by column from `starts`, ascending in each."""
     n = order.shape[0]
     reached = np.full(n, -1, dtype=np.int32)
@@ -55,9 +55,9 @@ def place_shares(indptr, indices, order, position, parent, starts, rows):
         ro(int64), ro(int32), ro(float64), rw(float64), ro(int32), ro(int32),
         ro(int64), ro(int32), rw(float64), rw(float64),
     ),
-    sums=True,
+    reassociate=True,
 )  # fmt: skip
-def eliminate(indptr, indices, weights, ground, order, position, starts, rows, shares, inverse):
+def factorize(indptr, indices, weights, ground, order, position, starts, rows, factor, inverse_pivots):
     """Fill shares with the values of C, in the places of `rows`, and inverse with 1 / D; ground is in `order`, and used up."""
     n = order.shape[0]
     edge = np.zeros(n)
@@ -76,9 +76,9 @@ def eliminate(indptr, indices, weights, ground, order, position, starts, rows, s
             after = following[j]
             at = cursor[j]
             stop = starts[j + 1]
-            through = shares[at] * pivot[j]
+            through = factor[at] * pivot[j]
             for p in range(uint64(at + 1), uint64(stop)):
-                edge[uint64(rows[p])] += through * shares[p]
+                edge[uint64(rows[p])] += through * factor[p]
             cursor[j] = at + 1
             if at + 1 < stop:
                 following[j] = first[rows[at + 1]]
@@ -88,37 +88,37 @@ def eliminate(indptr, indices, weights, ground, order, position, starts, rows, s
         for p in range(starts[k], starts[k + 1]):
             total += edge[rows[p]]
         pivot[k] = total
-        inverse[k] = 1.0 / total if total > 0.0 else 0.0
+        inverse_pivots[k] = 1.0 / total if total > 0.0 else 0.0
         for p in range(starts[k], starts[k + 1]):
-            shares[p] = edge[rows[p]] * inverse[k]
-            ground[rows[p]] += shares[p] * ground[k]
+            factor[p] = edge[rows[p]] * inverse_pivots[k]
+            ground[rows[p]] += factor[p] * ground[k]
             edge[rows[p]] = 0.0
         if starts[k] < starts[k + 1]:
             following[k] = first[rows[starts[k]]]
             first[rows[starts[k]]] = k
 
 
-@jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)), sums=True)
-def substitute(starts, rows, shares, inverse, x):
+@jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)), reassociate=True)
+def substitute(starts, rows, factor, inverse_pivots, x):
     """Solve (L + G) x = x in place, for four columns in the order of elimination."""
-    n = inverse.shape[0]
+    n = inverse_pivots.shape[0]
     for k in range(uint64(n)):
         x_0, x_1, x_2, x_3 = x[k, 0], x[k, 1], x[k, 2], x[k, 3]
         for p in range(uint64(starts[k]), uint64(starts[k + uint64(1)])):
             i = uint64(rows[p])
-            share = shares[p]
+            share = factor[p]
             x[i, 0] += share * x_0
             x[i, 1] += share * x_1
             x[i, 2] += share * x_2
             x[i, 3] += share * x_3
-        d = inverse[k]
+        d = inverse_pivots[k]
         x[k, 0], x[k, 1], x[k, 2], x[k, 3] = d * x_0, d * x_1, d * x_2, d * x_3
     for back in range(uint64(n)):
         k = uint64(n - 1) - back
         x_0 = x_1 = x_2 = x_3 = 0.0
         for p in range(uint64(starts[k]), uint64(starts[k + uint64(1)])):
             i = uint64(rows[p])
-            share = shares[p]
+            share = factor[p]
             x_0 += share * x[i, 0]
             x_1 += share * x[i, 1]
             x_2 += share * x[i, 2]

@@ -13,26 +13,26 @@ from numba.types import int32, int64, uint64, void
 from tamiz.kernels import jit, ro, rw
 
 # Odd numbers with bits in no pattern: those of SplitMix64 and of the golden ratio.
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+_GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 _MINUS_ZERO = np.uint64(1 << 63)
 _INFINITY = np.uint64(0x7FF0000000000000)
 _NAN = np.uint64(0x7FF8000000000000)
-_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-_TURN, _TURN_BACK = np.uint64(23), np.uint64(41)
+_MIX_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+_ROTATE_LEFT, _ROTATE_RIGHT = np.uint64(23), np.uint64(41)
 
 
 @jit(uint64(uint64))
-def scrambled(word):
+def splitmix64(word):
     """Return a number of which every bit depends on every bit of another (SplitMix64)."""
-    word = (word ^ (word >> _SHIFTS[0])) * _FIRST
-    word = (word ^ (word >> _SHIFTS[1])) * _SECOND
-    return word ^ (word >> _SHIFTS[2])
+    word = (word ^ (word >> _MIX_SHIFTS[0])) * _MULTIPLIER_1
+    word = (word ^ (word >> _MIX_SHIFTS[1])) * _MULTIPLIER_2
+    return word ^ (word >> _MIX_SHIFTS[2])
 
 
 @jit(uint64(uint64))
-def by_value(bits):
+def canonical_bits(bits):
     """Return the bits of a number, one pattern for both zeros and one for every NaN."""
     if bits == _MINUS_ZERO:
         return np.uint64(0)
@@ -42,23 +42,27 @@ def by_value(bits):
 
 
 @jit(void(ro(uint64), int64, rw(uint64), rw(uint64), rw(uint64)))
-def fold_numbers(bits, start, first, second, total):
+def hash_numbers(bits, start, first, second, column_hashes):
     """Fold the bits of a column into the two numbers of its rows, and add to the two of the column; `start` is the first row."""
     for r in range(bits.shape[0]):
-        word = by_value(bits[r])
-        first[r] = scrambled((first[r] ^ word) + _STEP)
-        second[r] = ((second[r] << _TURN) | (second[r] >> _TURN_BACK)) * _FIRST ^ scrambled(word + _SECOND)
-        place = scrambled(uint64(start + r) + _STEP)
-        total[0] += scrambled(word ^ place)
-        total[1] += scrambled((word + _FIRST) * (place | np.uint64(1)))
+        word = canonical_bits(bits[r])
+        first[r] = splitmix64((first[r] ^ word) + _GOLDEN_GAMMA)
+        second[r] = ((second[r] << _ROTATE_LEFT) | (second[r] >> _ROTATE_RIGHT)) * _MULTIPLIER_1 ^ splitmix64(
+            word + _MULTIPLIER_2
+        )
+        place = splitmix64(uint64(start + r) + _GOLDEN_GAMMA)
+        column_hashes[0] += splitmix64(word ^ place)
+        column_hashes[1] += splitmix64((word + _MULTIPLIER_1) * (place | np.uint64(1)))
 
 
 @jit(void(ro(int32), int64, rw(uint64), rw(uint64), rw(uint64)))
-def fold_codes(codes, start, first, second, totals):
+def hash_codes(codes, start, first, second, level_hashes):
     """Fold a column of codes into the numbers of its rows, and add to that of every level; the last total is that of the gaps."""
-    last = totals.shape[0] - 1
+    last = level_hashes.shape[0] - 1
     for r in range(codes.shape[0]):
         word = uint64(codes[r] + 1)
-        first[r] = scrambled((first[r] ^ word) + _STEP)
-        second[r] = ((second[r] << _TURN) | (second[r] >> _TURN_BACK)) * _FIRST ^ scrambled(word + _SECOND)
-        totals[codes[r] if codes[r] >= 0 else last] += scrambled(uint64(start + r) + _STEP)
+        first[r] = splitmix64((first[r] ^ word) + _GOLDEN_GAMMA)
+        second[r] = ((second[r] << _ROTATE_LEFT) | (second[r] >> _ROTATE_RIGHT)) * _MULTIPLIER_1 ^ splitmix64(
+            word + _MULTIPLIER_2
+        )
+        level_hashes[codes[r] if codes[r] >= 0 else last] += splitmix64(uint64(start + r) + _GOLDEN_GAMMA)

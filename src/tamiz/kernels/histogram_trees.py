@@ -9,9 +9,9 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(float64(ro(float64), boolean))
-def explained(sums, is_number):
+def explained_squares(sums, is_regression):
     """Return the sum of squares that the mean of some rows explains: (sum of w y)^2 / W, over the indicators for classes."""
-    if is_number:
+    if is_regression:
         return sums[1] * sums[1] / sums[0] if sums[0] > 0.0 else 0.0
     total = 0.0
     squares = 0.0
@@ -22,9 +22,9 @@ def explained(sums, is_number):
 
 
 @jit(float64(ro(float64), boolean))
-def weight_of(sums, is_number):
+def total_weight(sums, is_regression):
     """Return the weight of rows from their sums."""
-    if is_number:
+    if is_regression:
         return sums[0]
     total = 0.0
     for k in range(sums.shape[0]):
@@ -38,7 +38,7 @@ _FILL = void(
 
 
 @jit(_FILL)
-def fill(codes, coordinates, starts, rows, first, last, target, weight, is_number, sums):
+def fill_histograms(codes, coordinates, starts, rows, first, last, target, weight, is_regression, sums):
     """Sum the rows [first, last) by the codes of some coordinates, each from its start in `sums` on."""
     for b in range(starts[coordinates.shape[0]]):
         for k in range(sums.shape[1]):
@@ -46,7 +46,7 @@ def fill(codes, coordinates, starts, rows, first, last, target, weight, is_numbe
     for at in range(coordinates.shape[0]):
         code = codes[coordinates[at]]
         start = starts[at]
-        if is_number:
+        if is_regression:
             for i in range(first, last):
                 r = rows[i]
                 b = start + code[r]
@@ -58,40 +58,40 @@ def fill(codes, coordinates, starts, rows, first, last, target, weight, is_numbe
                 sums[start + code[r], int64(target[r])] += weight[r]
 
 
-_BEST = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, rw(int64))
+_BEST_BY_KIND = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, rw(int64))
 
 
-@jit(_BEST)
-def best_of_number(sums, n_coordinates, starts, whole, least_weight, at):
-    """Return what `best_question` does for a number: sums of weights and of weighted values."""
-    weight, value = whole[0], whole[1]
+@jit(_BEST_BY_KIND)
+def best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split):
+    """Return what `best_split` does for a number: sums of weights and of weighted values."""
+    weight, value = node_sums[0], node_sums[1]
     best = 0.0
     for c in range(n_coordinates):
         on_left = 0.0
         left = 0.0
         for b in range(starts[c], starts[c + 1] - 1):
             here = sums[b, 0]
-            if here <= least_weight:
+            if here <= min_weight:
                 continue
             on_left += here
             left += sums[b, 1]
             on_right = weight - on_left
-            if on_right <= least_weight:
+            if on_right <= min_weight:
                 break
             # The gain is (W left - w value)^2 / (w (W - w) W): without the squares of node and halves nothing cancels.
             apart = weight * left - on_left * value
             if apart * apart > best * (1.0 + 1e-12) * on_left * on_right:
                 best = apart * apart / (on_left * on_right)
-                at[0], at[1] = c, b - starts[c]
+                split[0], split[1] = c, b - starts[c]
     return best / weight
 
 
-@jit(_BEST)
-def best_of_classes(sums, n_coordinates, starts, whole, least_weight, at):
-    """Return what `best_question` does for classes: sums of weights by class."""
-    n_sums = whole.shape[0]
-    weight = weight_of(whole, False)
-    of_node = explained(whole, False)
+@jit(_BEST_BY_KIND)
+def best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split):
+    """Return what `best_split` does for classes: sums of weights by class."""
+    n_sums = node_sums.shape[0]
+    weight = total_weight(node_sums, False)
+    of_node = explained_squares(node_sums, False)
     left = np.zeros(n_sums)
     best = 0.0
     for c in range(n_coordinates):
@@ -102,49 +102,49 @@ def best_of_classes(sums, n_coordinates, starts, whole, least_weight, at):
             here = 0.0
             for s in range(n_sums):
                 here += sums[b, s]
-            if here <= least_weight:
+            if here <= min_weight:
                 continue
             on_left += here
-            if weight - on_left <= least_weight:
+            if weight - on_left <= min_weight:
                 break
             of_left = 0.0
             of_right = 0.0
             for s in range(n_sums):
                 left[s] += sums[b, s]
                 of_left += left[s] * left[s]
-                of_right += (whole[s] - left[s]) * (whole[s] - left[s])
+                of_right += (node_sums[s] - left[s]) * (node_sums[s] - left[s])
             gain = of_left / on_left + of_right / (weight - on_left) - of_node
             if gain > best * (1.0 + 1e-12):
                 best = gain
-                at[0], at[1] = c, b - starts[c]
+                split[0], split[1] = c, b - starts[c]
     return best
 
 
-_BEST_QUESTION = float64(ro(float64, 2), int64, ro(int64), ro(float64), boolean, float64, rw(int64))
+_BEST_SPLIT = float64(ro(float64, 2), int64, ro(int64), ro(float64), boolean, float64, rw(int64))
 
 
-@jit(_BEST_QUESTION)
-def best_question(sums, n_coordinates, starts, whole, is_number, least_weight, at):
+@jit(_BEST_SPLIT)
+def best_split(sums, n_coordinates, starts, node_sums, is_regression, min_weight, split):
     """Return the largest sum of squares that a question explains beyond the node's mean, 0 where there is none.
 
     Parameters
     ----------
     sums : array of shape (n_codes, n_sums)
         Sums of the node's rows by the codes of every coordinate.
-    whole : array of shape (n_sums,)
+    node_sums : array of shape (n_sums,)
         Sums of all its rows.
-    least_weight : float
+    min_weight : float
         Less is what rounding leaves of nothing.
-    at : array of shape (2,)
+    split : array of shape (2,)
         Filled with the coordinate and the last code that goes left; of equal questions the first.
     """
-    if is_number:
-        return best_of_number(sums, n_coordinates, starts, whole, least_weight, at)
-    return best_of_classes(sums, n_coordinates, starts, whole, least_weight, at)
+    if is_regression:
+        return best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split)
+    return best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split)
 
 
 @jit(int64(rw(int64), int64, int64, ro(uint8), int64, rw(int64)))
-def part(rows, first, last, code, last_left, room):
+def partition_rows(rows, first, last, code, last_left, buffer):
     """Put the rows [first, last) whose code is at most `last_left` before the others, in their order; return where these begin."""
     middle = first
     n_right = 0
@@ -154,38 +154,38 @@ def part(rows, first, last, code, last_left, room):
             rows[middle] = r
             middle += 1
         else:
-            room[n_right] = r
+            buffer[n_right] = r
             n_right += 1
     for i in range(n_right):
-        rows[middle + i] = room[i]
+        rows[middle + i] = buffer[i]
     return middle
 
 
 @jit(float64(ro(float64), ro(float64), ro(int64), boolean, rw(float64)))
-def sum_rows(target, weight, rows, is_number, whole):
-    """Add some rows to `whole`, and return the sum of their weighted squares."""
+def sum_rows(target, weight, rows, is_regression, sums):
+    """Add some rows to `sums`, and return the sum of their weighted squares."""
     total = 0.0
     for i in range(rows.shape[0]):
         r = rows[i]
-        if is_number:
-            whole[0] += weight[r]
-            whole[1] += weight[r] * target[r]
+        if is_regression:
+            sums[0] += weight[r]
+            sums[1] += weight[r] * target[r]
             total += weight[r] * target[r] * target[r]
         else:
-            whole[int64(target[r])] += weight[r]
+            sums[int64(target[r])] += weight[r]
             total += weight[r]
     return total
 
 
 @jit(UniTuple(int64, 2)(ro(int64), ro(int64), ro(int64), ro(int64)))
-def largest_set(n_codes, first_of, sets, set_starts):
+def largest_set(n_codes, first_coordinate, sets, set_starts):
     """Return the most codes, and the most coordinates, that a set of columns has."""
     widest = 0
     most = 0
     for t in range(set_starts.shape[0] - 1):
         width, size = 0, 0
         for k in range(set_starts[t], set_starts[t + 1]):
-            for c in range(first_of[sets[k]], first_of[sets[k] + 1]):
+            for c in range(first_coordinate[sets[k]], first_coordinate[sets[k] + 1]):
                 width += n_codes[c]
                 size += 1
         widest, most = max(widest, width), max(most, size)
@@ -208,14 +208,16 @@ _GROW = void(
 
 
 @jit(_GROW)
-def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_starts, max_depth, told):
-    """Add to `told`, for every column, what trees on sets of columns tell of the target, shared out by the use of columns.
+def add_tree_importances(
+    codes, n_codes, first_coordinate, target, is_regression, n_sums, weight, sets, set_starts, max_depth, importances
+):
+    """Add to `importances`, for every column, what trees on sets of columns tell of the target, shared out by the use of columns.
 
     Parameters
     ----------
     codes : array of shape (n_coordinates, n_rows)
     n_codes : array of shape (n_coordinates,)
-    first_of : array of shape (n_columns + 1,)
+    first_coordinate : array of shape (n_columns + 1,)
         The first coordinate of every column.
     target : array of shape (n_rows,)
         Numbers, 0 and 1 for two classes, or codes of more classes.
@@ -235,17 +237,17 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
             drawn[n] = r
             n += 1
     root = np.empty((all_starts[n_all], n_sums))
-    fill(codes, np.arange(n_all), all_starts, drawn, 0, n, target, weight, is_number, root)
+    fill_histograms(codes, np.arange(n_all), all_starts, drawn, 0, n, target, weight, is_regression, root)
     whole = np.zeros(n_sums)
-    total = sum_rows(target, weight, drawn[:n], is_number, whole)
-    all_weight = weight_of(whole, is_number)
-    total -= explained(whole, is_number)
+    total = sum_rows(target, weight, drawn[:n], is_regression, whole)
+    all_weight = total_weight(whole, is_regression)
+    total -= explained_squares(whole, is_regression)
     if total <= 1e-12 * all_weight:
         return
     # What BIC asks of two parameters, a cut and a difference.
     least = total * 2.0 * np.log(max(all_weight, 1.0)) / all_weight
     least_weight = 1e-9 * all_weight
-    widest, most = largest_set(n_codes, first_of, sets, set_starts)
+    widest, most = largest_set(n_codes, first_coordinate, sets, set_starts)
     sums = np.empty((max_depth, 2, widest, n_sums))
     node_sums = np.empty((max_depth, 2, n_sums))
     rows = np.empty(n, dtype=np.int64)
@@ -253,14 +255,14 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
     coordinates = np.empty(most, dtype=np.int64)
     owner = np.empty(most, dtype=np.int64)
     starts = np.zeros(most + 1, dtype=np.int64)
-    use = np.zeros(first_of.shape[0] - 1)
+    use = np.zeros(first_coordinate.shape[0] - 1)
     at = np.zeros(2, dtype=np.int64)
     # Nodes that wait for their question: first and last row, depth and slot. A node leaves one half behind on every level.
     waiting = np.empty((max_depth + 2, 4), dtype=np.int64)
     for t in range(set_starts.shape[0] - 1):
         size = 0
         for k in range(set_starts[t], set_starts[t + 1]):
-            for c in range(first_of[sets[k]], first_of[sets[k] + 1]):
+            for c in range(first_coordinate[sets[k]], first_coordinate[sets[k] + 1]):
                 coordinates[size], owner[size] = c, sets[k]
                 starts[size + 1] = starts[size] + n_codes[c]
                 for b in range(n_codes[c]):
@@ -282,18 +284,18 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
             first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
             depth, slot = waiting[n_waiting, 2], waiting[n_waiting, 3]
             here = node_sums[depth, slot]
-            gain = best_question(sums[depth, slot], size, starts, here, is_number, least_weight, at)
+            gain = best_split(sums[depth, slot], size, starts, here, is_regression, least_weight, at)
             if gain <= 0.0 or gain < least * (1.0 - 1e-12):
                 continue
             gained += gain
-            use[owner[at[0]]] += 0.5**depth * weight_of(here, is_number) / all_weight
+            use[owner[at[0]]] += 0.5**depth * total_weight(here, is_regression) / all_weight
             if depth + 1 == max_depth:
                 continue
-            middle = part(rows, first, last, codes[coordinates[at[0]]], at[1], room)
+            middle = partition_rows(rows, first, last, codes[coordinates[at[0]]], at[1], room)
             # The smaller half is summed; the other is what is left of the node.
             small_first, small_last = (first, middle) if middle - first <= last - middle else (middle, last)
-            fill(
-                codes, taken, starts[: size + 1], rows, small_first, small_last, target, weight, is_number,
+            fill_histograms(
+                codes, taken, starts[: size + 1], rows, small_first, small_last, target, weight, is_regression,
                 sums[depth + 1, 0],
             )  # fmt: skip
             small = node_sums[depth + 1, 0]
@@ -317,4 +319,4 @@ def grow(codes, n_codes, first_of, target, is_number, n_sums, weight, sets, set_
             used += use[j]
         if used > 0.0:
             for k in range(set_starts[t], set_starts[t + 1]):
-                told[sets[k]] += gained / total * use[sets[k]] / used
+                importances[sets[k]] += gained / total * use[sets[k]] / used

@@ -13,7 +13,7 @@ from tamiz.kernels import jit, ro, rw
         void(ro(int32, 2), ro(int64), ro(float32, 2), rw(float32, 2)),
     ]
 )
-def add_levels(codes, starts, table, out):
+def multiply_indicators(codes, starts, table, out):
     """Add to out[i] the row starts[c] + codes[i, c] of a table for every column c; a missing value, -1, adds nothing."""
     for i in range(codes.shape[0]):
         for c in range(codes.shape[1]):
@@ -24,7 +24,7 @@ def add_levels(codes, starts, table, out):
 
 
 @jit(void(ro(int32, 2), ro(int64), ro(float64, 2), rw(float64, 2)))
-def sum_levels(codes, starts, rows, out):
+def multiply_indicators_transposed(codes, starts, rows, out):
     """Add rows[i] to the row starts[c] + codes[i, c] of out for every column c; a missing value, -1, is nowhere."""
     for i in range(codes.shape[0]):
         for c in range(codes.shape[1]):

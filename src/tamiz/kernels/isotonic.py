@@ -15,9 +15,9 @@ from tamiz.kernels import jit, ro, rw
 # Entries that are worked on at a time: their numbers stay in the first-level cache.
 _CHUNK = 512
 # Entries that are pooled at a time: the work on a run grows with the sides of its hull, a handful, and their later points.
-_RUN = 128
+_RUN_ENTRIES = 128
 # Entries that are put in order by insertion: few of them move once the points move little.
-_SHORT = 16
+_INSERTION_SIZE = 16
 
 
 @jit(
@@ -25,9 +25,9 @@ _SHORT = 16
         void(ro(float64, 2), ro(uint16), ro(uint16), int64, rw(float64)),
         void(ro(float32, 2), ro(uint16), ro(uint16), int64, rw(float32)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def _squares(points, rows, columns, start, out):
+def _squared_distances(points, rows, columns, start, out):
     """Fill out with the squared distances of the entries from start on."""
     size = len(out)
     some, others = rows[start : start + size], columns[start : start + size]
@@ -40,23 +40,23 @@ def _squares(points, rows, columns, start, out):
 
 
 @jit(int64(int64, float64, float64, int64, rw(float64), rw(float64), rw(int64)))
-def _push(top, total, mass, begin, sums, masses, begins):
+def _push_block(top, total, mass, start, sums, masses, block_starts):
     """Put a block on a pile of rising means, with all below it whose means are not less, and return the new top."""
     # Means are compared by products: a division would take longer than all the rest.
     while top > 0 and sums[top - 1] * mass >= total * masses[top - 1]:
         top -= 1
         total += sums[top]
         mass += masses[top]
-        begin = begins[top]
-    sums[top], masses[top], begins[top] = total, mass, begin
+        start = block_starts[top]
+    sums[top], masses[top], block_starts[top] = total, mass, start
     return top + 1
 
 
 @jit(
     int64(int64, rw(float64), rw(float64), rw(int64), rw(float64), int64, rw(float64), rw(float64), rw(int64)),
-    sums=True,
+    reassociate=True,
 )
-def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
+def _push_run(size, cumulative_sums, cumulative_masses, entry_starts, buffer, top, sums, masses, block_starts):
     """Pool a run of entries and put its blocks on the pile; return the new top.
 
     sum_to[s] and mass_to[s] are of the entries before s. Blocks are the sides of the greatest convex function below these points,
@@ -65,8 +65,12 @@ def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
     """
     i = 0
     while i < size:
-        slopes, later, heavier = room[: size - i], sum_to[i + 1 : size + 1], mass_to[i + 1 : size + 1]
-        low, light = sum_to[i], mass_to[i]
+        slopes, later, heavier = (
+            buffer[: size - i],
+            cumulative_sums[i + 1 : size + 1],
+            cumulative_masses[i + 1 : size + 1],
+        )
+        low, light = cumulative_sums[i], cumulative_masses[i]
         for s in range(size - i):
             slopes[s] = (later[s] - low) / (heavier[s] - light)
         # Numbers that are not negative are in the order of their bits, and the least of integers is found side by side.
@@ -78,7 +82,9 @@ def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
         for s in range(size - i):
             at = max(at, s if bits[s] == least else 0)
         j = i + at + 1
-        top = _push(top, sum_to[j] - low, mass_to[j] - light, begin_of[i], sums, masses, begins)
+        top = _push_block(
+            top, cumulative_sums[j] - low, cumulative_masses[j] - light, entry_starts[i], sums, masses, block_starts
+        )
         i = j
     return top
 
@@ -93,55 +99,55 @@ def _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins):
         ),
     ]
 )  # fmt: skip
-def pool(points, rows, columns, weights, joined, start, stop, sums, masses, begins):
+def pool_adjacent_violators(points, rows, columns, weights, is_tied, start, stop, sums, masses, block_starts):
     """Pool the distances of the entries start .. stop into blocks whose means rise, and return how many there are.
 
     Weights may be none. joined[r] says that entry r has the value of the one before it, whatever that is; none are where it is
     empty. Blocks fill the arrays from 0: the sum of each, its mass and its first entry.
     """
     distances = np.empty(_CHUNK, dtype=points.dtype)
-    sum_to, mass_to, room = np.zeros(_RUN + 1), np.zeros(_RUN + 1), np.empty(_RUN)
-    begin_of = np.empty(_RUN, dtype=np.int64)
-    has_weights, has_joined = len(weights) > 0, len(joined) > 0
+    sum_to, mass_to, room = np.zeros(_RUN_ENTRIES + 1), np.zeros(_RUN_ENTRIES + 1), np.empty(_RUN_ENTRIES)
+    begin_of = np.empty(_RUN_ENTRIES, dtype=np.int64)
+    has_weights, has_joined = len(weights) > 0, len(is_tied) > 0
     top, size = 0, 0
     for first in range(start, stop, _CHUNK):
         last = min(first + _CHUNK, stop)
-        _squares(points, rows, columns, first, distances[: last - first])
+        _squared_distances(points, rows, columns, first, distances[: last - first])
         for s in range(last - first):
             distances[s] = np.sqrt(distances[s])
         for r in range(first, last):
             weight = float64(weights[r]) if has_weights else 1.0
             value = weight * float64(distances[r - first])
-            if has_joined and joined[r] and r > start:
+            if has_joined and is_tied[r] and r > start:
                 sum_to[size] += value
                 mass_to[size] += weight
                 continue
-            if size == _RUN:
-                top = _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins)
+            if size == _RUN_ENTRIES:
+                top = _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, block_starts)
                 size = 0
             begin_of[size] = r
             size += 1
             sum_to[size], mass_to[size] = sum_to[size - 1] + value, mass_to[size - 1] + weight
-    return _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, begins)
+    return _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, block_starts)
 
 
 @jit(int64(ro(int64), ro(int64), rw(float64), rw(float64), rw(int64)))
-def merge(starts, sizes, sums, masses, begins):
+def merge_blocks(starts, sizes, sums, masses, block_starts):
     """Pool the blocks of pieces, sizes[p] of them from starts[p] on, into blocks from 0 on, and return how many there are."""
     top = 0
     for p in range(len(starts)):
         for b in range(starts[p], starts[p] + sizes[p]):
-            top = _push(top, sums[b], masses[b], begins[b], sums, masses, begins)
+            top = _push_block(top, sums[b], masses[b], block_starts[b], sums, masses, block_starts)
     return top
 
 
 @jit(int64(ro(int64), int64))
-def _block_of(begins, entry):
+def _find_block(block_starts, entry):
     """Return the last block that begins at an entry or before it, -1 where none does."""
-    low, high = 0, begins.shape[0]
+    low, high = 0, block_starts.shape[0]
     while low < high:
         middle = (low + high) // 2
-        if begins[middle] <= entry:
+        if block_starts[middle] <= entry:
             low = middle + 1
         else:
             high = middle
@@ -157,39 +163,39 @@ def _block_of(begins, entry):
             ro(float32, 2), ro(uint16), ro(uint16), ro(float32), ro(float64), ro(int64), int64, int64, float32, rw(float32, 2)
         ),
     ],
-    sums=True,
+    reassociate=True,
 )  # fmt: skip
-def turn_ordered(points, rows, columns, weights, heights, begins, start, stop, tiny, out):
+def guttman_step_ordinal(points, rows, columns, weights, block_values, block_starts, start, stop, epsilon, out):
     """Add B(X) X to out and return the weighted sum of squared differences of disparities and distances.
 
     The disparity of entry r is the height of the block that it lies in; B has -weight disparity / distance off its diagonal, rows
-    that sum to 0. `tiny` is added to squared distances before their root is divided by.
+    that sum to 0. `epsilon` is added to squared distances before their root is divided by.
     """
     m, one = points.shape[0], points.dtype.type(1)
     squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
-    b = _block_of(begins, start)
+    b = _find_block(block_starts, start)
     total = 0.0
     for first in range(start, stop, _CHUNK):
         size = min(_CHUNK, stop - first)
         square, ratio = squares[:size], ratios[:size]
         some, others = rows[first : first + size], columns[first : first + size]
-        _squares(points, rows, columns, first, square)
+        _squared_distances(points, rows, columns, first, square)
         for s in range(size):
-            while b + 1 < len(begins) and begins[b + 1] <= first + s:
+            while b + 1 < len(block_starts) and block_starts[b + 1] <= first + s:
                 b += 1
-            ratio[s] = heights[b]
+            ratio[s] = block_values[b]
         part = points.dtype.type(0)
         if len(weights):
             weight = weights[first : first + size]
             for s in range(size):
-                with_tiny = square[s] + tiny
+                with_tiny = square[s] + epsilon
                 inverse = one / np.sqrt(with_tiny)
                 gap = ratio[s] - with_tiny * inverse
                 part += weight[s] * gap * gap
                 ratio[s] *= weight[s] * inverse
         else:
             for s in range(size):
-                with_tiny = square[s] + tiny
+                with_tiny = square[s] + epsilon
                 inverse = one / np.sqrt(with_tiny)
                 gap = ratio[s] - with_tiny * inverse
                 part += gap * gap
@@ -206,7 +212,7 @@ def turn_ordered(points, rows, columns, weights, heights, begins, start, stop, t
 
 
 @jit(void(ro(float64), rw(int64)))
-def _stable_order(values, order):
+def _stable_argsort(values, order):
     """Fill order with the places of the values by rising value, equal ones as they come: runs are merged, ever longer."""
     n = values.shape[0]
     merged = np.empty(n, dtype=np.int64)
@@ -241,11 +247,11 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
     Equal distances stay as they are.
     """
     m, has_weights = points.shape[0], len(weights) > 0
-    short = np.empty(_SHORT, dtype=points.dtype)
+    short = np.empty(_INSERTION_SIZE, dtype=points.dtype)
     for t in range(start, stop):
         first, last = ends[2 * t], ends[2 * t + 1]
         size = last - first
-        if size <= _SHORT:
+        if size <= _INSERTION_SIZE:
             for r in range(size):
                 i, j = rows[first + r], columns[first + r]
                 d = points.dtype.type(0)
@@ -265,11 +271,11 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
                     weights[first + s] = weight
         else:
             square, order = np.empty(size, dtype=points.dtype), np.empty(size, dtype=np.int64)
-            _squares(points, rows, columns, first, square)
+            _squared_distances(points, rows, columns, first, square)
             exact = np.empty(size)
             for r in range(size):
                 exact[r] = square[r]
-            _stable_order(exact, order)
+            _stable_argsort(exact, order)
             some, others = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
             for r in range(size):
                 some[r], others[r] = rows[first + order[r]], columns[first + order[r]]
@@ -287,11 +293,11 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
         void(ro(uint16), ro(uint16), ro(float64), ro(int64), int64, int64, int64, rw(float32)),
     ]
 )
-def spread(rows, columns, heights, begins, n, start, stop, out):
+def scatter_disparities(rows, columns, block_values, block_starts, n, start, stop, out):
     """Fill the numbers of pairs, row by row as they are held, with the heights of the entries start .. stop."""
-    b = _block_of(begins, start)
+    b = _find_block(block_starts, start)
     for r in range(start, stop):
-        while b + 1 < len(begins) and begins[b + 1] <= r:
+        while b + 1 < len(block_starts) and block_starts[b + 1] <= r:
             b += 1
         i, j = int64(rows[r]), int64(columns[r])
-        out[i * n - (i * (i + 1)) // 2 - i - 1 + j] = heights[b]
+        out[i * n - (i * (i + 1)) // 2 - i - 1 + j] = block_values[b]

@@ -23,9 +23,9 @@ _CHUNK = 512
         float64(ro(float64), ro(float64, 2), int64, int64, float64, float64, float64, rw(float64, 2)),
         float64(ro(float32), ro(float32, 2), int64, int64, float32, float32, float32, rw(float32, 2)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def turn_plane(values, points, start, stop, offset, slope, tiny, out):
+def guttman_step_plane(values, points, start, stop, offset, slope, epsilon, out):
     """Add B(X) X to out for points of a plane, and return the sum of squared differences of disparities and distances.
 
     The disparity of a pair is offset + slope times its value; B has -disparity / distance off its diagonal, rows that sum to 0.
@@ -43,7 +43,7 @@ def turn_plane(values, points, start, stop, offset, slope, tiny, out):
         from_y = points.dtype.type(0)
         for j in range(n - i - 1):
             dx, dy = xs[j] - x, ys[j] - y
-            square = dx * dx + dy * dy + tiny
+            square = dx * dx + dy * dy + epsilon
             inverse = one / np.sqrt(square)
             disparity = offset + slope * given[j]
             gap = disparity - square * inverse
@@ -65,10 +65,10 @@ def turn_plane(values, points, start, stop, offset, slope, tiny, out):
         float64(ro(float64), ro(float64), ro(float64, 2), int64, int64, float64, float64, float64, rw(float64, 2)),
         float64(ro(float32), ro(float32), ro(float32, 2), int64, int64, float32, float32, float32, rw(float32, 2)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def turn(values, weights, points, start, stop, offset, slope, tiny, out):
-    """Do what `turn_plane` does in any number of dimensions, each pair as often as its weight says; no weights count it once."""
+def guttman_step(values, weights, points, start, stop, offset, slope, epsilon, out):
+    """Do what `guttman_step_plane` does in any number of dimensions, each pair as often as its weight says; no weights count it once."""
     m, n = points.shape
     one = points.dtype.type(1)
     squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
@@ -79,7 +79,7 @@ def turn(values, weights, points, start, stop, offset, slope, tiny, out):
             last = min(first + _CHUNK, n)
             size = last - first
             square, ratio = squares[:size], ratios[:size]
-            square[:] = tiny
+            square[:] = epsilon
             for q in range(m):
                 x, xs = points[q, i], points[q, first:last]
                 for j in range(size):
@@ -121,9 +121,9 @@ def turn(values, weights, points, start, stop, offset, slope, tiny, out):
         void(ro(float64), ro(float64, 2), int64, int64, rw(float64, 2)),
         void(ro(float32), ro(float32, 2), int64, int64, rw(float32, 2)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def weigh(weights, points, start, stop, out):
+def apply_weights(weights, points, start, stop, out):
     """Add V X to out: V has -weight off its diagonal, and rows that sum to 0."""
     m, n = points.shape
     for i in range(start, stop):
@@ -144,9 +144,9 @@ def weigh(weights, points, start, stop, out):
         void(ro(float64), ro(float64), ro(float64, 2), int64, int64, rw(float64, 2)),
         void(ro(float32), ro(float32), ro(float32, 2), int64, int64, rw(float64, 2)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def stress_of_points(disparities, weights, points, start, stop, out):
+def stress_per_point(disparities, weights, points, start, stop, out):
     """Add to each point, over its pairs, squared gaps of disparity and distance (out[0]) and squared distances (out[1])."""
     m, n = points.shape
     gaps, squares = np.empty(_CHUNK), np.empty(_CHUNK)
@@ -184,9 +184,9 @@ def stress_of_points(disparities, weights, points, start, stop, out):
         void(ro(float64), ro(float64), ro(float64, 2), int64, int64, rw(float64)),
         void(ro(float32), ro(float32), ro(float32, 2), int64, int64, rw(float64)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def regress(values, weights, points, start, stop, out):
+def regression_sums(values, weights, points, start, stop, out):
     """Add the sums over pairs of distance (out[0]) and of value times distance (out[1]), by their weights if there are any."""
     m, n = points.shape
     squares = np.empty(_CHUNK, dtype=points.dtype)
@@ -221,7 +221,7 @@ def regress(values, weights, points, start, stop, out):
 
 
 @jit([void(ro(float64), int64, rw(int32)), void(ro(float32), int64, rw(int32))])
-def label_pieces(weights, n, labels):
+def label_components(weights, n, labels):
     """Turn labels 0, 1, .., one a row, into the lowest row that each hangs together with by pairs with a weight."""
     for i in range(n):
         at = i * n - (i * (i + 1)) // 2 - i - 1
@@ -240,7 +240,7 @@ def label_pieces(weights, n, labels):
 
 
 @jit([void(ro(float64, 2), float64, rw(float64)), void(ro(float64, 2), float64, rw(float32))])
-def fold(block, unit, out):
+def condense(block, unit, out):
     """Fill out with the numbers of rows and later ones over a unit; block[i, j] is that of row i and row j, which begin alike."""
     at = 0
     for i in range(block.shape[0]):
@@ -255,7 +255,7 @@ def fold(block, unit, out):
         void(ro(float32), int64, int64, int64, rw(float64, 2)),
     ]
 )
-def unfold(values, n, start, stop, out):
+def expand_condensed(values, n, start, stop, out):
     """Fill out with the numbers of rows start .. stop and all rows, 0 for a row and itself."""
     for j in range(n):
         at = j * n - (j * (j + 1)) // 2 - j - 1
@@ -269,7 +269,7 @@ def unfold(values, n, start, stop, out):
 
 
 @jit(int64(ro(float64, 2), int64, int64, int64, rw(float64, 2)))
-def bridge(distances, start, stop, step, out):
+def impute_by_triangle(distances, start, stop, step, out):
     """Fill distances of rows start .. stop that are NaN with the middle of what the triangle inequality leaves to them.
 
     Every `step`-th row is asked; returns how many distances none of them has a word on, which stay NaN.

@@ -14,23 +14,23 @@ from numba.types import bool_, float64, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # Rows whose sums stay in the nearest cache.
-_ROWS = 128
+_BLOCK_ROWS = 128
 
 
 @jit(
     void(ro(float64, 2), ro(int64), ro(int64), ro(float64), rw(float64), rw(float64, 2), rw(float64, 2), rw(float64)),
-    sums=True,
+    reassociate=True,
 )
-def class_moments(values, rows, ends, weights, total, mean, variance, spread):
+def fold_class_moments(values, rows, class_starts, weights, class_weight, mean, variance, column_variance):
     """Fill the weight of each class, mean and variance (over the weight) of every column in it, and the plain variance of all rows.
 
     `values` has a row for every column. Class k has the rows numbered rows[ends[k] : ends[k + 1]], of weights in that order.
     """
     n_columns, n_rows = values.shape[0], rows.shape[0]
-    n_classes = total.shape[0]
+    n_classes = class_weight.shape[0]
     for k in range(n_classes):
-        for i in range(ends[k], ends[k + 1]):
-            total[k] += weights[i]
+        for i in range(class_starts[k], class_starts[k + 1]):
+            class_weight[k] += weights[i]
     own = np.empty(n_rows)
     for j in range(n_columns):
         column = values[j]
@@ -43,25 +43,25 @@ def class_moments(values, rows, ends, weights, total, mean, variance, spread):
         plain = 0.0
         for i in range(n_rows):
             plain += (own[i] - centre) * (own[i] - centre)
-        spread[j] = plain / n_rows
+        column_variance[j] = plain / n_rows
         for k in range(n_classes):
-            if total[k] == 0.0:
+            if class_weight[k] == 0.0:
                 continue
             first, squares = 0.0, 0.0
-            for i in range(ends[k], ends[k + 1]):
+            for i in range(class_starts[k], class_starts[k + 1]):
                 first += weights[i] * own[i]
-            first /= total[k]
-            for i in range(ends[k], ends[k + 1]):
+            first /= class_weight[k]
+            for i in range(class_starts[k], class_starts[k + 1]):
                 squares += weights[i] * (own[i] - first) * (own[i] - first)
             mean[k, j] = first
-            variance[k, j] = squares / total[k]
+            variance[k, j] = squares / class_weight[k]
 
 
 @jit(
     void(ro(float64), int64, int64, float64, float64, float64, rw(float64)),
-    sums=True,
+    reassociate=True,
 )
-def _add_normal(column, first, stop, mean, variance, sign, sums):
+def _add_log_densities(column, first, stop, mean, variance, sign, sums):
     """Add the logarithm of a normal density of the rows first .. stop of a column to sums, or take it off."""
     scale = -0.5 * sign / variance
     constant = -0.5 * sign * math.log(2.0 * math.pi * variance)
@@ -73,7 +73,7 @@ def _add_normal(column, first, stop, mean, variance, sign, sums):
 
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(float64), rw(float64)))
-def _choose(sums, n_rows, best, second, chosen):
+def _choose_classes(sums, n_rows, best, second, chosen):
     """Fill the largest sum of every row, the next one, and the class of the largest, the first of equals."""
     best[:n_rows] = sums[0, :n_rows]
     second[:n_rows] = -np.inf
@@ -89,7 +89,7 @@ def _choose(sums, n_rows, best, second, chosen):
 
 
 @jit(bool_(ro(float64, 2), int64, int64, float64, ro(int64), int64, ro(float64, 2), ro(float64, 2), ro(float64)))
-def _is_open(sums, i, chosen, margin, members, n_members, mean, variance, prior):
+def _is_undecided(sums, i, chosen, margin, members, n_members, mean, variance, prior):
     """Whether rounding may have chosen the class of row i: another is as near, and not the same one by another name.
 
     Classes that are 0 throughout in all columns, and equally frequent, have equal sums, in scikit-learn too: the first is chosen.
@@ -129,12 +129,12 @@ def _is_open(sums, i, chosen, margin, members, n_members, mean, variance, prior)
         rw(bool_, 2),
     )
 )
-def gaussian_counts(
+def gaussian_confusion(
     values,
     mean,
     variance,
-    spread,
-    rough,
+    column_variance,
+    relative_offset,
     smoothing,
     prior,
     codes,
@@ -146,14 +146,14 @@ def gaussian_counts(
     flipped,
     first,
     stop,
-    counts,
-    doubtful,
+    confusion,
+    needs_refit,
 ):
     """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
 
-    `smoothing` times the largest `spread` of a set's columns is added to each of their variances. A set's sums are its parent's
-    and those of the columns flipped where both have the same largest spread, and are added up anew where not. `rough` is how far
-    a column's means are from 0, in standard deviations within a class. `doubtful` says of a candidate and a fold that two sums of
+    `smoothing` times the largest `column_variance` of a set's columns is added to each of their variances. A set's sums are its parent's
+    and those of the columns flipped where both have the same largest spread, and are added up anew where not. `relative_offset` is how far
+    a column's means are from 0, in standard deviations within a class. `needs_refit` says of a candidate and a fold that two sums of
     a row are as near to each other as rounding.
     """
     n_folds, n_classes, n_columns = mean.shape
@@ -161,8 +161,13 @@ def gaussian_counts(
     is_added_up = np.zeros(n_folds, dtype=np.bool_)
     largest_before = np.zeros(n_folds)
     members = np.empty(n_columns, dtype=np.int64)
-    sums = np.empty((n_classes, _ROWS))
-    before, best, second, chosen = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
+    sums = np.empty((n_classes, _BLOCK_ROWS))
+    before, best, second, chosen = (
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+        np.empty(_BLOCK_ROWS),
+    )
     inside = np.empty(n_columns, dtype=np.bool_)
     last, n_before = -1, 0
     for c in range(first, stop):
@@ -175,7 +180,7 @@ def gaussian_counts(
                 if parents[last, j]:
                     n_before += 1
                     for f in range(n_folds):
-                        largest_before[f] = max(largest_before[f], spread[f, j])
+                        largest_before[f] = max(largest_before[f], column_variance[f, j])
         inside[:] = parents[last]
         for t in range(starts[c], starts[c + 1]):
             inside[flipped[t]] = not inside[flipped[t]]
@@ -187,7 +192,7 @@ def gaussian_counts(
         for f in range(n_folds):
             largest = 0.0
             for m in range(n_members):
-                largest = max(largest, spread[f, members[m]])
+                largest = max(largest, column_variance[f, members[m]])
             if largest == 0.0:
                 # Where every value is 0 every density is 0 / 0, and scikit-learn takes the first class; where every value is
                 # another one, the rounding of its mean decides, which only the refit knows.
@@ -195,27 +200,27 @@ def gaussian_counts(
                 while prior[f, taken] == -np.inf:
                     taken += 1
                 for i in range(folds[f], folds[f + 1]):
-                    counts[c, f, codes[i], taken] += weights[i]
+                    confusion[c, f, codes[i], taken] += weights[i]
                 for m in range(n_members):
                     for k in range(n_classes):
-                        doubtful[c, f] |= mean[f, k, members[m]] != 0.0
+                        needs_refit[c, f] |= mean[f, k, members[m]] != 0.0
                 continue
             more = smoothing * largest
             # Terms are squares, which all have one sign, and logarithms of up to 40; what is near its mean in a column of large
             # numbers has lost their last bits.
             share = 1e-14 * (n_members + n_before + 2)
             for m in range(n_members):
-                share = max(share, 1e-14 * rough[f, members[m]])
+                share = max(share, 1e-14 * relative_offset[f, members[m]])
             for t in range(starts[c], starts[c + 1]):
-                share = max(share, 1e-14 * rough[f, flipped[t]])
+                share = max(share, 1e-14 * relative_offset[f, flipped[t]])
             from_base = largest_before[f] == largest and starts[c + 1] - starts[c] < n_members
             if more == 0.0:
                 # Of a class that does not vary in some column the density is no number, or all there is.
                 from_base = False
                 for m in range(n_members):
                     for k in range(n_classes):
-                        doubtful[c, f] |= variance[f, k, members[m]] == 0.0
-                if doubtful[c, f]:
+                        needs_refit[c, f] |= variance[f, k, members[m]] == 0.0
+                if needs_refit[c, f]:
                     continue
             if from_base and not is_added_up[f]:
                 is_added_up[f] = True
@@ -224,12 +229,12 @@ def gaussian_counts(
                     here[:] = prior[f, k]
                     for j in range(n_columns):
                         if parents[last, j]:
-                            _add_normal(
+                            _add_log_densities(
                                 values[j], folds[f], folds[f + 1], mean[f, k, j], variance[f, k, j] + more, 1.0, here
                             )
             row = folds[f]
             while row < folds[f + 1]:
-                end = min(row + _ROWS, folds[f + 1])
+                end = min(row + _BLOCK_ROWS, folds[f + 1])
                 n_rows = end - row
                 before[:n_rows] = 40.0 * n_members
                 for k in range(n_classes):
@@ -241,19 +246,23 @@ def gaussian_counts(
                         for t in range(starts[c], starts[c + 1]):
                             j = flipped[t]
                             sign = 1.0 if inside[j] else -1.0
-                            _add_normal(values[j], row, end, mean[f, k, j], variance[f, k, j] + more, sign, sums[k])
+                            _add_log_densities(
+                                values[j], row, end, mean[f, k, j], variance[f, k, j] + more, sign, sums[k]
+                            )
                     else:
                         sums[k, :n_rows] = prior[f, k]
                         for m in range(n_members):
                             j = members[m]
-                            _add_normal(values[j], row, end, mean[f, k, j], variance[f, k, j] + more, 1.0, sums[k])
-                _choose(sums, n_rows, best, second, chosen)
+                            _add_log_densities(
+                                values[j], row, end, mean[f, k, j], variance[f, k, j] + more, 1.0, sums[k]
+                            )
+                _choose_classes(sums, n_rows, best, second, chosen)
                 for i in range(n_rows):
                     margin = share * (abs(best[i]) + before[i])
                     # What is no number is no decision either.
                     if not best[i] - second[i] > margin:
-                        doubtful[c, f] |= _is_open(
+                        needs_refit[c, f] |= _is_undecided(
                             sums, i, int(chosen[i]), margin, members, n_members, mean[f], variance[f], prior[f]
                         )
-                    counts[c, f, codes[row + i], int(chosen[i])] += weights[row + i]
+                    confusion[c, f, codes[row + i], int(chosen[i])] += weights[row + i]
                 row = end

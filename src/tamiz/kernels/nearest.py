@@ -15,11 +15,11 @@ from numba.types import boolean, float32, float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # Candidates that are compared at once before any is looked at by itself.
-RUN = 64
+RUN_LENGTH = 64
 
 
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), sums=True)
-def distance(a, i, b, j):
+@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
+def euclidean_distance(a, i, b, j):
     """Return the Euclidean distance of row i of a and row j of b."""
     total = 0.0
     for k in range(a.shape[1]):
@@ -28,8 +28,8 @@ def distance(a, i, b, j):
     return np.sqrt(total)
 
 
-@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), sums=True)
-def squares_between(a, i, b, j):
+@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
+def squared_distance(a, i, b, j):
     """Return the sum of squared differences of row i of a and row j of b."""
     total = np.float32(0.0)
     for k in range(a.shape[1]):
@@ -39,21 +39,21 @@ def squares_between(a, i, b, j):
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
-def measure(a, i, b, j, out):
+def pair_distances(a, i, b, j, out):
     """Fill out[p] with the distance of row i[p] of a and row j[p] of b."""
     for p in range(out.shape[0]):
-        out[p] = distance(a, i[p], b, j[p])
+        out[p] = euclidean_distance(a, i[p], b, j[p])
 
 
 @jit(void(ro(float64, 2), int64, ro(float64, 2), rw(float64)))
-def measure_all(a, i, b, out):
+def row_distances(a, i, b, out):
     """Fill out with the distances of row i of a and every row of b."""
     for j in range(b.shape[0]):
-        out[j] = distance(a, i, b, j)
+        out[j] = euclidean_distance(a, i, b, j)
 
 
 @jit(void(rw(float64), rw(int32), int64, int64, int64, float64, int32))
-def sift(dist, rows, start, size, hole, d, row):
+def sift_down(dist, rows, start, size, hole, d, row):
     """Put an entry into a heap at a hole, or below it where farther entries lie there."""
     while True:
         child = 2 * hole + 1
@@ -72,56 +72,56 @@ def sift(dist, rows, start, size, hole, d, row):
 
 
 @jit(boolean(rw(float64), rw(int32), int64, int64, float64, ro(int32), int64, int64))
-def offer(dist, rows, start, size, d, members, first, last):
+def offer_rows(dist, rows, start, size, d, members, first, last):
     """Take rows at one distance, given in ascending order, for the farthest of a heap; return whether any came in."""
     taken = False
     for p in range(first, last):
         if d > dist[start] or (d == dist[start] and members[p] >= rows[start]):
             break
-        sift(dist, rows, start, size, 0, d, members[p])
+        sift_down(dist, rows, start, size, 0, d, members[p])
         taken = True
     return taken
 
 
 @jit(void(rw(float64), rw(int32), ro(int64), int64, int64))
-def order(dist, rows, indptr, first, last):
+def sort_heaps(dist, rows, indptr, first, last):
     """Sort the entries indptr[i] : indptr[i + 1] by (distance, row), for i in [first, last)."""
     for i in range(first, last):
         start, size = indptr[i], indptr[i + 1] - indptr[i]
         for hole in range(size // 2 - 1, -1, -1):
-            sift(dist, rows, start, size, hole, dist[start + hole], rows[start + hole])
+            sift_down(dist, rows, start, size, hole, dist[start + hole], rows[start + hole])
         for end in range(size - 1, 0, -1):
             d, row = dist[start + end], rows[start + end]
             dist[start + end], rows[start + end] = dist[start], rows[start]
-            sift(dist, rows, start, end, 0, d, row)
+            sift_down(dist, rows, start, end, 0, d, row)
 
 
-_STATE = (ro(int32), ro(int64), rw(float32, 2), rw(float64), rw(int32), int64)
+_HEAPS = (ro(int32), ro(int64), rw(float32, 2), rw(float64), rw(int32), int64)
 
 
-@jit(void(float64, *_STATE))
-def begin(factor, members, starts, limits, dist, rows, size):
+@jit(void(float64, *_HEAPS))
+def offer_duplicates(factor, members, starts, limits, dist, rows, size):
     """Offer to every point the rows that it stands for."""
     for i in range(starts.shape[0] - 1):
-        offer(dist, rows, i * size, size, 0.0, members, starts[i], starts[i + 1])
-        limits[i // RUN, i % RUN] = dist[i * size] * dist[i * size] * factor
+        offer_rows(dist, rows, i * size, size, 0.0, members, starts[i], starts[i + 1])
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
 
 
-_FINE = (ro(float32, 2), ro(float64), float64)
+_FINE_COORDINATES = (ro(float32, 2), ro(float64), float64)
 _ROWS = (ro(float64, 2), ro(float32, 2), ro(float64))
 
 
 @jit(boolean(ro(float32, 2), int64, ro(float64), ro(float32, 2), int64, ro(float64), float64, float64))
-def beyond(a, i, a_slack, b, j, b_slack, growth, limit):
+def exceeds_limit(a, i, a_slack, b, j, b_slack, growth, limit):
     """Return whether finer coordinates prove the bound of two rows above a limit; no coordinates prove nothing."""
     if a.shape[1] == 0:
         return False
     allowed = np.sqrt(limit) + a_slack[i] + b_slack[j]
-    return squares_between(a, i, b, j) > allowed * allowed * growth
+    return squared_distance(a, i, b, j) > allowed * allowed * growth
 
 
 @jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
-def prime(tile, points, values, factor, size, limits):
+def tighten_limits(tile, points, values, factor, size, limits):
     """Lower the limits of some points to what their `size` nearest among each other, by the bounds of a tile, allow."""
     dist, near = np.empty(size), np.empty(size, np.int32)
     for r in range(points.shape[0]):
@@ -129,26 +129,28 @@ def prime(tile, points, values, factor, size, limits):
         near[:] = -1
         for c in range(points.shape[0]):
             if tile[r, c] < dist[0]:
-                sift(dist, near, 0, size, 0, tile[r, c], c)
+                sift_down(dist, near, 0, size, 0, tile[r, c], c)
         i, farthest = points[r], 0.0
         for p in range(size):
-            farthest = max(farthest, distance(values, i, values, points[near[p]]) if near[p] >= 0 else np.inf)
-        limits[i // RUN, i % RUN] = min(limits[i // RUN, i % RUN], np.float32(farthest * farthest * factor))
+            farthest = max(farthest, euclidean_distance(values, i, values, points[near[p]]) if near[p] >= 0 else np.inf)
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = min(
+            limits[i // RUN_LENGTH, i % RUN_LENGTH], np.float32(farthest * farthest * factor)
+        )
 
 
-@jit(void(ro(float32, 3), int64, int64, ro(float64, 2), *_FINE, float64, *_STATE))
-def scan_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size):
+@jit(void(ro(float32, 3), int64, int64, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
+def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size):
     """Offer to the points i0, i0 + 1, ... and to the points j0, j0 + 1, ... each other, every pair i < j once.
 
     limits holds the largest bound that a candidate of a point may have: that of its farthest entry, or less.
     """
     # The length of a run is read from the tile: a constant would unroll the loop before it could become vectors.
     n_rows, n_runs, run = tile.shape
-    theirs = limits[j0 // RUN : j0 // RUN + n_runs]
+    theirs = limits[j0 // RUN_LENGTH : j0 // RUN_LENGTH + n_runs]
     for r in range(n_rows):
         i = i0 + r
-        mine = limits[i // RUN, i % RUN]
-        for a in range(max(0, (i + 1 - j0) // RUN), n_runs):
+        mine = limits[i // RUN_LENGTH, i % RUN_LENGTH]
+        for a in range(max(0, (i + 1 - j0) // RUN_LENGTH), n_runs):
             near = False
             for b in range(run):
                 bound = tile[r, a, b]
@@ -157,23 +159,23 @@ def scan_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, start
                 continue
             for b in range(run):
                 bound = tile[r, a, b]
-                j = j0 + a * RUN + b
+                j = j0 + a * RUN_LENGTH + b
                 if j > i and (bound <= mine or bound <= theirs[a, b]):
-                    if beyond(fine, i, slack, fine, j, slack, growth, max(mine, theirs[a, b])):
+                    if exceeds_limit(fine, i, slack, fine, j, slack, growth, max(mine, theirs[a, b])):
                         continue
-                    d = distance(values, i, values, j)
+                    d = euclidean_distance(values, i, values, j)
                     bound = np.float32(d * d * factor)
-                    if bound <= mine and offer(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
+                    if bound <= mine and offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
                         mine = min(mine, np.float32(dist[i * size] * dist[i * size] * factor))
-                    if bound <= theirs[a, b] and offer(
+                    if bound <= theirs[a, b] and offer_rows(
                         dist, rows, j * size, size, d, members, starts[i], starts[i + 1]
                     ):
                         theirs[a, b] = min(theirs[a, b], np.float32(dist[j * size] * dist[j * size] * factor))
-        limits[i // RUN, i % RUN] = mine
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = mine
 
 
-@jit(void(ro(float32, 3), int64, *_ROWS, ro(float64, 2), *_FINE, float64, *_STATE))
-def scan_rows(
+@jit(void(ro(float32, 3), int64, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
+def scan_tile_rows(
     tile, j0, queries, query_fine, query_slack, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size
 ):  # fmt: skip
     """Offer to every query the points j0, j0 + 1, ...; limits has one row."""
@@ -188,21 +190,21 @@ def scan_rows(
                 continue
             for b in range(run):
                 if tile[i, a, b] <= mine:
-                    j = j0 + a * RUN + b
-                    if beyond(query_fine, i, query_slack, fine, j, slack, growth, mine):
+                    j = j0 + a * RUN_LENGTH + b
+                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, mine):
                         continue
-                    d = distance(queries, i, values, j)
-                    if offer(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
+                    d = euclidean_distance(queries, i, values, j)
+                    if offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
                         mine = np.float32(dist[i * size] * dist[i * size] * factor)
         limits[0, i] = mine
 
 
 @jit(void(ro(float64, 2), int64, ro(float64, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
-def scan_one(queries, i, values, members, starts, dist, rows, size):
+def scan_query(queries, i, values, members, starts, dist, rows, size):
     """Offer to query i all points, each measured."""
     for j in range(values.shape[0]):
-        d = distance(queries, i, values, j)
-        offer(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
+        d = euclidean_distance(queries, i, values, j)
+        offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
 
 
 @jit(int64(ro(float32, 3), float32))
@@ -218,14 +220,16 @@ def count_bounds(tile, limit):
     return total
 
 
-_FOUND = (rw(int32), rw(int32), rw(float64))
+_PAIRS = (rw(int32), rw(int32), rw(float64))
 
 
-@jit(int64(ro(float32, 3), int64, int64, boolean, *_ROWS, ro(float64, 2), *_FINE, float32, float64, *_FOUND))
-def collect(
-    tile, i0, j0, triangle, queries, query_fine, query_slack, values, fine, slack, growth, limit, reach, low, high, dist
+@jit(
+    int64(ro(float32, 3), int64, int64, boolean, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float32, float64, *_PAIRS)
+)
+def collect_pairs(
+    tile, i0, j0, upper_triangle, queries, query_fine, query_slack, values, fine, slack, growth, limit, radius, low, high, dist
 ):  # fmt: skip
-    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `reach`; return how many.
+    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return how many.
 
     A triangle is the part of a square with i0 + i < j0 + j. There must be room for every bound that is at most `limit`.
     """
@@ -239,55 +243,55 @@ def collect(
             if not near:
                 continue
             for b in range(run):
-                j = j0 + a * RUN + b
-                if tile[i, a, b] <= limit and (j > i0 + i or not triangle):
-                    if beyond(query_fine, i, query_slack, fine, j, slack, growth, limit):
+                j = j0 + a * RUN_LENGTH + b
+                if tile[i, a, b] <= limit and (j > i0 + i or not upper_triangle):
+                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, limit):
                         continue
-                    d = distance(queries, i, values, j)
-                    if d <= reach:
+                    d = euclidean_distance(queries, i, values, j)
+                    if d <= radius:
                         low[found], high[found], dist[found] = i0 + i, j, d
                         found += 1
     return found
 
 
 @jit(void(ro(int32), ro(int32), boolean, rw(int64)))
-def tally(low, high, both, counts):
-    """Count every pair (i, j) for i, and where `both` for j."""
+def count_neighbors(low, high, symmetric, counts):
+    """Count every pair (i, j) for i, and where `symmetric` for j."""
     for p in range(low.shape[0]):
         counts[low[p]] += 1
-        if both:
+        if symmetric:
             counts[high[p]] += 1
 
 
 @jit(void(ro(int32), ro(int32), ro(float64), boolean, rw(int64), rw(float64), rw(int32)))
-def spread(low, high, lengths, both, cursor, dist, rows):
-    """Write every pair (i, j) into the list of i, and where `both` of j; cursor[i] is where the list of i goes on."""
+def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
+    """Write every pair (i, j) into the list of i, and where `symmetric` of j; cursor[i] is where the list of i goes on."""
     for p in range(low.shape[0]):
         i, j = low[p], high[p]
         dist[cursor[i]], rows[cursor[i]] = lengths[p], j
         cursor[i] += 1
-        if both:
+        if symmetric:
             dist[cursor[j]], rows[cursor[j]] = lengths[p], i
             cursor[j] += 1
 
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(int32), int64))
-def select(block, own, dist, rows, size):
+def select_nearest(block, self_offset, dist, rows, size):
     """Fill the heaps of rows with the nearest by a block of distances; row i does not see the point own + i."""
     for i in range(block.shape[0]):
         start = i * size
         for j in range(block.shape[1]):
             d = block[i, j]
-            if (d < dist[start] or (d == dist[start] and j < rows[start])) and j != own + i:
-                sift(dist, rows, start, size, 0, d, j)
+            if (d < dist[start] or (d == dist[start] and j < rows[start])) and j != self_offset + i:
+                sift_down(dist, rows, start, size, 0, d, j)
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int32, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
-def refine(queries, values, candidates, members, starts, dist, rows, size):
+def rerank_candidates(queries, values, candidates, members, starts, dist, rows, size):
     """Offer to every query the points that are its candidates, each once; a negative one is none."""
     for i in range(candidates.shape[0]):
         for c in range(candidates.shape[1]):
             j = candidates[i, c]
             if j >= 0:
-                d = distance(queries, i, values, j)
-                offer(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
+                d = euclidean_distance(queries, i, values, j)
+                offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])

@@ -11,7 +11,7 @@ _ABSENT = -1
 
 
 @jit(int64(rw(int32), rw(int64), ro(int32)))
-def _gather(workspace, start, length):
+def _compact(workspace, start, length):
     """Move the lists of live rows and elements to the front of the workspace, in their order; return where they end."""
     owner = np.full(workspace.shape[0], _ABSENT, dtype=np.int32)
     for i in range(start.shape[0]):
@@ -115,7 +115,7 @@ def minimum_degree(indptr, indices, budget, order):
         for e in range(start[p], start[p] + elements[p]):
             room += length[workspace[e]]
         if free + room > workspace.shape[0]:
-            free = _gather(workspace, start, length)
+            free = _compact(workspace, start, length)
         first = free
         size = np.int64(0)
         for step in range(elements[p] + 1):

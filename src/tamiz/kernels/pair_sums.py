@@ -8,8 +8,8 @@ from numba.types import float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 
-@jit(void(ro(float64, 2), ro(float64, 2), int64, rw(float64, 2)), sums=True)
-def squares_of_few_columns(rows, columns, first, out):
+@jit(void(ro(float64, 2), ro(float64, 2), int64, rw(float64, 2)), reassociate=True)
+def low_dim_squared_distances(rows, columns, first, out):
     """Fill out[i, j] with the squared distance of row i and of the point first + j, whose coordinates are in columns.
 
     Two columns at a time: there must be an even number of them.
@@ -26,8 +26,8 @@ def squares_of_few_columns(rows, columns, first, out):
                 out[i, j] += a * a + b * b
 
 
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), sums=True)
-def square_between(a, i, b, j):
+@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
+def squared_distance(a, i, b, j):
     """Return the squared distance of row i of a and row j of b."""
     total = 0.0
     for c in range(a.shape[1]):
@@ -37,7 +37,7 @@ def square_between(a, i, b, j):
 
 
 @jit(void(ro(float64, 2), ro(int32), int64, ro(float64), ro(float64), float64, rw(float64, 2)))
-def roots_of_bounds(values, rows, first, lengths, blur, share, squares):
+def distances_from_bounds(values, rows, first, squared_norms, error_bound, min_share, squares):
     """Turn bounds of squared distances, blur below them, into distances.
 
     A square below a share of the lengths that it is the difference of has lost digits, and is measured.
@@ -45,22 +45,22 @@ def roots_of_bounds(values, rows, first, lengths, blur, share, squares):
     n_columns = squares.shape[1]
     for r in range(squares.shape[0]):
         i = rows[r]
-        length, own = lengths[i], blur[i]
+        length, own = squared_norms[i], error_bound[i]
         short = False
         for c in range(n_columns):
-            square = squares[r, c] + (own + blur[first + c])
-            short |= square < share * (length + lengths[first + c])
+            square = squares[r, c] + (own + error_bound[first + c])
+            short |= square < min_share * (length + squared_norms[first + c])
             squares[r, c] = square
         if short:
             for c in range(n_columns):
-                if squares[r, c] < share * (length + lengths[first + c]):
-                    squares[r, c] = square_between(values, i, values, first + c)
+                if squares[r, c] < min_share * (length + squared_norms[first + c]):
+                    squares[r, c] = squared_distance(values, i, values, first + c)
         for c in range(n_columns):
             squares[r, c] = np.sqrt(squares[r, c])
 
 
-@jit(void(ro(float64, 2), ro(float64, 2), ro(float64), rw(float64, 2)), sums=True)
-def pair_sums(given, mapped, scales, out):
+@jit(void(ro(float64, 2), ro(float64, 2), ro(float64), rw(float64, 2)), reassociate=True)
+def distance_sums(input_distances, map_distances, scales, out):
     """Add to row i of out the sums over j of products of d = unit given[i, j] and e = unit' mapped[i, j], r = d - s e.
 
     scales are unit, unit', s, two factors f and g, and a centre for d and for e; the sums those of d^2, e^2, r^2, r e,
@@ -75,10 +75,10 @@ def pair_sums(given, mapped, scales, out):
         scales[5],
         scales[6],
     )
-    for i in range(given.shape[0]):
+    for i in range(input_distances.shape[0]):
         dd = ee = rr = re = ff = a = b = aa = bb = ab = 0.0
-        for j in range(given.shape[1]):
-            d, e = unit_d * given[i, j], unit_e * mapped[i, j]
+        for j in range(input_distances.shape[1]):
+            d, e = unit_d * input_distances[i, j], unit_e * map_distances[i, j]
             r, q = d - s * e, f * d - g * e
             u, v = d - mean_d, e - mean_e
             dd += d * d

@@ -8,9 +8,9 @@ from numba.types import float32, float64, int64
 from tamiz.kernels import jit, ro
 
 # Rows and columns that are turned at a time: they stay in the first-level cache.
-_TURNED = 32
+_TILE_SIZE = 32
 # What a look may come to.
-CLEAN, ROUNDED, FAULTY = 0, 1, 2
+VALID, NEARLY_SYMMETRIC, INVALID = 0, 1, 2
 
 
 @jit(
@@ -19,19 +19,19 @@ CLEAN, ROUNDED, FAULTY = 0, 1, 2
         int64(ro(float32, 2), int64, int64, float64, float64),
     ]
 )
-def look_at_distances(matrix, start, stop, largest, tolerance):
+def check_distance_rows(matrix, start, stop, largest, tolerance):
     """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
 
     CLEAN where all lie in [0, largest], the diagonal is 0 and mirror images are equal to the bit; ROUNDED where these differ by
     at most a share `tolerance` of the larger one somewhere; FAULTY else, also where something is NaN.
     """
     n = matrix.shape[0]
-    turned = np.empty((_TURNED, _TURNED), dtype=matrix.dtype)
+    turned = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
     rounded = False
-    for first in range(start, n, _TURNED):
-        last = min(first + _TURNED, n)
-        for top in range(start, stop, _TURNED):
-            bottom = min(top + _TURNED, stop)
+    for first in range(start, n, _TILE_SIZE):
+        last = min(first + _TILE_SIZE, n)
+        for top in range(start, stop, _TILE_SIZE):
+            bottom = min(top + _TILE_SIZE, stop)
             for j in range(first, last):
                 for i in range(top, bottom):
                     turned[i - top, j - first] = matrix[j, i]
@@ -51,11 +51,11 @@ def look_at_distances(matrix, start, stop, largest, tolerance):
                     in_range = (a >= 0.0) & (b >= 0.0) & (larger <= largest)
                     n_good += in_range & (abs(a - b) <= tolerance * larger)
             if n_good < n_pairs:
-                return FAULTY
+                return INVALID
     for i in range(start, stop):
         if matrix[i, i] != 0.0:
-            return FAULTY
-    return ROUNDED if rounded else CLEAN
+            return INVALID
+    return NEARLY_SYMMETRIC if rounded else VALID
 
 
 @jit(
@@ -64,19 +64,19 @@ def look_at_distances(matrix, start, stop, largest, tolerance):
         int64(ro(float32, 2), ro(float64), int64, int64, float64, float64),
     ]
 )
-def look_at_similarities(matrix, diagonal, start, stop, largest, tolerance):
+def check_similarity_rows(matrix, diagonal, start, stop, largest, tolerance):
     """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
 
     CLEAN where all are at most `largest` in size and at most the mean of the two similarities of their rows to themselves, and
     mirror images are equal to the bit; ROUNDED where the last two are true but for a share `tolerance` of the sizes; FAULTY else.
     """
     n = matrix.shape[0]
-    turned = np.empty((_TURNED, _TURNED), dtype=matrix.dtype)
+    turned = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
     rounded = False
-    for first in range(start, n, _TURNED):
-        last = min(first + _TURNED, n)
-        for top in range(start, stop, _TURNED):
-            bottom = min(top + _TURNED, stop)
+    for first in range(start, n, _TILE_SIZE):
+        last = min(first + _TILE_SIZE, n)
+        for top in range(start, stop, _TILE_SIZE):
+            bottom = min(top + _TILE_SIZE, stop)
             for j in range(first, last):
                 for i in range(top, bottom):
                     turned[i - top, j - first] = matrix[j, i]
@@ -100,5 +100,5 @@ def look_at_similarities(matrix, diagonal, start, stop, largest, tolerance):
                     n_good += in_range & (max(a, b) - (own + diagonal[j]) / 2 <= tolerance * size)
                     rounded |= a != b
             if n_good < n_pairs:
-                return FAULTY
-    return ROUNDED if rounded else CLEAN
+                return INVALID
+    return NEARLY_SYMMETRIC if rounded else VALID

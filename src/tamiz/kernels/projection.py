@@ -12,9 +12,9 @@ from tamiz.kernels import jit, ro, rw
         void(ro(float64, 2), ro(float64, 2), rw(float64, 2)),
         void(ro(float32, 2), ro(float32, 2), rw(float32, 2)),
     ],
-    sums=True,
+    reassociate=True,
 )
-def project(rows, directions, out):
+def project_rows(rows, directions, out):
     """Fill out[i, k] with the product of row i and direction k: the same bits whatever rows come with it.
 
     A matrix product of BLAS adds up in an order that depends on where a row stands. Four rows and three directions at a time, so

@@ -20,8 +20,8 @@ def count_cells(cells, labels, weight, table):
         table[cells[r], labels[r]] += weight[r]
 
 
-@jit(void(ro(float64), ro(int64), ro(float64), rw(float64, 2)), sums=True)
-def run_moments(values, starts, weight, out):
+@jit(void(ro(float64), ro(int64), ro(float64), rw(float64, 2)), reassociate=True)
+def grouped_moments(values, starts, weight, out):
     """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
 
     The rows of a class are a run, [starts[c], starts[c + 1]), and values are distances from a point among them: sums of squares are
@@ -59,25 +59,25 @@ def run_moments(values, starts, weight, out):
 
 
 @jit(float64(float64, ro(float64)))
-def n_log_n(n, known):
+def n_log_n(n, log_table):
     """Return n log2 n, from the table of whole numbers where there is one."""
     if n <= 0.0:
         return 0.0
-    if known.shape[0] > 0:
-        return known[int64(n)]
+    if log_table.shape[0] > 0:
+        return log_table[int64(n)]
     return n * np.log2(n)
 
 
 @jit(float64(ro(float64, 2), int64, int64, ro(float64)))
-def surplus(sums, first, last, known):
+def scaled_entropy(sums, first, last, log_table):
     """Return N log2 N - sum of n_c log2 n_c of the cells [first, last), whose counts are differences of running sums."""
     total = 0.0
     inner = 0.0
     for c in range(sums.shape[1]):
         count = sums[last, c] - sums[first, c]
         total += count
-        inner += n_log_n(count, known)
-    return n_log_n(total, known) - inner
+        inner += n_log_n(count, log_table)
+    return n_log_n(total, log_table) - inner
 
 
 @jit(int64(ro(float64, 2), int64, int64))
@@ -91,13 +91,13 @@ def n_present(sums, first, last):
 
 
 @jit(int64(ro(float64, 2), ro(float64), ro(int64), ro(float64), int64, int64))
-def accepted_cell(sums, distinct, pure, known, first, last):
+def find_cell_cut(sums, distinct, pure, log_table, first, last):
     """Return the cell after which the interval [first, last) is cut, or -1 where no cut pays for its description."""
     n_classes = sums.shape[1]
     n = 0.0
     for c in range(n_classes):
         n += sums[last, c] - sums[first, c]
-    before = surplus(sums, first, last, known)
+    before = scaled_entropy(sums, first, last, log_table)
     best = before
     at = -1
     for i in range(first + 1, last):
@@ -110,9 +110,9 @@ def accepted_cell(sums, distinct, pure, known, first, last):
         for c in range(n_classes):
             left = sums[i, c] - sums[first, c]
             n_left += left
-            inner += n_log_n(left, known)
-            inner_right += n_log_n(sums[last, c] - sums[i, c], known)
-        after = (n_log_n(n_left, known) + n_log_n(n - n_left, known)) - (inner + inner_right)
+            inner += n_log_n(left, log_table)
+            inner_right += n_log_n(sums[last, c] - sums[i, c], log_table)
+        after = (n_log_n(n_left, log_table) + n_log_n(n - n_left, log_table)) - (inner + inner_right)
         if after < best:
             best = after
             at = i
@@ -123,8 +123,8 @@ def accepted_cell(sums, distinct, pure, known, first, last):
         n_left += sums[at, c] - sums[first, c]
     k = n_present(sums, first, last)
     k_left, k_right = n_present(sums, first, at), n_present(sums, at, last)
-    entropy_left = surplus(sums, first, at, known) / n_left
-    entropy_right = surplus(sums, at, last, known) / (n - n_left)
+    entropy_left = scaled_entropy(sums, first, at, log_table) / n_left
+    entropy_right = scaled_entropy(sums, at, last, log_table) / (n - n_left)
     gain = (before - best) / n
     all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
     delta = all_splits - (k * before / n - k_left * entropy_left - k_right * entropy_right)
@@ -135,7 +135,7 @@ def accepted_cell(sums, distinct, pure, known, first, last):
 
 
 @jit(int64(ro(float64, 2), ro(float64), ro(float64), rw(int64)))
-def mdl_cells(table, n_values, known, cuts):
+def mdl_cell_cuts(table, n_values, log_table, cuts):
     """Fill `cuts` with the cells after which a column is cut by MDL, unsorted, and return how many there are.
 
     Parameters
@@ -144,7 +144,7 @@ def mdl_cells(table, n_values, known, cuts):
         Weight of every cell and class. Cells without weight are passed over.
     n_values : array of shape (n_cells,)
         Distinct values that occur in every cell: a cut between any two of them counts in the length of the description.
-    known : array
+    log_table : array
         n log2 n of whole numbers, empty where weights are not whole.
     cuts : array of shape (n_cells,)
     """
@@ -176,7 +176,7 @@ def mdl_cells(table, n_values, known, cuts):
         first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
         if last - first < 2:
             continue
-        at = accepted_cell(sums, distinct, pure, known, first, last)
+        at = find_cell_cut(sums, distinct, pure, log_table, first, last)
         if at >= 0:
             cuts[n_cuts] = cell[at]
             n_cuts += 1
@@ -192,7 +192,7 @@ _TABLES = int64(
 
 
 @jit(_TABLES)
-def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, starts, tables):
+def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, log_table, starts, tables):
     """Fill `tables` with the contingency tables of columns that are cut by MDL and of classes, and return their rows.
 
     Parameters
@@ -203,8 +203,8 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, start
     n_values : array
         Distinct values of every cell, of one column after the other.
     labels, weight : arrays of shape (n_rows,)
-    known : array
-        As in `mdl_cells`.
+    log_table : array
+        As in `mdl_cell_cuts`.
     starts : array of shape (n_columns + 1,)
         Filled with the first row of every column's table, whose last row and column are for missing values.
     tables : array of shape (sum of n_cells + 2, n_classes + 1)
@@ -232,7 +232,7 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, known, start
                     rows += counts[i, c]
                 expected[i] *= 1.0 - np.exp(-rows / expected[i])
         first_value += n
-        n_cuts = mdl_cells(counts[:n], expected[:n], known, cuts)
+        n_cuts = mdl_cell_cuts(counts[:n], expected[:n], log_table, cuts)
         # By insertion: cuts are few, and each was found in a part of what was there before.
         for k in range(1, n_cuts):
             cut, place = cuts[k], k

@@ -9,58 +9,58 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(uint8, 2), ro(uint64, 3), rw(uint64, 2)))
-def sign_sets(packed, of_byte, out):
+def hash_sets(packed, byte_hashes, out):
     """Fill out with the exclusive or of the bits of each set's columns; of_byte has it for every value of every byte of a set."""
     for r in range(packed.shape[0]):
         first, second = np.uint64(0), np.uint64(0)
         for k in range(packed.shape[1]):
             value = packed[r, k]
-            first ^= of_byte[k, value, 0]
-            second ^= of_byte[k, value, 1]
+            first ^= byte_hashes[k, value, 0]
+            second ^= byte_hashes[k, value, 1]
         out[r, 0] = first
         out[r, 1] = second
 
 
 @jit(void(ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(uint64, 2), rw(uint64, 2)))
-def sign_flips(parents, parent, starts, flipped, bits, out):
+def hash_candidates(parents, parent, starts, flipped, column_hashes, out):
     """Fill out with the same for candidates: their parents' with what they flip."""
     for c in range(parent.shape[0]):
         first, second = parents[parent[c], 0], parents[parent[c], 1]
         for f in range(starts[c], starts[c + 1]):
-            first ^= bits[flipped[f], 0]
-            second ^= bits[flipped[f], 1]
+            first ^= column_hashes[flipped[f], 0]
+            second ^= column_hashes[flipped[f], 1]
         out[c, 0] = first
         out[c, 1] = second
 
 
 @jit(void(ro(uint64, 2), ro(int32), ro(uint64, 2), rw(int64)))
-def find_sets(wanted, slots, known, out):
+def find_sets(hashes, slots, stored, out):
     """Fill out with the number under which each set is known, -1 for a new one; the slots are a power of two, some empty (-1)."""
     mask = np.uint64(slots.shape[0] - 1)
-    for c in range(wanted.shape[0]):
-        at = wanted[c, 0] & mask
+    for c in range(hashes.shape[0]):
+        at = hashes[c, 0] & mask
         out[c] = -1
         while slots[at] >= 0:
             number = slots[at]
-            if known[number, 0] == wanted[c, 0] and known[number, 1] == wanted[c, 1]:
+            if stored[number, 0] == hashes[c, 0] and stored[number, 1] == hashes[c, 1]:
                 out[c] = number
                 break
             at = (at + np.uint64(1)) & mask
 
 
 @jit(void(ro(uint64, 2), int64, int64, rw(int32)))
-def enter_sets(known, first, stop, slots):
+def insert_sets(stored, first, stop, slots):
     """Enter the sets numbered first to stop, none of which is there yet."""
     mask = np.uint64(slots.shape[0] - 1)
     for number in range(first, stop):
-        at = known[number, 0] & mask
+        at = stored[number, 0] & mask
         while slots[at] >= 0:
             at = (at + np.uint64(1)) & mask
         slots[at] = number
 
 
 @jit(void(ro(uint64, 2), rw(int64)))
-def first_of_equals(keys, out):
+def first_occurrences(keys, out):
     """Fill out with the place at which each set stands for the first time."""
     size = 4
     while size < 2 * keys.shape[0]:

@@ -15,16 +15,16 @@ from tamiz.kernels import jit, ro, rw
 # Points that are taken at a time: what is made of them stays in the first-level cache.
 _CHUNK = 128
 # A distance below this, in the row's unit, is 0: the row lies at the point.
-_AT_POINT = 1e-100
+_ZERO_DISTANCE = 1e-100
 # Sums differ by this share of themselves without a fall or a rise.
 _ROUNDING = 1e-15
 
 
 @jit(
     float64(ro(float64, 2), ro(float64), int64, ro(float64), rw(float64), rw(float64, 2), rw(float64, 2)),
-    sums=True,
+    reassociate=True,
 )
-def evaluate(points, delta, count, y, gradient, curvature, room):
+def evaluate_stress(points, delta, count, y, gradient, hessian, workspace):
     """Return the sum at y; fill half its gradient and the lower triangle of half its matrix of second derivatives.
 
     At a point that it should be apart from, the sum falls in every direction: the gradient there is the steepest of them.
@@ -32,41 +32,41 @@ def evaluate(points, delta, count, y, gradient, curvature, room):
     m = points.shape[0]
     total, flat, apart = 0.0, 0.0, 0.0
     gradient[:] = 0.0
-    curvature[:] = 0.0
+    hessian[:] = 0.0
     for start in range(0, count, _CHUNK):
         size = min(_CHUNK, count - start)
         for j in range(size):
-            room[m, j] = 0.0
+            workspace[m, j] = 0.0
         for k in range(m):
             for j in range(size):
                 gap = y[k] - points[k, start + j]
-                room[k, j] = gap
-                room[m, j] += gap * gap
+                workspace[k, j] = gap
+                workspace[m, j] += gap * gap
         for j in range(size):
-            d = math.sqrt(room[m, j])
-            inverse = 1.0 / d if d > _AT_POINT else 0.0
+            d = math.sqrt(workspace[m, j])
+            inverse = 1.0 / d if d > _ZERO_DISTANCE else 0.0
             ratio = delta[start + j] * inverse
-            room[m, j] = d
-            room[m + 1, j] = 1.0 - ratio
-            room[m + 2, j] = ratio * inverse * inverse
+            workspace[m, j] = d
+            workspace[m + 1, j] = 1.0 - ratio
+            workspace[m + 2, j] = ratio * inverse * inverse
         # Apart from what is written: a loop that writes is vectorised or not by where its arrays lie, and sums would differ.
         for j in range(size):
-            left = room[m, j] - delta[start + j]
+            left = workspace[m, j] - delta[start + j]
             total += left * left
-            flat += room[m + 1, j]
-            apart += 0.0 if room[m, j] > _AT_POINT else delta[start + j]
+            flat += workspace[m + 1, j]
+            apart += 0.0 if workspace[m, j] > _ZERO_DISTANCE else delta[start + j]
         for k in range(m):
             along = 0.0
             for j in range(size):
-                along += room[m + 1, j] * room[k, j]
+                along += workspace[m + 1, j] * workspace[k, j]
             gradient[k] += along
             for l in range(k + 1):  # noqa: E741
                 across = 0.0
                 for j in range(size):
-                    across += room[m + 2, j] * room[k, j] * room[l, j]
-                curvature[k, l] += across
+                    across += workspace[m + 2, j] * workspace[k, j] * workspace[l, j]
+                hessian[k, l] += across
     for k in range(m):
-        curvature[k, k] += flat
+        hessian[k, k] += flat
     if apart > 0.0:
         length = math.sqrt((gradient * gradient).sum())
         if length > 0.0:
@@ -77,8 +77,8 @@ def evaluate(points, delta, count, y, gradient, curvature, room):
 
 
 @jit(boolean(ro(float64, 2), ro(float64), float64, float64, rw(float64, 2), rw(float64)))
-def solve(matrix, right, shift, least, factor, out):
-    """Fill out with the solution of (matrix + shift I) out = right; return whether all pivots are above `least`."""
+def solve_shifted(matrix, right, shift, min_pivot, factor, out):
+    """Fill out with the solution of (matrix + shift I) out = right; return whether all pivots are above `min_pivot`."""
     m = matrix.shape[0]
     for k in range(m):
         for l in range(k + 1):  # noqa: E741
@@ -89,7 +89,7 @@ def solve(matrix, right, shift, least, factor, out):
                 rest -= factor[k, i] * factor[l, i]
             if k > l:
                 factor[k, l] = rest / factor[l, l]
-            elif rest > least:
+            elif rest > min_pivot:
                 factor[k, k] = math.sqrt(rest)
             else:
                 return False
@@ -107,9 +107,9 @@ def solve(matrix, right, shift, least, factor, out):
 
 
 @jit(float64(ro(float64, 2), int64, rw(float64), rw(float64)))
-def bends_down(curvature, count, direction, image):
+def least_curvature(hessian, count, direction, image):
     """Fill a direction in which the curvature is near its least, and return it. It is nowhere above `count`."""
-    m = curvature.shape[0]
+    m = hessian.shape[0]
     for k in range(m):
         # Some vector without a symmetry.
         direction[k] = 1.0 / (1.0 + k * math.sqrt(2.0))
@@ -120,7 +120,7 @@ def bends_down(curvature, count, direction, image):
         for k in range(m):
             image[k] = 0.0
             for l in range(m):  # noqa: E741
-                image[k] += (curvature[k, l] if l <= k else curvature[l, k]) * direction[l]
+                image[k] += (hessian[k, l] if l <= k else hessian[l, k]) * direction[l]
             least += image[k] * direction[k]
         for k in range(m):
             image[k] = count * direction[k] - image[k]
@@ -136,18 +136,18 @@ def bends_down(curvature, count, direction, image):
         ro(float64, 2), ro(float64), int64, float64, float64, rw(float64), rw(float64), rw(float64, 2), rw(float64, 2)
     )
 )
-def leave_saddle(points, delta, count, total, rounding, y, gradient, curvature, room):
+def leave_saddle(points, delta, count, total, rounding, y, gradient, hessian, workspace):
     """Move y down where no gradient leads, but some direction bends down; return whether there was such a place."""
     m = points.shape[0]
     direction, trial = np.empty(m), np.empty(m)
-    if not bends_down(curvature, count, direction, trial) < -1e-9 * count:
+    if not least_curvature(hessian, count, direction, trial) < -1e-9 * count:
         return False
     length = 0.5
     for _ in range(12):
         for sign in (1.0, -1.0):
             for k in range(m):
                 trial[k] = y[k] + sign * length * direction[k]
-            if evaluate(points, delta, count, trial, gradient, curvature, room) < total - rounding:
+            if evaluate_stress(points, delta, count, trial, gradient, hessian, workspace) < total - rounding:
                 y[:] = trial
                 return True
         length *= 0.25
@@ -155,7 +155,7 @@ def leave_saddle(points, delta, count, total, rounding, y, gradient, curvature, 
 
 
 @jit(float64(ro(float64, 2), ro(float64), int64, int64, float64, rw(float64), rw(float64, 2), rw(int64)))
-def descend(points, delta, count, max_iter, tol, y, room, told):
+def minimize_stress(points, delta, count, max_iter, tol, y, workspace, convergence):
     """Move y to a minimum and return the sum there; fill told with the evaluations and whether a step came below tol.
 
     Newton's steps, shortened until the sum falls: at worst they are those of majorisation, the gradient over `count`.
@@ -164,20 +164,20 @@ def descend(points, delta, count, max_iter, tol, y, room, told):
     gradient, other = np.empty(m), np.empty(m)
     curvature, further = np.empty((m, m)), np.empty((m, m))
     factor, step, trial = np.empty((m, m)), np.empty(m), np.empty(m)
-    total = evaluate(points, delta, count, y, gradient, curvature, room)
+    total = evaluate_stress(points, delta, count, y, gradient, curvature, workspace)
     rounding = _ROUNDING * max(total, (delta[:count] * delta[:count]).sum())
     shift = 0.0
-    told[1] = 0
+    convergence[1] = 0
     for n_iter in range(1, max_iter + 1):
-        told[0] = n_iter
-        while shift < count and not solve(curvature, gradient, shift, 1e-9 * count, factor, step):
+        convergence[0] = n_iter
+        while shift < count and not solve_shifted(curvature, gradient, shift, 1e-9 * count, factor, step):
             shift = max(4.0 * shift, count / 64.0)
         if shift >= count:
             step[:] = gradient / count
         length = math.sqrt((step * step).sum())
         for k in range(m):
             trial[k] = y[k] - step[k]
-        reached = evaluate(points, delta, count, trial, other, further, room)
+        reached = evaluate_stress(points, delta, count, trial, other, further, workspace)
         if reached <= total + rounding:
             y[:] = trial
             total = reached
@@ -188,17 +188,17 @@ def descend(points, delta, count, max_iter, tol, y, room, told):
             shift = max(4.0 * shift, count / 64.0)
             continue
         if length <= tol or reached > total + rounding:
-            if solve(curvature, gradient, 0.0, 1e-9 * count, factor, step) or not leave_saddle(
-                points, delta, count, total, rounding, y, other, further, room
+            if solve_shifted(curvature, gradient, 0.0, 1e-9 * count, factor, step) or not leave_saddle(
+                points, delta, count, total, rounding, y, other, further, workspace
             ):
-                told[1] = 1
+                convergence[1] = 1
                 break
-            total = evaluate(points, delta, count, y, gradient, curvature, room)
+            total = evaluate_stress(points, delta, count, y, gradient, curvature, workspace)
     return total
 
 
 @jit(float64(ro(float64, 2), ro(float64), rw(float64, 2), rw(float64), rw(int64)))
-def gather(points, dissimilarities, kept, delta, told):
+def gather_present(points, dissimilarities, present_points, delta, counts):
     """Fill the points that a row has dissimilarities to, and these, in a power of two that is returned; told[0] counts."""
     count, largest = 0, 0.0
     m = points.shape[0]
@@ -207,10 +207,10 @@ def gather(points, dissimilarities, kept, delta, told):
             delta[count] = dissimilarities[j]
             largest = max(largest, dissimilarities[j])
             for k in range(m):
-                kept[k, count] = points[k, j]
+                present_points[k, count] = points[k, j]
                 largest = max(largest, abs(points[k, j]))
             count += 1
-    told[0] = count
+    counts[0] = count
     exponent = math.frexp(largest)[1] if largest > 0.0 else 0
     # In two steps, each of which is a number.
     half = exponent // 2
@@ -219,12 +219,12 @@ def gather(points, dissimilarities, kept, delta, told):
         delta[j] = delta[j] * first * second
     for k in range(m):
         for j in range(count):
-            kept[k, j] = kept[k, j] * first * second
+            present_points[k, j] = present_points[k, j] * first * second
     return float(exponent)
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(float64, 3), int64, float64, rw(float64, 2), rw(float64), rw(int64, 2)))
-def place_rows(points, dissimilarities, starts, max_iter, tol, places, stress, told):
+def fit_rows(points, dissimilarities, starts, max_iter, tol, positions, stress, convergence):
     """Place rows from each of their starts and keep the best end, the first of equal ones.
 
     told[i] is filled with the evaluations of that descent and whether it converged. Points of shape (m, n); NaN is missing, and
@@ -233,20 +233,20 @@ def place_rows(points, dissimilarities, starts, max_iter, tol, places, stress, t
     m, n = points.shape
     kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 3, _CHUNK))
     y, counts = np.empty(m), np.zeros(2, np.int64)
-    for i in range(places.shape[0]):
-        exponent = int(gather(points, dissimilarities[i], kept, delta, counts))
+    for i in range(positions.shape[0]):
+        exponent = int(gather_present(points, dissimilarities[i], kept, delta, counts))
         count = counts[0]
         best = np.inf
         for s in range(starts.shape[1]):
             for k in range(m):
                 y[k] = math.ldexp(starts[i, s, k], -exponent)
-            total = descend(kept, delta, count, max_iter, tol, y, room, counts)
+            total = minimize_stress(kept, delta, count, max_iter, tol, y, room, counts)
             # The same minimum reached from two starts differs by rounding, which is to choose no start.
             if s == 0 or total < best - 1e-12 * best:
                 best = total
-                told[i] = counts
+                convergence[i] = counts
                 for k in range(m):
-                    places[i, k] = math.ldexp(y[k], exponent)
+                    positions[i, k] = math.ldexp(y[k], exponent)
         squares = (delta[:count] * delta[:count]).sum()
         if best > 0.0:
             stress[i] = math.sqrt(best / squares) if squares > 0.0 else np.inf
@@ -254,8 +254,8 @@ def place_rows(points, dissimilarities, starts, max_iter, tol, places, stress, t
             stress[i] = 0.0
 
 
-@jit(void(ro(float64, 2), ro(float64), int64, rw(float64), rw(float64, 2)), sums=True)
-def by_squares(points, delta, count, out, room):
+@jit(void(ro(float64, 2), ro(float64), int64, rw(float64), rw(float64, 2)), reassociate=True)
+def least_squares_start(points, delta, count, out, workspace):
     """Fill out with the place whose squared distances are nearest to those wanted, by least squares but for a number of the row's.
 
     |y - x|^2 = |x|^2 - 2 x'y + |y|^2, and |y|^2 drops out against points that are centred.
@@ -268,41 +268,41 @@ def by_squares(points, delta, count, out, room):
     for start in range(0, count, _CHUNK):
         size = min(_CHUNK, count - start)
         for j in range(size):
-            room[m, j] = -delta[start + j] * delta[start + j]
+            workspace[m, j] = -delta[start + j] * delta[start + j]
         for k in range(m):
             for j in range(size):
                 gap = points[k, start + j] - centre[k]
-                room[k, j] = gap
-                room[m, j] += gap * gap
+                workspace[k, j] = gap
+                workspace[m, j] += gap * gap
         for k in range(m):
             along = 0.0
             for j in range(size):
-                along += room[m, j] * room[k, j]
+                along += workspace[m, j] * workspace[k, j]
             right[k] += 0.5 * along
             for l in range(k + 1):  # noqa: E741
                 across = 0.0
                 for j in range(size):
-                    across += room[k, j] * room[l, j]
+                    across += workspace[k, j] * workspace[l, j]
                 products[k, l] += across
     for k in range(m):
         mean += products[k, k]
     # Points of fewer dimensions leave directions in which the row stays at their centre.
     shift = 1e-10 * mean
-    if not solve(products, right, shift, 0.0, factor, out):
+    if not solve_shifted(products, right, shift, 0.0, factor, out):
         out[:] = 0.0
     out += centre
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), rw(float64, 3)))
-def start_rows(points, dissimilarities, out):
+def fill_starts(points, dissimilarities, out):
     """Fill out[i] with the place by squared distances and then the places of the nearest points, nearest first."""
     m, n = points.shape
     n_nearest = out.shape[1] - 1
     kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 1, _CHUNK))
     y, counts, order = np.empty(m), np.zeros(1, np.int64), np.empty(n_nearest, np.int64)
     for i in range(out.shape[0]):
-        exponent = int(gather(points, dissimilarities[i], kept, delta, counts))
-        by_squares(kept, delta, counts[0], y, room)
+        exponent = int(gather_present(points, dissimilarities[i], kept, delta, counts))
+        least_squares_start(kept, delta, counts[0], y, room)
         for k in range(m):
             out[i, 0, k] = math.ldexp(y[k], exponent)
         filled = 0

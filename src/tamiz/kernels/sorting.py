@@ -12,18 +12,18 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(float64), ro(int32), rw(int64), rw(float64)))
-def split_classes(values, labels, ends, parts):
+def split_classes(values, labels, ends, class_values):
     """Add the present values of each class to its part, which ends at `ends`."""
     for r in range(values.shape[0]):
         value = values[r]
         if value == value:
             c = labels[r]
-            parts[ends[c]] = value
+            class_values[ends[c]] = value
             ends[c] += 1
 
 
 @jit(void(ro(float64), ro(int64), ro(int64), rw(float64), rw(int32)))
-def merge_classes(parts, starts, ends, values, labels):
+def merge_classes(class_values, starts, ends, values, labels):
     """Fill values and labels, ascending, from the sorted part [start, end) of every class; equal values by class."""
     n = 0
     at = np.empty(starts.shape[0], np.int64)
@@ -31,7 +31,7 @@ def merge_classes(parts, starts, ends, values, labels):
     heads = np.empty(starts.shape[0])
     for c in range(starts.shape[0]):
         if starts[c] < ends[c]:
-            at[n], which[n], heads[n] = starts[c], c, parts[starts[c]]
+            at[n], which[n], heads[n] = starts[c], c, class_values[starts[c]]
             n += 1
     for r in range(values.shape[0]):
         least = 0
@@ -42,7 +42,7 @@ def merge_classes(parts, starts, ends, values, labels):
         labels[r] = which[least]
         at[least] += 1
         if at[least] < ends[which[least]]:
-            heads[least] = parts[at[least]]
+            heads[least] = class_values[at[least]]
         else:
             n -= 1
             for i in range(least, n):

@@ -13,10 +13,10 @@ from numba.types import boolean, float32, float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # Candidates that are compared at once before any is looked at by itself.
-RUN = 64
+RUN_LENGTH = 64
 
 
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), sums=True)
+@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def _distance(a, i, b, j):
     """Return the Euclidean distance of row i of a and row j of b, as the exact searches measure it."""
     total = 0.0
@@ -27,19 +27,19 @@ def _distance(a, i, b, j):
 
 
 @jit(void(ro(int32), ro(int32, 2), ro(float64, 2), rw(int32), rw(float64), rw(int32), rw(int32)))
-def shortest_edges(labels, near, lengths, cursor, best, low, high):
+def shortest_edges(labels, neighbors, lengths, cursor, best, low, high):
     """Fill best, low and high, one entry a component, with the shortest listed edge that leaves it, infinite where none does.
 
     Row p lists the rows near[p], nearest first. cursor[p] is moved on to the first that is outside the component of p.
     """
     best[:] = np.inf
     low[:] = high[:] = np.iinfo(np.int32).max
-    for p in range(near.shape[0]):
+    for p in range(neighbors.shape[0]):
         mine = labels[p]
-        while cursor[p] < near.shape[1] and labels[near[p, cursor[p]]] == mine:
+        while cursor[p] < neighbors.shape[1] and labels[neighbors[p, cursor[p]]] == mine:
             cursor[p] += 1
-        for e in range(cursor[p], near.shape[1]):
-            q = near[p, e]
+        for e in range(cursor[p], neighbors.shape[1]):
+            q = neighbors[p, e]
             if labels[q] != mine:
                 length, lower, higher = lengths[p, e], min(p, q), max(p, q)
                 for c in (mine, labels[q]):
@@ -50,7 +50,7 @@ def shortest_edges(labels, near, lengths, cursor, best, low, high):
 
 
 @jit(void(ro(int32), int64, ro(int32), ro(float64), ro(int32), ro(float64), ro(int32), rw(boolean)))
-def undecided(labels, n_listed, cursor, reach, reach_low, best, low, out):
+def mark_undecided(labels, n_listed, cursor, list_end, list_end_low, best, low, out):
     """Fill out[p]: whether a row that p does not list may be joined to p by a shorter edge than the best of the component.
 
     Edges that are not listed come after (reach[p], reach_low[p]); an infinite reach says that there are none.
@@ -59,8 +59,8 @@ def undecided(labels, n_listed, cursor, reach, reach_low, best, low, out):
         c = labels[p]
         out[p] = (
             cursor[p] == n_listed
-            and reach[p] < np.inf
-            and (reach[p] < best[c] or (reach[p] == best[c] and reach_low[p] <= low[c]))
+            and list_end[p] < np.inf
+            and (list_end[p] < best[c] or (list_end[p] == best[c] and list_end_low[p] <= low[c]))
         )
 
 
@@ -73,7 +73,7 @@ def _root(c, parent):
 
 
 @jit(int64(ro(int32), ro(int32), int64, rw(int32), rw(boolean)))
-def join(heads, tails, n_components, labels, kept):
+def join_components(heads, tails, n_components, labels, is_kept):
     """Join the components of the edges' ends, renumber labels and return how many components are left.
 
     kept[e] is whether edge e joined two.
@@ -82,7 +82,7 @@ def join(heads, tails, n_components, labels, kept):
     left = n_components
     for e in range(heads.shape[0]):
         a, b = _root(labels[heads[e]], parent), _root(labels[tails[e]], parent)
-        kept[e] = a != b
+        is_kept[e] = a != b
         if a != b:
             parent[max(a, b)] = min(a, b)
             left -= 1
@@ -101,7 +101,7 @@ def join(heads, tails, n_components, labels, kept):
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(int64), int64, int64, rw(float64, 2), rw(float64)))
-def measure_balls(values, order, starts, first, last, centres, radii):
+def fit_balls(values, order, starts, first, last, centres, radii):
     """Fill in the mean and the farthest distance from it of the rows order[starts[b] : starts[b + 1]], first <= b < last."""
     d = values.shape[1]
     for b in range(first, last):
@@ -121,8 +121,8 @@ def measure_balls(values, order, starts, first, last, centres, radii):
         radii[b] = math.sqrt(farthest)
 
 
-@jit(void(ro(float64, 2), ro(int32), ro(float64), float64, boolean, rw(float32, 2)), sums=True)
-def factors(values, rows, origin, scale, left, out):
+@jit(void(ro(float64, 2), ro(int32), ro(float64), float64, boolean, rw(float32, 2)), reassociate=True)
+def distance_factors(values, rows, origin, scale, is_left, out):
     """Fill out with rows whose products are squared distances: a left one (-2 x, |x|^2, 1), a right one (x, 1, |x|^2).
 
     x is the row less the origin, times scale.
@@ -133,13 +133,13 @@ def factors(values, rows, origin, scale, left, out):
         for k in range(d):
             x = (values[rows[i], k] - origin[k]) * scale
             square += x * x
-            out[i, k] = -2.0 * x if left else x
-        out[i, d] = square if left else 1.0
-        out[i, d + 1] = 1.0 if left else square
+            out[i, k] = -2.0 * x if is_left else x
+        out[i, d] = square if is_left else 1.0
+        out[i, d + 1] = 1.0 if is_left else square
 
 
-@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), sums=True)
-def line_places(values, rows, origin, direction, out):
+@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), reassociate=True)
+def project_on_line(values, rows, origin, direction, out):
     """Fill out with the places of rows on a line through the origin."""
     for i in range(rows.shape[0]):
         total = 0.0
@@ -181,7 +181,7 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(int32), int64, rw(int32, 2), rw(float64, 2)))
-def nearest_by_component(distances, rows, labels, n_components, near, lengths):
+def nearest_by_component(distances, rows, labels, n_components, neighbors, lengths):
     """Fill near[i] with the nearest row in each of the nearest components but that of rows[i], nearest first.
 
     distances[i] are those of rows[i] from all rows. What is left over is filled with rows[i] itself, infinitely far.
@@ -193,10 +193,10 @@ def nearest_by_component(distances, rows, labels, n_components, near, lengths):
             if distances[i, q] < best[labels[q]]:
                 best[labels[q]], nearest[labels[q]] = distances[i, q], q
         best[labels[rows[i]]] = np.inf
-        for e in range(near.shape[1]):
-            near[i, e], lengths[i, e] = rows[i], np.inf
+        for e in range(neighbors.shape[1]):
+            neighbors[i, e], lengths[i, e] = rows[i], np.inf
             for c in range(n_components):
-                if best[c] < lengths[i, e] or (best[c] == lengths[i, e] < np.inf and nearest[c] < near[i, e]):
-                    near[i, e], lengths[i, e] = nearest[c], best[c]
+                if best[c] < lengths[i, e] or (best[c] == lengths[i, e] < np.inf and nearest[c] < neighbors[i, e]):
+                    neighbors[i, e], lengths[i, e] = nearest[c], best[c]
             if lengths[i, e] < np.inf:
-                best[labels[near[i, e]]] = np.inf
+                best[labels[neighbors[i, e]]] = np.inf

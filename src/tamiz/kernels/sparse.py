@@ -18,7 +18,7 @@ from numba.types import float64, int32, int64, uint64, void
 from tamiz.kernels import jit, ro, rw
 
 # Straight lines are put side by side into registers on request only.
-_asked = config.SLP_VECTORIZE
+_slp_setting = config.SLP_VECTORIZE
 config.SLP_VECTORIZE = 1
 
 _STEP = void(
@@ -27,8 +27,8 @@ _STEP = void(
 )  # fmt: skip
 
 
-@jit(_STEP, sums=True)
-def step_1(indptr, indices, weights, left, x, out, a, c, b, start, stop):
+@jit(_STEP, reassociate=True)
+def laplacian_step_1(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
     """Fill out with a (left L x - c x) - b out, in the rows from start to stop of one column.
 
     One step of a three-term recurrence in place; a product is a = 1, c = b = 0 into zeros.
@@ -38,12 +38,12 @@ def step_1(indptr, indices, weights, left, x, out, a, c, b, start, stop):
         total = 0.0
         for e in range(uint64(indptr[i]), uint64(indptr[i + uint64(1)])):
             total += weights[e] * (own - x[uint64(indices[e]), 0])
-        out[i, 0] = a * (left[i] * total - c * own) - b * out[i, 0]
+        out[i, 0] = a * (row_scale[i] * total - c * own) - b * out[i, 0]
 
 
-@jit(_STEP, sums=True)
-def step_4(indptr, indices, weights, left, x, out, a, c, b, start, stop):
-    """Fill out as `step_1` does, of four columns."""
+@jit(_STEP, reassociate=True)
+def laplacian_step_4(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
+    """Fill out as `laplacian_step_1` does, of four columns."""
     for i in range(uint64(start), uint64(stop)):
         x_0, x_1, x_2, x_3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
         s_0 = s_1 = s_2 = s_3 = 0.0
@@ -69,16 +69,16 @@ def step_4(indptr, indices, weights, left, x, out, a, c, b, start, stop):
             s_2 += v * (x_2 - x[j, 2])
             s_3 += v * (x_3 - x[j, 3])
             e += uint64(1)
-        d = left[i]
+        d = row_scale[i]
         out[i, 0] = a * (d * (s_0 + t_0) - c * x_0) - b * out[i, 0]
         out[i, 1] = a * (d * (s_1 + t_1) - c * x_1) - b * out[i, 1]
         out[i, 2] = a * (d * (s_2 + t_2) - c * x_2) - b * out[i, 2]
         out[i, 3] = a * (d * (s_3 + t_3) - c * x_3) - b * out[i, 3]
 
 
-@jit(_STEP, sums=True)
-def step_8(indptr, indices, weights, left, x, out, a, c, b, start, stop):
-    """Fill out as `step_1` does, of eight columns."""
+@jit(_STEP, reassociate=True)
+def laplacian_step_8(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
+    """Fill out as `laplacian_step_1` does, of eight columns."""
     for i in range(uint64(start), uint64(stop)):
         x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7 = (
             x[i, 0], x[i, 1], x[i, 2], x[i, 3], x[i, 4], x[i, 5], x[i, 6], x[i, 7],
@@ -118,7 +118,7 @@ def step_8(indptr, indices, weights, left, x, out, a, c, b, start, stop):
             s_6 += v * (x_6 - x[j, 6])
             s_7 += v * (x_7 - x[j, 7])
             e += uint64(1)
-        d = left[i]
+        d = row_scale[i]
         out[i, 0] = a * (d * (s_0 + t_0) - c * x_0) - b * out[i, 0]
         out[i, 1] = a * (d * (s_1 + t_1) - c * x_1) - b * out[i, 1]
         out[i, 2] = a * (d * (s_2 + t_2) - c * x_2) - b * out[i, 2]
@@ -129,26 +129,26 @@ def step_8(indptr, indices, weights, left, x, out, a, c, b, start, stop):
         out[i, 7] = a * (d * (s_7 + t_7) - c * x_7) - b * out[i, 7]
 
 
-config.SLP_VECTORIZE = _asked
+config.SLP_VECTORIZE = _slp_setting
 
 
 @jit(void(ro(int32), ro(float64), rw(float64, 2), rw(float64, 2)))
-def remove_null(labels, null, x, sums):
-    """Take from the columns of x their parts along the null vectors, each the entries of `null` in the rows of one label.
+def project_out_null(labels, null_vectors, x, sums):
+    """Take from the columns of x their parts along the null vectors, each the entries of `null_vectors` in the rows of one label.
 
     `sums` has a row for each label; it is overwritten.
     """
     sums[:, :] = 0.0
     for i in range(x.shape[0]):
         for k in range(x.shape[1]):
-            sums[labels[i], k] += null[i] * x[i, k]
+            sums[labels[i], k] += null_vectors[i] * x[i, k]
     for i in range(x.shape[0]):
         for k in range(x.shape[1]):
-            x[i, k] -= null[i] * sums[labels[i], k]
+            x[i, k] -= null_vectors[i] * sums[labels[i], k]
 
 
 @jit(int64(ro(int64), ro(int32), rw(int32), rw(int32)))
-def visit(indptr, indices, labels, order):
+def label_components_depth_first(indptr, indices, labels, order):
     """Fill labels with the component of every row of a symmetric matrix, order with the rows as a walk meets them; return how many.
 
     Components are numbered by their first rows, one after the other. The walk goes deeper first: rows near each other in the graph
@@ -181,7 +181,7 @@ def visit(indptr, indices, labels, order):
 
 
 @jit(void(ro(int64), ro(int32), ro(float64), ro(int32), ro(int32), rw(int64), rw(int32), rw(float64)))
-def reorder(indptr, indices, weights, order, position, out_indptr, out_indices, out_weights):
+def permute_matrix(indptr, indices, weights, order, position, out_indptr, out_indices, out_weights):
     """Fill out with the matrix whose row k is row order[k], and whose columns likewise; position is the inverse of order."""
     filled = 0
     out_indptr[0] = 0

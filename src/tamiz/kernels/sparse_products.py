@@ -8,7 +8,7 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)))
-def sparse_products(indptr, indices, data, weight, out):
+def sparse_cross_products(indptr, indices, data, weight, out):
     """Add to out[a, b], a <= b, the weighted sum over the rows of their entries in columns a and b.
 
     The entries of row i are at indptr[i] : indptr[i + 1], their columns ascending.

@@ -16,16 +16,16 @@ from tamiz.kernels import jit, ro, rw
 
 # Of |x|^2 + |y|^2 - 2 x.y less than three binary digits cancel where this share of |x|^2 + |y|^2 is left; where less is, the
 # differences are taken entry by entry.
-CANCELS = 0.125
+CANCELLATION_SHARE = 0.125
 
 # Rows in CSR form: indptr, columns, numbers, sum of squares of each row.
-ROWS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(float64)))
+CSR_ROWS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(float64)))
 # The same by column: indptr, rows, numbers; which columns are held whole, at which row of the last.
-COLUMNS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(int32), ro(float64, 2)))
+CSC_COLUMNS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(int32), ro(float64, 2)))
 
 
 @jit(void(ro(int64), ro(float64), rw(float64)))
-def sparse_squares(indptr, data, out):
+def sparse_squared_norms(indptr, data, out):
     """Fill out[i] with the sum of squares of row i."""
     for i in range(out.shape[0]):
         total = 0.0
@@ -35,7 +35,7 @@ def sparse_squares(indptr, data, out):
 
 
 @jit(void(ro(int64), ro(float64), rw(float64)))
-def sparse_unit(indptr, data, out):
+def normalize_sparse_rows(indptr, data, out):
     """Fill out with the rows at length 1; a row without a length stays as it is.
 
     The largest number of a row is brought near 1 by a power of two first, so that no square overflows or vanishes.
@@ -54,7 +54,7 @@ def sparse_unit(indptr, data, out):
 
 
 @jit(float64(ro(int32), ro(float64), ro(int32), ro(float64)))
-def _difference(x_columns, x, y_columns, y):
+def _squared_difference(x_columns, x, y_columns, y):
     """Return |x - y|^2, entry by entry."""
     total, i, j = 0.0, 0, 0
     while i < x.shape[0] and j < y.shape[0]:
@@ -78,7 +78,7 @@ def _difference(x_columns, x, y_columns, y):
     return total
 
 
-@jit(void(ro(int32), ro(float64), COLUMNS, rw(float64)))
+@jit(void(ro(int32), ro(float64), CSC_COLUMNS, rw(float64)))
 def _add_products(x_columns, x, by_column, products):
     """Add the products of a row with every point, column by column."""
     indptr, rows, data, place, full = by_column
@@ -93,8 +93,8 @@ def _add_products(x_columns, x, by_column, products):
                 products[rows[m]] += value * data[m]
 
 
-@jit(void(ROWS, int64, int64, ROWS, COLUMNS, boolean, rw(float64, 2)))
-def sparse_block(queries, start, stop, points, by_column, rooted, out):
+@jit(void(CSR_ROWS, int64, int64, CSR_ROWS, CSC_COLUMNS, boolean, rw(float64, 2)))
+def sparse_distance_block(queries, start, stop, points, by_column, take_root, out):
     """Fill out[i - start, j] with |x_i - y_j|, or with |x_i - y_j|^2 / 2 unless rooted, for queries x and points y.
 
     A pair's products are summed in the order of the columns, so that it has the same bits whatever comes with it and whichever
@@ -112,13 +112,13 @@ def sparse_block(queries, start, stop, points, by_column, rooted, out):
         for j in range(n):
             both = square + squares[j]
             left = both - 2.0 * products[j]
-            near += left < CANCELS * both
-            row[j] = math.sqrt(left) if rooted else min(0.5 * left, 2.0)
+            near += left < CANCELLATION_SHARE * both
+            row[j] = math.sqrt(left) if take_root else min(0.5 * left, 2.0)
         if near > 0:
             for j in range(n):
                 both = square + squares[j]
-                if both - 2.0 * products[j] < CANCELS * both:
+                if both - 2.0 * products[j] < CANCELLATION_SHARE * both:
                     theirs = slice(indptr[j], indptr[j + 1])
-                    left = _difference(x_columns, x, columns[theirs], data[theirs])
-                    row[j] = math.sqrt(left) if rooted else min(0.5 * left, 2.0)
+                    left = _squared_difference(x_columns, x, columns[theirs], data[theirs])
+                    row[j] = math.sqrt(left) if take_root else min(0.5 * left, 2.0)
         products[:] = 0.0

@@ -7,8 +7,8 @@ from numba.types import float64, void
 from tamiz.kernels import jit, ro, rw
 
 
-@jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), sums=True)
-def squares_times(distances, square, linear, x, out):
+@jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), reassociate=True)
+def multiply_squares(distances, quadratic, linear, x, out):
     """Fill out[c, i] with the sum over j of (square d^2 + linear d) x[c, j], d = distances[i, j], for eight rows of x.
 
     Two rows of distances at a time, so that x is read half as often; all sums stay in registers.
@@ -19,8 +19,8 @@ def squares_times(distances, square, linear, x, out):
         a_0 = a_1 = a_2 = a_3 = a_4 = a_5 = a_6 = a_7 = 0.0
         b_0 = b_1 = b_2 = b_3 = b_4 = b_5 = b_6 = b_7 = 0.0
         for j in range(distances.shape[1]):
-            a = distances[i, j] * (square * distances[i, j] + linear)
-            b = distances[k, j] * (square * distances[k, j] + linear)
+            a = distances[i, j] * (quadratic * distances[i, j] + linear)
+            b = distances[k, j] * (quadratic * distances[k, j] + linear)
             a_0 += a * x[0, j]
             b_0 += b * x[0, j]
             a_1 += a * x[1, j]
@@ -43,13 +43,13 @@ def squares_times(distances, square, linear, x, out):
         out[4, k], out[5, k], out[6, k], out[7, k] = b_4, b_5, b_6, b_7
 
 
-@jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), sums=True)
-def squares_along(distances, square, linear, directions, out):
-    """Fill out[c, i] as `squares_times` does, for four directions: the same bits whatever rows come with row i."""
+@jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), reassociate=True)
+def project_squares(distances, quadratic, linear, directions, out):
+    """Fill out[c, i] as `multiply_squares` does, for four directions: the same bits whatever rows come with row i."""
     for i in range(distances.shape[0]):
         a_0 = a_1 = a_2 = a_3 = 0.0
         for j in range(distances.shape[1]):
-            a = distances[i, j] * (square * distances[i, j] + linear)
+            a = distances[i, j] * (quadratic * distances[i, j] + linear)
             a_0 += a * directions[0, j]
             a_1 += a * directions[1, j]
             a_2 += a * directions[2, j]

@@ -19,20 +19,20 @@ from numba.types import UniTuple, bool_, float64, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # Rows that are added up at a time: the sums of a path down the tree stay in the nearest cache.
-_ROWS = 64
+_BLOCK_ROWS = 64
 # Sums are put in order by so many leading bits: 16 steps to each doubling.
-_SHIFT = 48
-_BUCKETS = 256
+_LEADING_SHIFT = 48
+_N_BUCKETS = 256
 # So many rows tell which are near: as many for each neighbour, and more, are put in order before the rest.
-_SAMPLE = 64
-_FEW, _MORE = 4, 400
+_SAMPLE_SIZE = 64
+_ROWS_PER_NEIGHBOR, _EXTRA_ROWS = 4, 400
 # Rows that are added up first, before it is known what is near.
-_FIRST = 16
-_LAST = np.iinfo(np.int64).max
+_FIRST_BLOCK_ROWS = 16
+_INFINITE_KEY = np.iinfo(np.int64).max
 
 
 @jit(void(ro(float64, 2), ro(float64), ro(int64), int64, int64, rw(float64)))
-def _add_up(values, query, columns, first, stop, sums):
+def _sum_squared_differences(values, query, columns, first, stop, sums):
     """Fill sums with the distance of every row by some columns, in their order."""
     sums[:] = 0.0
     for t in range(first, stop):
@@ -43,24 +43,24 @@ def _add_up(values, query, columns, first, stop, sums):
 
 
 @jit(int64(ro(int64), int64))
-def _nearer_part(bits, n_wanted):
+def _estimate_limit(bits, n_wanted):
     """Return bits below which about so many rows are, by a sample of them; more than any where these are about all."""
     n_rows = bits.shape[0]
-    rank = n_wanted * _SAMPLE // n_rows + 1
-    if 2 * rank > _SAMPLE:
-        return _LAST
-    sample = np.empty(_SAMPLE, dtype=np.int64)
-    for s in range(_SAMPLE):
-        one, t = bits[s * n_rows // _SAMPLE], s
+    rank = n_wanted * _SAMPLE_SIZE // n_rows + 1
+    if 2 * rank > _SAMPLE_SIZE:
+        return _INFINITE_KEY
+    sample = np.empty(_SAMPLE_SIZE, dtype=np.int64)
+    for s in range(_SAMPLE_SIZE):
+        one, t = bits[s * n_rows // _SAMPLE_SIZE], s
         while t > 0 and sample[t - 1] > one:
             sample[t] = sample[t - 1]
             t -= 1
         sample[t] = one
-    return ((sample[rank] >> _SHIFT) + 1) << _SHIFT
+    return ((sample[rank] >> _LEADING_SHIFT) + 1) << _LEADING_SHIFT
 
 
 @jit(UniTuple(int64, 2)(ro(int64), int64, int64, rw(int64), rw(int64), int64))
-def _sort_roughly(bits, least, limit, counts, order, at):
+def _bucket_order(bits, least, limit, counts, order, at):
     """Write the rows with bits from `least` up to below `limit` into order[at:], by their leading bits.
 
     Return where they end, and the leading bits up to which there is no order.
@@ -75,31 +75,31 @@ def _sort_roughly(bits, least, limit, counts, order, at):
     largest = 0
     for i in part:
         largest = max(largest, bits[i])
-    lowest = max(0, (largest >> _SHIFT) - (_BUCKETS - 1))
-    for b in range(_BUCKETS):
+    lowest = max(0, (largest >> _LEADING_SHIFT) - (_N_BUCKETS - 1))
+    for b in range(_N_BUCKETS):
         counts[b] = 0
     for i in part:
-        counts[max(0, (bits[i] >> _SHIFT) - lowest)] += 1
+        counts[max(0, (bits[i] >> _LEADING_SHIFT) - lowest)] += 1
     total = at
-    for b in range(_BUCKETS):
+    for b in range(_N_BUCKETS):
         total += counts[b]
         counts[b] = total - counts[b]
     for i in part:
-        bucket = max(0, (bits[i] >> _SHIFT) - lowest)
+        bucket = max(0, (bits[i] >> _LEADING_SHIFT) - lowest)
         order[counts[bucket]] = i
         counts[bucket] += 1
     return end, lowest
 
 
 @jit(int64(int64, int64))
-def _floor(bits, lowest):
+def _bucket_floor(bits, lowest):
     """Return the bits that no row has less of that comes, in the rough order, with or after the one of these bits."""
-    leading = bits >> _SHIFT
-    return leading << _SHIFT if leading > lowest else 0
+    leading = bits >> _LEADING_SHIFT
+    return leading << _LEADING_SHIFT if leading > lowest else 0
 
 
 @jit(void(rw(int64), int64))
-def _enter(keys, key):
+def _insert_key(keys, key):
     """Put a key into an ascending list in place of the last one."""
     t = keys.shape[0] - 1
     while t > 0 and keys[t - 1] > key:
@@ -109,7 +109,7 @@ def _enter(keys, key):
 
 
 @jit(void(rw(float64), rw(int64), float64, int64))
-def _enter_row(distances, rows, distance, row):
+def _insert_row(distances, rows, distance, row):
     """Put a row into a list that is ascending by (distance, row) in place of the last one, unless it is beyond it."""
     t = distances.shape[0] - 1
     if distance > distances[t] or (distance == distances[t] and row > rows[t]):
@@ -134,17 +134,17 @@ def _enter_row(distances, rows, distance, row):
         rw(int64),
     )
 )
-def _settle(values, query, members, order, bits, lowest, reach, sums, distances, rows):
+def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums, distances, rows):
     """Fill a list with the nearest rows by one set, measured in the order of its columns.
 
     Rows come in the rough order of their `bits`, and no row is wanted that has more of them than `reach`.
     """
     for t in range(distances.shape[0]):
-        distances[t], rows[t] = np.inf, _LAST
+        distances[t], rows[t] = np.inf, _INFINITE_KEY
     n_rows = order.shape[0]
     at = 0
-    while at < n_rows and _floor(bits[order[at]], lowest) <= reach:
-        here = min(_ROWS, n_rows - at)
+    while at < n_rows and _bucket_floor(bits[order[at]], lowest) <= reach:
+        here = min(_BLOCK_ROWS, n_rows - at)
         block = order[at : at + here]
         for r in range(here):
             sums[r] = 0.0
@@ -155,7 +155,7 @@ def _settle(values, query, members, order, bits, lowest, reach, sums, distances,
                 sums[r] += gap * gap
         for r in range(here):
             if sums[r] <= distances[-1]:
-                _enter_row(distances, rows, sums[r], block[r])
+                _insert_row(distances, rows, sums[r], block[r])
         at += here
 
 
@@ -181,44 +181,44 @@ def _settle(values, query, members, order, bits, lowest, reach, sums, distances,
 def nearest_by_sets(
     values,
     queries,
-    guide,
-    common,
+    guide_columns,
+    common_columns,
     depth,
-    ends,
-    above,
+    subtree_ends,
+    parent_nodes,
     starts,
     columns,
-    complete,
+    node_sets,
     set_starts,
     set_columns,
-    whole,
+    is_exact,
     nearest,
     tied,
 ):
     """Fill the nearest rows of every query by every set, and whether the next row is as near as the last of them.
 
-    Rows are looked at in the order of their distance by the columns in `guide`. Where these are the `common` ones, a search ends at
-    the first row that is by them alone beyond all that was found. `whole` says of a set that its sums are exact in any order.
+    Rows are looked at in the order of their distance by the columns in `guide_columns`. Where these are the `common_columns` ones, a search ends at
+    the first row that is by them alone beyond all that was found. `is_exact` says of a set that its sums are exact in any order.
     """
     n_rows, n_sets, n_neighbors = values.shape[1], nearest.shape[1], nearest.shape[2]
     n_low = 1
     while (1 << n_low) < n_rows:
         n_low += 1
     high, low = ~((np.int64(1) << n_low) - 1), (np.int64(1) << n_low) - 1
-    bounded = guide.shape[0] == common.shape[0]
+    bounded = guide_columns.shape[0] == common_columns.shape[0]
     n_nodes = depth.shape[0]
     guided, base = np.empty(n_rows), np.empty(n_rows)
     # One more than there are rows: what is not wanted is written there too, and written over.
-    order, counts = np.arange(n_rows + 1), np.empty(_BUCKETS, dtype=np.int64)
+    order, counts = np.arange(n_rows + 1), np.empty(_N_BUCKETS, dtype=np.int64)
     deepest = 0
     for v in range(n_nodes):
         deepest = max(deepest, depth[v])
-    sums = np.empty((deepest + 1, _ROWS))
+    sums = np.empty((deepest + 1, _BLOCK_ROWS))
     bits, guided_bits = sums.view(np.int64), guided.view(np.int64)
     if bounded:
         base = guided
     least = np.zeros(sums.shape[0], dtype=np.int64)
-    squares, made = np.empty((values.shape[0], _ROWS)), np.zeros(values.shape[0], dtype=np.int64)
+    squares, made = np.empty((values.shape[0], _BLOCK_ROWS)), np.zeros(values.shape[0], dtype=np.int64)
     keys, limits = np.empty((n_sets, n_neighbors + 1), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     pair = np.empty(2, dtype=np.int64)
     last, after = pair.view(np.float64)[:1], pair.view(np.float64)[1:]
@@ -226,33 +226,33 @@ def nearest_by_sets(
     n_made = 0
     for i in range(queries.shape[0]):
         query = queries[i]
-        _add_up(values, query, guide, 0, guide.shape[0], guided)
-        n_ordered, lowest, edge = n_rows, np.int64(0), _LAST
-        if guide.shape[0] > 0:
-            edge = _nearer_part(guided_bits, _FEW * (n_neighbors + 1) + _MORE)
-            n_ordered, lowest = _sort_roughly(guided_bits, 0, edge, counts, order, 0)
+        _sum_squared_differences(values, query, guide_columns, 0, guide_columns.shape[0], guided)
+        n_ordered, lowest, edge = n_rows, np.int64(0), _INFINITE_KEY
+        if guide_columns.shape[0] > 0:
+            edge = _estimate_limit(guided_bits, _ROWS_PER_NEIGHBOR * (n_neighbors + 1) + _EXTRA_ROWS)
+            n_ordered, lowest = _bucket_order(guided_bits, 0, edge, counts, order, 0)
         if not bounded:
-            _add_up(values, query, common, 0, common.shape[0], base)
+            _sum_squared_differences(values, query, common_columns, 0, common_columns.shape[0], base)
         for c in range(n_sets):
             for t in range(n_neighbors + 1):
-                keys[c, t] = _LAST
+                keys[c, t] = _INFINITE_KEY
         for v in range(n_nodes):
-            limits[v] = _LAST
-        at, size = 0, (_FIRST if bounded else _ROWS)
+            limits[v] = _INFINITE_KEY
+        at, size = 0, (_FIRST_BLOCK_ROWS if bounded else _BLOCK_ROWS)
         while at < n_rows:
             if at == n_ordered:
                 if bounded and edge > limits[0]:
                     break
-                n_ordered, lowest = _sort_roughly(guided_bits, edge, _LAST, counts, order, at)
-            if bounded and _floor(guided_bits[order[at]], lowest) > limits[0]:
+                n_ordered, lowest = _bucket_order(guided_bits, edge, _INFINITE_KEY, counts, order, at)
+            if bounded and _bucket_floor(guided_bits[order[at]], lowest) > limits[0]:
                 break
             here = min(size, n_ordered - at)
-            size = min(2 * size, _ROWS)
+            size = min(2 * size, _BLOCK_ROWS)
             block = order[at : at + here]
             n_made += 1
             for r in range(here):
                 sums[0, r] = base[block[r]]
-            smallest = _LAST
+            smallest = _INFINITE_KEY
             for r in range(here):
                 smallest = min(smallest, bits[0, r])
             least[0] = smallest & high
@@ -260,7 +260,7 @@ def nearest_by_sets(
             while v < n_nodes:
                 d = depth[v]
                 if least[d - 1] > limits[v]:
-                    v = ends[v]
+                    v = subtree_ends[v]
                     continue
                 mine, parents = sums[d], sums[d - 1]
                 for r in range(here):
@@ -276,9 +276,9 @@ def nearest_by_sets(
                             square[r] = gap * gap
                     for r in range(here):
                         mine[r] += square[r]
-                c = complete[v]
+                c = node_sets[v]
                 if c < 0:
-                    smallest = _LAST
+                    smallest = _INFINITE_KEY
                     for r in range(here):
                         smallest = min(smallest, bits[d, r])
                     least[d] = smallest & high
@@ -292,34 +292,36 @@ def nearest_by_sets(
                         for r in range(here):
                             key = (bits[d, r] & high) | block[r]
                             if key < own[n_neighbors]:
-                                _enter(own, key)
+                                _insert_key(own, key)
                 v += 1
             for v in range(n_nodes):
                 limits[v] = 0
             for v in range(n_nodes - 1, 0, -1):
-                if complete[v] >= 0:
-                    limits[v] = keys[complete[v], n_neighbors]
-                limits[above[v]] = max(limits[above[v]], limits[v])
+                if node_sets[v] >= 0:
+                    limits[v] = keys[node_sets[v], n_neighbors]
+                limits[parent_nodes[v]] = max(limits[parent_nodes[v]], limits[v])
             at += here
         for c in range(n_sets):
             pair[0], pair[1] = keys[c, n_neighbors - 1] & high, keys[c, n_neighbors] & high
-            more = keys[c, n_neighbors] != _LAST
+            more = keys[c, n_neighbors] != _INFINITE_KEY
             n_members = set_starts[c + 1] - set_starts[c]
             # A sum of so many squares, in two orders, and what a key leaves off.
             slack = 4.0 * (2.0 ** (n_low - 52) + (n_members + 3) * 2.0**-53)
             tied[i, c] = False
-            if more and not whole[c] and not after[0] > last[0] * (1.0 + slack):
+            if more and not is_exact[c] and not after[0] > last[0] * (1.0 + slack):
                 last[0] *= 1.0 + slack
-                reach = pair[0] if bounded else _LAST
+                reach = pair[0] if bounded else _INFINITE_KEY
                 if n_ordered < n_rows and reach >= edge:
-                    n_ordered, lowest = _sort_roughly(guided_bits, edge, _LAST, counts, order, n_ordered)
+                    n_ordered, lowest = _bucket_order(guided_bits, edge, _INFINITE_KEY, counts, order, n_ordered)
                 members = set_columns[set_starts[c] : set_starts[c + 1]]
-                _settle(values, query, members, order[:n_ordered], guided_bits, lowest, reach, sums[0], distances, rows)
+                _recompute_nearest(
+                    values, query, members, order[:n_ordered], guided_bits, lowest, reach, sums[0], distances, rows
+                )
                 tied[i, c] = distances[n_neighbors] == distances[n_neighbors - 1]
                 for t in range(n_neighbors):
                     nearest[i, c, t] = rows[t]
             else:
-                tied[i, c] = more and whole[c] and pair[0] == pair[1]
+                tied[i, c] = more and is_exact[c] and pair[0] == pair[1]
                 for t in range(n_neighbors):
                     nearest[i, c, t] = keys[c, t] & low
 
@@ -334,8 +336,8 @@ def nearest_by_sets(
         rw(bool_, 2),
     )
 )
-def nearest_on_a_line(column, order, queries, place, nearest, tied):
-    """Fill the nearest rows of every query by one column, as set number `place`.
+def nearest_by_column(column, order, queries, set_index, nearest, tied):
+    """Fill the nearest rows of every query by one column, as set number `set_index`.
 
     `order` holds the rows by their value, equal ones ascending.
     """
@@ -351,7 +353,7 @@ def nearest_on_a_line(column, order, queries, place, nearest, tied):
     distances, rows = np.empty(n_neighbors + 1), np.empty(n_neighbors + 1, dtype=np.int64)
     for i in range(queries.shape[0]):
         for t in range(n_neighbors + 1):
-            distances[t], rows[t] = np.inf, _LAST
+            distances[t], rows[t] = np.inf, _INFINITE_KEY
         above, end = 0, n_levels
         while above < end:
             middle = (above + end) // 2
@@ -369,18 +371,18 @@ def nearest_on_a_line(column, order, queries, place, nearest, tied):
             if distance > distances[n_neighbors]:
                 break
             for p in range(starts[g], min(starts[g + 1], starts[g] + n_neighbors + 1)):
-                _enter_row(distances, rows, distance, order[p])
+                _insert_row(distances, rows, distance, order[p])
             if lower:
                 below -= 1
             else:
                 above += 1
-        tied[i, place] = rows[n_neighbors] != _LAST and distances[n_neighbors] == distances[n_neighbors - 1]
+        tied[i, set_index] = rows[n_neighbors] != _INFINITE_KEY and distances[n_neighbors] == distances[n_neighbors - 1]
         for t in range(n_neighbors):
-            nearest[i, place, t] = rows[t]
+            nearest[i, set_index, t] = rows[t]
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int64), ro(int64), rw(int64, 3), rw(float64, 3)))
-def weigh(values, queries, set_starts, set_columns, nearest, weights):
+def fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights):
     """Sort neighbours by (distance, row), and fill each one's weight: one over its distance.
 
     Where some are at no distance, they weigh 1 and all others nothing.
@@ -390,13 +392,13 @@ def weigh(values, queries, set_starts, set_columns, nearest, weights):
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
             for t in range(n_neighbors):
-                distances[t], rows[t] = np.inf, _LAST
+                distances[t], rows[t] = np.inf, _INFINITE_KEY
             for t in range(n_neighbors):
                 row, total = nearest[i, c, t], 0.0
                 for m in range(set_starts[c], set_starts[c + 1]):
                     gap = queries[i, set_columns[m]] - values[set_columns[m], row]
                     total += gap * gap
-                _enter_row(distances, rows, total, row)
+                _insert_row(distances, rows, total, row)
             for t in range(n_neighbors):
                 nearest[i, c, t] = rows[t]
                 if distances[0] == 0.0:

@@ -12,18 +12,18 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(float64, 2), ro(int64), float64, rw(float64), rw(float64)))
-def add_rows(matrix, rows, large, heads, tails):
+def add_split_rows(matrix, rows, splitter, heads, tails):
     """Add rows of a matrix to the sums of heads and tails of its columns."""
     for k in range(rows.shape[0]):
         row = matrix[rows[k]]
         for j in range(row.shape[0]):
-            head = (row[j] + large) - large
+            head = (row[j] + splitter) - splitter
             heads[j] += head
             tails[j] += row[j] - head
 
 
 @jit(void(ro(float64, 2), ro(int64), ro(float64), ro(int64), ro(int64), float64, rw(float64, 2)))
-def pair_sums(matrix, place, diagonal, starts, members, large, out):
+def subset_pair_sums(matrix, row_of, diagonal, starts, members, splitter, out):
     """Fill out with the sums of heads and of tails over all pairs of each set's members, each with itself among them.
 
     Set c has the members[starts[c] : starts[c + 1]]; the row of column j is matrix[place[j]].
@@ -31,15 +31,15 @@ def pair_sums(matrix, place, diagonal, starts, members, large, out):
     for c in range(starts.shape[0] - 1):
         heads, tails = 0.0, 0.0
         for a in range(starts[c], starts[c + 1]):
-            row = matrix[place[members[a]]]
+            row = matrix[row_of[members[a]]]
             part_heads, part_tails = 0.0, 0.0
             for b in range(starts[c], a):
                 value = row[members[b]]
-                head = (value + large) - large
+                head = (value + splitter) - splitter
                 part_heads += head
                 part_tails += value - head
             own = diagonal[members[a]]
-            head = (own + large) - large
+            head = (own + splitter) - splitter
             heads += 2.0 * part_heads + head
             tails += 2.0 * part_tails + (own - head)
         out[c, 0] = heads

@@ -20,7 +20,7 @@ from numba.types import boolean, float64, int64, void
 from tamiz.kernels import jit, ro, rw
 
 # Relative to the sums of absolute values: far above the rounding of a hundred additions, far below what tells sets apart.
-ROUNDING = 1e-13
+ROUNDING_SLACK = 1e-13
 
 
 @jit(float64(float64, float64))
@@ -29,14 +29,14 @@ def _merit(relevance, total):
 
 
 @jit(float64(float64))
-def _reach(merit):
+def _merit_threshold(merit):
     """Return m |m|, a little lower: what r |r| / t has to come to."""
     square = merit * abs(merit)
-    return square - abs(square) * ROUNDING if math.isfinite(square) else square
+    return square - abs(square) * ROUNDING_SLACK if math.isfinite(square) else square
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), rw(float64, 2), rw(float64)))
-def _sums_of_last(c, own, pairs, widths, sums, sizes):
+def _fill_low_sums(c, unit_totals, pairs, unit_sizes, sums, sizes):
     """Fill in the sums (head and tail of c, then of the total) and the sizes of all sets of the last units.
 
     Bit b of a set's number is the unit b places before the last.
@@ -49,10 +49,10 @@ def _sums_of_last(c, own, pairs, widths, sums, sizes):
         u = n - 1 - b
         for k in range(1 << b):
             s = (1 << b) + k
-            sizes[s] = sizes[k] + widths[u]
+            sizes[s] = sizes[k] + unit_sizes[u]
             for part in range(2):
                 sums[part, s] = sums[part, k] + c[part, u]
-                total = sums[2 + part, k] + own[part, u]
+                total = sums[2 + part, k] + unit_totals[part, u]
                 for e in range(b):
                     if (k >> e) & 1:
                         total += pairs[part, u, n - 1 - e]
@@ -61,14 +61,14 @@ def _sums_of_last(c, own, pairs, widths, sums, sizes):
 
 
 @jit(int64(int64, float64, ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), rw(float64), rw(float64, 2)))
-def _toggle(u, sign, c, own, pairs, widths, sums, row):
+def _toggle_unit(u, sign, c, unit_totals, pairs, unit_sizes, sums, increments):
     """Take unit u into the set (sign 1) or out of it (-1), and return by how many columns the set grows."""
     for part in range(2):
         sums[part] += sign * c[part, u]
-        sums[2 + part] += sign * (own[part, u] + row[part, u])
-        for j in range(row.shape[1]):
-            row[part, j] += sign * pairs[part, u, j]
-    return int(sign) * widths[u]
+        sums[2 + part] += sign * (unit_totals[part, u] + increments[part, u])
+        for j in range(increments.shape[1]):
+            increments[part, j] += sign * pairs[part, u, j]
+    return int(sign) * unit_sizes[u]
 
 
 @jit(
@@ -77,7 +77,21 @@ def _toggle(u, sign, c, own, pairs, widths, sums, row):
         *(ro(int64), int64, int64, int64, int64, rw(float64), rw(int64)),
     )
 )
-def judge_codes(c, own, pairs, widths, base, absolute, sizes, n_low, first, last, room, best, found):
+def evaluate_codes(
+    c,
+    unit_totals,
+    pairs,
+    unit_sizes,
+    base,
+    absolute_sums,
+    size_limits,
+    n_low,
+    first,
+    last,
+    max_sets,
+    best_merit,
+    best_set,
+):
     """Judge the sets of the codes from first * 2^n_low to last * 2^n_low, at most room of them, and return how many.
 
     The low bits of a code are the last n_low units, the last unit the lowest bit; the higher bits go through the other units
@@ -86,9 +100,9 @@ def judge_codes(c, own, pairs, widths, base, absolute, sizes, n_low, first, last
     """
     n = c.shape[1]
     n_high, n_sets = n - n_low, 1 << n_low
-    slack_r, slack_t = ROUNDING * absolute[0], ROUNDING * absolute[1]
+    slack_r, slack_t = ROUNDING_SLACK * absolute_sums[0], ROUNDING_SLACK * absolute_sums[1]
     low, low_sizes = np.empty((4, n_sets)), np.empty(n_sets)
-    _sums_of_last(c, own, pairs, widths, low, low_sizes)
+    _fill_low_sums(c, unit_totals, pairs, unit_sizes, low, low_sizes)
     relevances, totals = low[0] + low[1], low[2] + low[3]
     widest = int(low_sizes[n_sets - 1])
     # below[s]: how many sets of the last units have less than s columns.
@@ -100,23 +114,23 @@ def judge_codes(c, own, pairs, widths, base, absolute, sizes, n_low, first, last
 
     row, with_low = np.zeros((2, n)), np.zeros(n_sets)
     sums = base.copy()
-    size, code, judged = sizes[0], 0, 0
+    size, code, judged = size_limits[0], 0, 0
     for step in range(first, last):
         changed = code ^ step ^ (step >> 1)
         code ^= changed
         for b in range(n_high):
             if (changed >> b) & 1:
                 sign = 1.0 if (code >> b) & 1 else -1.0
-                size += _toggle(n_high - 1 - b, sign, c, own, pairs, widths, sums, row)
-        fewest, most = max(sizes[1] - size, 0), min(sizes[2] - size, widest)
+                size += _toggle_unit(n_high - 1 - b, sign, c, unit_totals, pairs, unit_sizes, sums, row)
+        fewest, most = max(size_limits[1] - size, 0), min(size_limits[2] - size, widest)
         if fewest > most or below[most + 1] == below[fewest]:
             continue
-        cut = below[most + 1] - below[fewest] > room - judged
+        cut = below[most + 1] - below[fewest] > max_sets - judged
         for b in range(n_low):
             pair = row[0, n - 1 - b] + row[1, n - 1 - b]
             for k in range(1 << b):
                 with_low[(1 << b) + k] = with_low[k] + pair
-        reach = _reach(best[0])
+        reach = _merit_threshold(best_merit[0])
         # Totals as low as they may be, or as high where merits are below 0.
         relevance, total = sums[0] + sums[1] + slack_r, sums[2] + sums[3] - math.copysign(slack_t, reach)
         some = cut
@@ -136,7 +150,7 @@ def judge_codes(c, own, pairs, widths, base, absolute, sizes, n_low, first, last
         for s in range(n_sets):
             if not fewest <= low_sizes[s] <= most:
                 continue
-            if judged == room:
+            if judged == max_sets:
                 return judged
             judged += 1
             r, t = relevance + relevances[s], total + totals[s] + with_low[s]
@@ -148,23 +162,23 @@ def judge_codes(c, own, pairs, widths, base, absolute, sizes, n_low, first, last
                         tail += row[1, n - 1 - b]
                 merit = _merit((sums[0] + low[0, s]) + (sums[1] + low[1, s]), head + tail)
                 columns, whole = size + int(low_sizes[s]), (code << n_low) | s
-                if merit > best[0] or (
-                    merit == best[0]
-                    and (found[0] < 0 or columns < found[0] or (columns == found[0] and whole > found[1]))
+                if merit > best_merit[0] or (
+                    merit == best_merit[0]
+                    and (best_set[0] < 0 or columns < best_set[0] or (columns == best_set[0] and whole > best_set[1]))
                 ):
-                    best[0], found[0], found[1] = merit, columns, whole
-                    reach = _reach(merit)
+                    best_merit[0], best_set[0], best_set[1] = merit, columns, whole
+                    reach = _merit_threshold(merit)
                     total = sums[2] + sums[3] - math.copysign(slack_t, reach)
     return judged
 
 
 @jit(boolean(ro(int64), int64, int64, ro(int64)))
-def _is_earlier(prefix, depth, j, found):
+def _precedes(prefix, depth, j, best_set):
     """Tell whether the units prefix[:depth] with j come before the found ones: whose unit comes first where they differ."""
-    for d in range(min(depth + 1, found[1])):
+    for d in range(min(depth + 1, best_set[1])):
         unit = prefix[d] if d < depth else j
-        if unit != found[2 + d]:
-            return unit < found[2 + d]
+        if unit != best_set[2 + d]:
+            return unit < best_set[2 + d]
     return False
 
 
@@ -174,24 +188,39 @@ def _is_earlier(prefix, depth, j, found):
         *(int64, int64, int64, float64, float64, int64, rw(float64), rw(int64)),
     )
 )
-def _judge_children(
-    c, widths, sizes, sums, brings, units, depth, columns, top, first, last, slack_r, slack_t, room, best, found
+def _evaluate_children(
+    c,
+    unit_sizes,
+    size_limits,
+    sums,
+    increments,
+    units,
+    depth,
+    columns,
+    top,
+    first,
+    last,
+    slack_r,
+    slack_t,
+    max_sets,
+    best_merit,
+    best_set,
 ):
     """Judge the set at a depth with one of the units from first to last more, at most room, and return how many."""
     level = depth - top
-    fewest, most = sizes[1] - columns[level], sizes[2] - columns[level]
+    fewest, most = size_limits[1] - columns[level], size_limits[2] - columns[level]
     allowed = 0
     # Views that begin at 0: a loop that could meet a negative number does not become vectors.
-    wide = widths[first:last]
+    wide = unit_sizes[first:last]
     for k in range(last - first):
         allowed += (wide[k] >= fewest) & (wide[k] <= most)
     if allowed == 0:
         return 0
-    reach = _reach(best[0])
+    reach = _merit_threshold(best_merit[0])
     relevance = sums[level, 0] + sums[level, 1] + slack_r
     total = sums[level, 2] + sums[level, 3] - math.copysign(slack_t, reach)
-    some = allowed > room
-    relevances, totals = c[2, first:last], brings[level, 2, first:last]
+    some = allowed > max_sets
+    relevances, totals = c[2, first:last], increments[level, 2, first:last]
     for k in range(last - first):
         r, t = relevance + relevances[k], total + totals[k]
         some |= (r * abs(r) >= reach * t) | (t <= 2.0 * slack_t)
@@ -199,25 +228,25 @@ def _judge_children(
         return allowed
     judged = 0
     for j in range(first, last):
-        if not fewest <= widths[j] <= most:
+        if not fewest <= unit_sizes[j] <= most:
             continue
-        if judged == room:
+        if judged == max_sets:
             break
         judged += 1
         merit = _merit(
             (sums[level, 0] + c[0, j]) + (sums[level, 1] + c[1, j]),
-            (sums[level, 2] + brings[level, 0, j]) + (sums[level, 3] + brings[level, 1, j]),
+            (sums[level, 2] + increments[level, 0, j]) + (sums[level, 3] + increments[level, 1, j]),
         )
-        if merit < best[0]:
+        if merit < best_merit[0]:
             continue
-        size = columns[level] + widths[j]
-        if merit > best[0] or (
-            found[0] < 0 or size < found[0] or (size == found[0] and _is_earlier(units, depth, j, found))
+        size = columns[level] + unit_sizes[j]
+        if merit > best_merit[0] or (
+            best_set[0] < 0 or size < best_set[0] or (size == best_set[0] and _precedes(units, depth, j, best_set))
         ):
-            best[0], found[0], found[1] = merit, size, depth + 1
+            best_merit[0], best_set[0], best_set[1] = merit, size, depth + 1
             for d in range(depth):
-                found[2 + d] = units[d]
-            found[2 + depth] = j
+                best_set[2 + d] = units[d]
+            best_set[2 + depth] = j
     return judged
 
 
@@ -227,47 +256,62 @@ def _judge_children(
         *(ro(int64), int64, int64, boolean, int64, rw(float64), rw(int64)),
     )
 )
-def judge_combinations(c, own, pairs, widths, base, absolute, sizes, prefix, first, last, deep, room, best, found):
+def evaluate_combinations(
+    c,
+    unit_totals,
+    pairs,
+    unit_sizes,
+    base,
+    absolute_sums,
+    size_limits,
+    prefix,
+    first,
+    last,
+    include_descendants,
+    max_sets,
+    best_merit,
+    best_set,
+):
     """Judge the sets of the prefix's units, one unit from first to last, and later ones, at most room, and return how many.
 
-    Not deep: without later ones. sizes and best as in `judge_codes`; found is the size, -1 for none, the number of units and the
+    Not deep: without later ones. sizes and best as in `evaluate_codes`; found is the size, -1 for none, the number of units and the
     units, in order, of the best set.
     """
     n, top = c.shape[1], prefix.shape[0]
-    slack_r, slack_t = ROUNDING * absolute[0], ROUNDING * absolute[1]
+    slack_r, slack_t = ROUNDING_SLACK * absolute_sums[0], ROUNDING_SLACK * absolute_sums[1]
     # after[j]: columns of the units from j on.
     after = np.zeros(n + 1, dtype=np.int64)
-    narrowest = widths[0]
+    narrowest = unit_sizes[0]
     for j in range(n - 1, -1, -1):
-        after[j] = after[j + 1] + widths[j]
-        narrowest = min(narrowest, widths[j])
+        after[j] = after[j + 1] + unit_sizes[j]
+        narrowest = min(narrowest, unit_sizes[j])
     # One level for every unit beyond the prefix; brings: what each unit would bring to the total, head, tail and both.
-    n_levels = min(n, max(sizes[2] - sizes[0], 0) // narrowest) - top + 2
+    n_levels = min(n, max(size_limits[2] - size_limits[0], 0) // narrowest) - top + 2
     units, place = np.empty(top + n_levels, dtype=np.int64), np.empty(n_levels, dtype=np.int64)
     sums, brings = np.zeros((n_levels, 4)), np.empty((n_levels, 3, n))
     columns = np.empty(n_levels, dtype=np.int64)
     both = np.empty((3, n))
     both[0], both[1], both[2] = c[0], c[1], c[0] + c[1]
-    sums[0], columns[0], row = base, sizes[0], np.zeros((2, n))
+    sums[0], columns[0], row = base, size_limits[0], np.zeros((2, n))
     for d in range(top):
         units[d] = prefix[d]
-        columns[0] += _toggle(prefix[d], 1.0, c, own, pairs, widths, sums[0], row)
-    brings[0, 0], brings[0, 1] = own[0] + row[0], own[1] + row[1]
+        columns[0] += _toggle_unit(prefix[d], 1.0, c, unit_totals, pairs, unit_sizes, sums[0], row)
+    brings[0, 0], brings[0, 1] = unit_totals[0] + row[0], unit_totals[1] + row[1]
     brings[0, 2] = brings[0, 0] + brings[0, 1]
-    judged = _judge_children(
-        *(both, widths, sizes, sums, brings, units, top, columns, top, first, last),
-        *(slack_r, slack_t, room, best, found),
+    judged = _evaluate_children(
+        *(both, unit_sizes, size_limits, sums, brings, units, top, columns, top, first, last),
+        *(slack_r, slack_t, max_sets, best_merit, best_set),
     )
     level = 0
     place[0] = first
-    while level >= 0 and judged < room and deep:
+    while level >= 0 and judged < max_sets and include_descendants:
         j = place[level]
         if j >= (last if level == 0 else n):
             level -= 1
             continue
         place[level] = j + 1
-        size = columns[level] + widths[j]
-        if j + 1 >= n or size + narrowest > sizes[2] or size + after[j + 1] < sizes[1]:
+        size = columns[level] + unit_sizes[j]
+        if j + 1 >= n or size + narrowest > size_limits[2] or size + after[j + 1] < size_limits[1]:
             continue
         units[top + level] = j
         for part in range(2):
@@ -280,8 +324,8 @@ def judge_combinations(c, own, pairs, widths, base, absolute, sizes, prefix, fir
             here[0, i], here[1, i], here[2, i] = head, tail, head + tail
         level += 1
         columns[level], place[level] = size, j + 1
-        judged += _judge_children(
-            *(both, widths, sizes, sums, brings, units, top + level, columns, top, j + 1, n),
-            *(slack_r, slack_t, room - judged, best, found),
+        judged += _evaluate_children(
+            *(both, unit_sizes, size_limits, sums, brings, units, top + level, columns, top, j + 1, n),
+            *(slack_r, slack_t, max_sets - judged, best_merit, best_set),
         )
     return judged

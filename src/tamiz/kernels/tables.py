@@ -26,7 +26,7 @@ def _popcount(typingctx: Any, word: Any) -> Any:  # noqa: ARG001 - numba passes 
 
 
 @jit(void(ro(int32), ro(int32), rw(int64, 2)))
-def count(a, b, table):
+def count_pairs(a, b, table):
     """Add the rows of two code columns to a table; -1 goes to its last row or column."""
     last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
     for r in range(a.shape[0]):
@@ -36,7 +36,7 @@ def count(a, b, table):
 
 
 @jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
-def count_weighted(a, b, weight, table):
+def add_pair_weights(a, b, weight, table):
     """Add the weights of the rows of two code columns to a table."""
     last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
     for r in range(a.shape[0]):
@@ -73,7 +73,7 @@ pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
 
 
 @jit(float64(rw(float64, 2), boolean))
-def share_missing(table, distribute):
+def distribute_missing(table, distribute):
     """Share the counts of missing values out in place, and return the weight that is left to count.
 
     A row with one value missing goes to the values of that column in proportion to their counts in all rows where the
@@ -155,12 +155,12 @@ def entropies(table, total, out):
 @jit(void(rw(float64, 2), boolean, rw(float64)))
 def table_entropies(table, distribute, out):
     """Fill out with H(A), H(B) and I(A; B), the missing shared out first when asked; the table is changed."""
-    total = share_missing(table, distribute)
+    total = distribute_missing(table, distribute)
     entropies(table, total, out)
 
 
 @jit(void(ro(float64, 2), ro(int64), boolean, rw(float64, 2)))
-def packed_entropies(tables, starts, distribute, out):
+def stacked_entropies(tables, starts, distribute, out):
     """Fill a row of `out` with H(A), H(B) and I(A; B) of every table, the rows [starts[t], starts[t + 1]) of `tables`."""
     for t in range(out.shape[0]):
         first, n_rows = starts[t], starts[t + 1] - starts[t]
@@ -172,9 +172,9 @@ def packed_entropies(tables, starts, distribute, out):
 
 
 @jit(float64(rw(float64, 2), boolean, rw(float64)))
-def table_uncertainty(table, distribute, out):
+def symmetric_uncertainty(table, distribute, out):
     """Return the symmetric uncertainty of a table, 0 where both columns are constant; the table is changed."""
-    total = share_missing(table, distribute)
+    total = distribute_missing(table, distribute)
     entropies(table, total, out)
     both = out[0] + out[1]
     return min(2.0 * out[2] / both, 1.0) if both > 0.0 else 0.0
@@ -186,7 +186,7 @@ _BIT_PAIRS = void(
 
 
 @jit(_BIT_PAIRS)
-def uncertainties_by_bits(words, starts, sizes, counts, gaps, first, second, distribute, out):
+def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, second, distribute, out):
     """Symmetric uncertainties of pairs of columns held as bit sets.
 
     Column c's values (the missing one last, where `gaps[c]`) are `sizes[c]` consecutive rows of `words` from `starts[c]` on,
@@ -197,7 +197,7 @@ def uncertainties_by_bits(words, starts, sizes, counts, gaps, first, second, dis
         a, b = first[p], second[p]
         m, k = sizes[a], sizes[b]
         # Without gaps a row or column of zeros stands for the missing ones.
-        table = np.zeros((m + (0 if gaps[a] else 1), k + (0 if gaps[b] else 1)))
+        table = np.zeros((m + (0 if has_missing[a] else 1), k + (0 if has_missing[b] else 1)))
         for j in range(k):
             table[m - 1, j] = counts[starts[b] + j]
         for i in range(m - 1):
@@ -211,7 +211,7 @@ def uncertainties_by_bits(words, starts, sizes, counts, gaps, first, second, dis
                 table[m - 1, j] -= ones
             table[i, k - 1] = rest
             table[m - 1, k - 1] -= rest
-        out[p] = table_uncertainty(table, distribute, scratch)
+        out[p] = symmetric_uncertainty(table, distribute, scratch)
 
 
 def _uncertainties_by_counting(codes, weight, sizes, first, second, distribute, out):
@@ -230,13 +230,13 @@ def _uncertainties_by_counting(codes, weight, sizes, first, second, distribute, 
             for i in range(table.shape[0]):
                 for j in range(table.shape[1]):
                     table[i, j] = counted[i, j]
-        out[p] = table_uncertainty(table, distribute, scratch)
+        out[p] = symmetric_uncertainty(table, distribute, scratch)
 
 
-def _counting(code: types.Type) -> Any:
+def _make_counting_kernel(code: types.Type) -> Any:
     signature = void(ro(code, 2), ro(float64), ro(int64), ro(int64), ro(int64), boolean, rw(float64))
     return jit(signature)(_uncertainties_by_counting)
 
 
-uncertainties_by_counting_8 = _counting(uint8)
-uncertainties_by_counting_16 = _counting(uint16)
+uncertainties_by_counting_8 = _make_counting_kernel(uint8)
+uncertainties_by_counting_16 = _make_counting_kernel(uint16)

@@ -7,8 +7,8 @@ from numba.types import float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 
-@jit(void(ro(float64, 2), ro(int64), ro(int32), ro(float64), int64, int64, rw(float64)), sums=True)
-def edge_variation(rows, indptr, indices, strength, start, stop, out):
+@jit(void(ro(float64, 2), ro(int64), ro(int32), ro(float64), int64, int64, rw(float64)), reassociate=True)
+def edge_variation(rows, indptr, indices, edge_weights, start, stop, out):
     """Add to out[c] the sum over the edges (i, j), i < j, start <= i < stop, of strength (x_ic - x_jc)^2."""
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):
@@ -16,11 +16,11 @@ def edge_variation(rows, indptr, indices, strength, start, stop, out):
             if j > i:
                 for c in range(rows.shape[1]):
                     gap = rows[i, c] - rows[j, c]
-                    out[c] += strength[e] * gap * gap
+                    out[c] += edge_weights[e] * gap * gap
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64, 3)))
-def class_sums(rows, labels, weight, shift, out):
+def class_sums_and_extremes(rows, labels, weight, shift, out):
     """Add to out[0, class] the weighted sums of the rows less `shift`; out[1, class] and out[2, class] are the extremes."""
     for i in range(rows.shape[0]):
         k = labels[i]
@@ -32,8 +32,8 @@ def class_sums(rows, labels, weight, shift, out):
                 out[2, k, c] = max(out[2, k, c], value)
 
 
-@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64, 2), rw(float64, 2)), sums=True)
-def class_squares(rows, labels, weight, means, out):
+@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64, 2), rw(float64, 2)), reassociate=True)
+def class_squared_deviations(rows, labels, weight, means, out):
     """Add to out[class] the weighted squares of the rows' gaps to the mean of their class."""
     for i in range(rows.shape[0]):
         k = labels[i]
@@ -44,9 +44,9 @@ def class_squares(rows, labels, weight, means, out):
 
 @jit(
     void(ro(int64), ro(int32), ro(float64), ro(int64), ro(int32), ro(float64), int64, int64, rw(float64)),
-    sums=True,
+    reassociate=True,
 )  # fmt: skip
-def sparse_edge_variation(indptr, indices, strength, x_indptr, x_indices, x_values, start, stop, out):
+def sparse_edge_variation(indptr, indices, edge_weights, x_indptr, x_indices, x_values, start, stop, out):
     """Add to out the sums of `edge_variation` for sparse rows, their indices in order."""
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):
@@ -65,4 +65,4 @@ def sparse_edge_variation(indptr, indices, strength, x_indptr, x_indices, x_valu
                     if in_b:
                         gap -= x_values[b]
                         b += 1
-                    out[c] += strength[e] * gap * gap
+                    out[c] += edge_weights[e] * gap * gap

@@ -9,9 +9,9 @@ from tamiz.kernels import jit, ro, rw
 
 
 @jit(void(ro(int64, 3), ro(float64, 3), ro(int64), ro(int64), ro(int64), rw(float64, 3)))
-def count_votes(nearest, weights, codes, truth, where, counts):
+def vote_confusion(nearest, weights, codes, truth, set_index, confusion):
     """Count every query by its class and the one that has the most votes, the first of equals; set c is where[c] there."""
-    votes = np.empty(counts.shape[1])
+    votes = np.empty(confusion.shape[1])
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
             votes[:] = 0.0
@@ -21,11 +21,11 @@ def count_votes(nearest, weights, codes, truth, where, counts):
             for k in range(1, votes.shape[0]):
                 if votes[k] > votes[best]:
                     best = k
-            counts[where[c], truth[i], best] += 1.0
+            confusion[set_index[c], truth[i], best] += 1.0
 
 
 @jit(void(ro(int64, 3), ro(float64, 3), ro(float64), ro(float64), ro(int64), rw(float64)))
-def add_squares(nearest, weights, labels, truth, where, squares):
+def add_squared_errors(nearest, weights, labels, truth, set_index, squared_errors):
     """Add the squared error of every query, predicted by the weighted mean of its neighbours; set c is where[c] there."""
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
@@ -34,4 +34,4 @@ def add_squares(nearest, weights, labels, truth, where, squares):
                 total += labels[nearest[i, c, t]] * weights[i, c, t]
                 weight += weights[i, c, t]
             error = truth[i] - total / weight
-            squares[where[c]] += error * error
+            squared_errors[set_index[c]] += error * error

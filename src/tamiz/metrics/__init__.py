@@ -5,17 +5,17 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    quality                    evaluation:quality                       function  All numbers of a map
+    quality                    evaluation:quality                       function  Map quality
     normalized_stress          stress:normalized_stress                 function  Normalised stress
     kruskal_stress             stress:kruskal_stress                    function  Kruskal's stress
     shepard                    diagram:shepard                          function  Shepard diagram
     trustworthiness            neighborhoods:trustworthiness            function  Trustworthiness
     continuity                 neighborhoods:continuity                 function  Continuity
-    neighborhood_recall        neighborhoods:neighborhood_recall        function  Recall of neighbours
+    neighborhood_recall        neighborhoods:neighborhood_recall        function  Neighbourhood recall
     mean_relative_rank_errors  neighborhoods:mean_relative_rank_errors  function  Mean relative rank errors
-    rank_agreement             agreement:rank_agreement                 function  Agreement of ranks, Q_NX, LCMC and R_NX
+    rank_agreement             agreement:rank_agreement                 function  Rank agreement (Q_NX, LCMC, R_NX)
     co_ranking                 agreement:co_ranking                     function  Co-ranking matrix
-    label_accuracy             neighborhoods:label_accuracy             function  Accuracy of labels by neighbours on the map
+    label_accuracy             neighborhoods:label_accuracy             function  kNN label accuracy
     """,
 )
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.metrics.estimates import Estimate, mean
-from tamiz.metrics.judged import Judged, check_three, read
-from tamiz.metrics.passes import Found
-from tamiz.random import Seed, generator
+from tamiz.metrics.estimates import SampleEstimate, mean_estimate
+from tamiz.metrics.judged import EmbeddingPair, check_three_rows, read_embedding_pair
+from tamiz.metrics.passes import PairScanResult
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
@@ -94,11 +94,11 @@ def rank_agreement(
     >>> found.q_nx.round(3), found.r_nx.round(3), round(found.area, 3)
     (array([0.4  , 0.5  , 0.733]), array([ 0.2  ,  0.   , -0.067]), 0.097)
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        gains = area_gains(judged.n)
-        judged = judged.sampled(sample, generator(random_state))
-        return agreement_of(judged, judged.survey(gains=gains))
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        gains = area_rank_weights(judged.n)
+        judged = judged.sample_rows(sample, make_rng(random_state))
+        return agreement_from_scan(judged, judged.scan(rank_weights=gains))
 
 
 def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[np.int64]:
@@ -143,23 +143,23 @@ def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[
     array([[0, 3],
            [3, 0]])
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        check_three(judged.n)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        check_three_rows(judged.n)
         check_memory(
             8.0 * judged.n**2,
             f"The co-ranking matrix of {judged.n:,} rows",
             "Use rank_agreement, which needs no matrix.",
         )
-        return judged.survey(rank_pairs=True).rank_pairs
+        return judged.scan(rank_pairs=True).rank_pairs
 
 
-def area_gains(n: int) -> Floats:
+def area_rank_weights(n: int) -> Floats:
     """Return what a pair adds to its row's area under R_NX, by the larger of its two ranks.
 
     A pair of larger rank r counts in Q_NX(K) for every K >= r.
     """
-    check_three(n)
+    check_three_rows(n)
     sizes = np.arange(1, n - 1)
     parts = (n - 1) / (sizes * sizes * (n - 1.0 - sizes))
     gains = np.zeros(n)
@@ -167,20 +167,20 @@ def area_gains(n: int) -> Floats:
     return gains / (1.0 / sizes).sum()
 
 
-def areas(found: Found) -> Floats:
+def row_areas(scan: PairScanResult) -> Floats:
     """Return each row's own area under R_NX, whose mean is that of all."""
-    return found.gains - 1.0
+    return scan.weighted_counts - 1.0
 
 
-def area_of(found: Found, n: int) -> Estimate:
+def area_estimate(scan: PairScanResult, n: int) -> SampleEstimate:
     """Return the area under R_NX."""
-    return mean(areas(found), n)
+    return mean_estimate(row_areas(scan), n)
 
 
-def agreement_of(judged: Judged, found: Found) -> RankAgreement:
+def agreement_from_scan(pair: EmbeddingPair, scan: PairScanResult) -> RankAgreement:
     """Return the curves for what a pass found."""
-    n = judged.n
+    n = pair.n
     k = np.arange(1, n - 1)
-    q = np.cumsum(found.larger_ranks[1 : n - 1]) / (k * float(len(judged.rows)))
-    area = area_of(found, n)
+    q = np.cumsum(scan.larger_ranks[1 : n - 1]) / (k * float(len(pair.rows)))
+    area = area_estimate(scan, n)
     return RankAgreement(k, q, q - k / (n - 1.0), ((n - 1.0) * q - k) / (n - 1.0 - k), area.value, area.error)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tamiz.metrics.agreement import RankAgreement
-from tamiz.metrics.slabs import Numbers
+from tamiz.metrics.slabs import RowIndices
 from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)
-class Measure:
+class QualityMeasure:
     """One number of a map.
 
     Attributes
@@ -51,7 +51,7 @@ class PointQuality:
         The row's area under R_NX, larger is better.
     """
 
-    rows: Numbers
+    rows: RowIndices
     stress: Floats
     trustworthiness: Floats
     continuity: Floats
@@ -60,12 +60,12 @@ class PointQuality:
 
 
 @dataclass(frozen=True, repr=False)
-class Quality:
+class MapQuality:
     """What is to be said of a map in numbers.
 
     Attributes
     ----------
-    measures : tuple of Measure
+    measures : tuple of QualityMeasure
         Also by name: `quality["trustworthiness"].value`.
     points : PointQuality
     agreement : RankAgreement
@@ -76,7 +76,7 @@ class Quality:
         Of the data.
     """
 
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
     points: PointQuality
     agreement: RankAgreement
     n_samples: int
@@ -88,14 +88,14 @@ class Quality:
         """Whether every row was compared with all."""
         return len(self.points.rows) == self.n_samples
 
-    def __getitem__(self, name: str) -> Measure:
+    def __getitem__(self, name: str) -> QualityMeasure:
         """Return the measure of a name."""
         for measure in self.measures:
             if measure.name == name:
                 return measure
         raise KeyError(f"There is no {name!r}; there are {', '.join(measure.name for measure in self.measures)}.")
 
-    def of_points(self, name: str) -> Floats:
+    def point_values(self, name: str) -> Floats:
         """Return what each row has of one of the numbers in `points`, NaN where it was not counted: a colour for a map.
 
         Parameters
@@ -127,7 +127,7 @@ class Quality:
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
         return [
-            (m.name, _told(m), "larger is better" if m.larger_is_better else "smaller is better", m.meaning)
+            (m.name, _format_value(m), "larger is better" if m.larger_is_better else "smaller is better", m.meaning)
             for m in self.measures
         ]
 
@@ -145,5 +145,5 @@ class Quality:
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>"
 
 
-def _told(measure: Measure) -> str:
+def _format_value(measure: QualityMeasure) -> str:
     return f"{measure.value:.4f}" + (f" ± {measure.error:.4f}" if measure.error else "")

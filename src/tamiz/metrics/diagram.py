@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tamiz import parallel
-from tamiz.metrics.fits import first_scales, fit_of
-from tamiz.metrics.judged import read
-from tamiz.metrics.pairs import Drawn, rank_correlation_of
-from tamiz.random import Seed, generator
+from tamiz.metrics.fits import fit_from_scan, initial_scales
+from tamiz.metrics.judged import read_embedding_pair
+from tamiz.metrics.pairs import PairSample, rank_correlation_estimate
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer
 
 
 @dataclass(frozen=True)
-class Shepard:
+class ShepardDiagram:
     """Pairs of rows by their distances in the data and on a map.
 
     Attributes
@@ -28,7 +28,7 @@ class Shepard:
         Pearson's, of all pairs.
     rank_correlation, rank_correlation_error : float
         Spearman's, of the pairs here; its standard error is 0 where these are all.
-    every_pair : bool
+    all_pairs : bool
         Whether these are all pairs.
     """
 
@@ -38,12 +38,12 @@ class Shepard:
     correlation: float
     rank_correlation: float
     rank_correlation_error: float
-    every_pair: bool
+    all_pairs: bool
 
 
 def shepard(
     X: Any, embedding: Any, *, metric: str = "euclidean", n_pairs: int = 200_000, random_state: Seed = 0
-) -> Shepard:
+) -> ShepardDiagram:
     """Distances on a map against those of the data, pair by pair, and how far they go together.
 
     Parameters
@@ -86,12 +86,12 @@ def shepard(
     (array([1., 3., 2.]), array([2., 6., 4.]), 0.5, 1.0)
     """
     check_integer("n_pairs", n_pairs, low=1)
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        drawn = Drawn.of(judged.rows, judged.n, n_pairs, generator(random_state))
-        scales = first_scales(judged)
-        found = judged.survey(scales=scales, drawn=drawn.points)
-        fit = fit_of(judged, scales, found)
-    ranks = rank_correlation_of(drawn, found, judged.rows)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        drawn = PairSample.draw(judged.rows, judged.n, n_pairs, make_rng(random_state))
+        scales = initial_scales(judged)
+        found = judged.scan(scales=scales, sampled_points=drawn.points)
+        fit = fit_from_scan(judged, scales, found)
+    ranks = rank_correlation_estimate(drawn, found, judged.rows)
     d, e, _ = drawn.distances(found, judged.rows)
-    return Shepard(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, drawn.every)
+    return ShepardDiagram(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, drawn.is_complete)

@@ -10,7 +10,7 @@ from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SampleEstimate:
     """A number and its standard error.
 
     Attributes
@@ -24,29 +24,29 @@ class Estimate:
     error: float
 
 
-def mean(values: Floats, n: int) -> Estimate:
+def mean_estimate(values: Floats, n: int) -> SampleEstimate:
     """Return the mean of n rows' numbers, given those of some drawn without replacement."""
     m = len(values)
     value = float(values.mean())
     if m == n:
-        return Estimate(value, 0.0)
+        return SampleEstimate(value, 0.0)
     spread = float(np.sum((values - value) ** 2)) / (m - 1)
-    return Estimate(value, float(np.sqrt(max(1.0 - m / n, 0.0) * spread / m)))
+    return SampleEstimate(value, float(np.sqrt(max(1.0 - m / n, 0.0) * spread / m)))
 
 
-def ratio(above: Floats, below: Floats, n: int) -> Estimate:
+def ratio_estimate(numerator: Floats, denominator: Floats, n: int) -> SampleEstimate:
     """Return the ratio of two sums over n rows, given the parts of some rows drawn without replacement.
 
     The error is that of the sums of what the rows' parts above differ from the ratio of their parts below (Cochran 1977, section
     6.5).
     """
-    whole = float(below.sum())
-    value = float(above.sum()) / whole
-    m = len(below)
-    return Estimate(value, m * mean(above - value * below, n).error / whole)
+    whole = float(denominator.sum())
+    value = float(numerator.sum()) / whole
+    m = len(denominator)
+    return SampleEstimate(value, m * mean_estimate(numerator - value * denominator, n).error / whole)
 
 
-def root(estimate: Estimate) -> Estimate:
+def root_estimate(estimate: SampleEstimate) -> SampleEstimate:
     """Return the square root; the error of a root of 0 is the root of the error."""
     value = float(np.sqrt(estimate.value))
-    return Estimate(value, estimate.error / (2.0 * value) if value else float(np.sqrt(estimate.error)))
+    return SampleEstimate(value, estimate.error / (2.0 * value) if value else float(np.sqrt(estimate.error)))

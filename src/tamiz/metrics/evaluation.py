@@ -7,23 +7,23 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from tamiz import parallel
-from tamiz.metrics.agreement import agreement_of, area_gains, areas
-from tamiz.metrics.card import Measure, PointQuality, Quality
-from tamiz.metrics.estimates import Estimate, mean
-from tamiz.metrics.fits import Fit, first_scales, fit_of
-from tamiz.metrics.judged import check_below_half, read
-from tamiz.metrics.neighborhoods import Neighborhoods, read_labels, votes_won
-from tamiz.metrics.pairs import Drawn, rank_correlation_of
-from tamiz.random import Seed, generator
+from tamiz.metrics.agreement import agreement_from_scan, area_rank_weights, row_areas
+from tamiz.metrics.card import MapQuality, PointQuality, QualityMeasure
+from tamiz.metrics.estimates import SampleEstimate, mean_estimate
+from tamiz.metrics.fits import DistanceFit, fit_from_scan, initial_scales
+from tamiz.metrics.judged import check_neighbors_below_half, read_embedding_pair
+from tamiz.metrics.neighborhoods import Neighborhoods, majority_vote_hits, read_labels
+from tamiz.metrics.pairs import PairSample, rank_correlation_estimate
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 
 # Up to so many rows every one is compared with all, which takes seconds; of more, so many are drawn.
-EXACT_ROWS, DRAWN_ROWS = 10_000, 1_000
+MAX_EXACT_ROWS, SAMPLED_ROWS = 10_000, 1_000
 # Pairs that the rank correlation of distances is taken of.
 _N_PAIRS = 200_000
 
 # Whether larger is better, and what it means.
-_MEANINGS = {
+_MEASURES = {
     "normalized_stress": (False, "differences of distances, map as it is, over the distances of the data"),
     "kruskal_stress": (False, "differences of distances at the map's best scale, over the distances of the map"),
     "correlation": (True, "of the distances on the map with those of the data (Pearson)"),
@@ -47,7 +47,7 @@ def quality(
     labels: ArrayLike | None = None,
     sample: int | None = None,
     random_state: Seed = 0,
-) -> Quality:
+) -> MapQuality:
     """All numbers that judge a map, each with its meaning and its standard error.
 
     Parameters
@@ -113,37 +113,37 @@ def quality(
     rank_agreement       0.692
     label_accuracy       0.960
     """
-    rng = generator(random_state)
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        k = check_below_half(n_neighbors, judged.n)
+    rng = make_rng(random_state)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, judged.n)
         codes = None if labels is None else read_labels(labels, judged.n)
-        if sample is None and judged.n > EXACT_ROWS:
-            sample = DRAWN_ROWS
-        judged = judged.sampled(sample, rng)
-        drawn = Drawn.of(judged.rows, judged.n, _N_PAIRS, rng)
-        scales = first_scales(judged)
+        if sample is None and judged.n > MAX_EXACT_ROWS:
+            sample = SAMPLED_ROWS
+        judged = judged.sample_rows(sample, rng)
+        drawn = PairSample.draw(judged.rows, judged.n, _N_PAIRS, rng)
+        scales = initial_scales(judged)
         data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
-        found = judged.survey(
+        found = judged.scan(
             data_neighbors=data.points,
             map_neighbors=mapped.points,
             scales=scales,
-            gains=area_gains(judged.n),
-            drawn=drawn.points,
+            rank_weights=area_rank_weights(judged.n),
+            sampled_points=drawn.points,
         )
-        fit = fit_of(judged, scales, found)
+        fit = fit_from_scan(judged, scales, found)
     near = Neighborhoods(judged.n, data, mapped, found)
     points = PointQuality(
-        judged.rows, fit.of_rows(), near.trustworthiness(), near.continuity(), near.recall(), areas(found)
+        judged.rows, fit.row_stress(), near.trustworthiness(), near.continuity(), near.recall(), row_areas(found)
     )
-    votes = None if codes is None else votes_won(codes, mapped.points, judged.rows)
-    estimates = _of_fit(fit) | {"rank_correlation": rank_correlation_of(drawn, found, judged.rows)}
-    estimates |= {name: mean(values, judged.n) for name, values in _of_rows(near, points, votes).items()}
-    measures = tuple(_measure(name, estimates[name]) for name in _MEANINGS if name in estimates)
-    return Quality(measures, points, agreement_of(judged, found), judged.n, k, metric)
+    votes = None if codes is None else majority_vote_hits(codes, mapped.points, judged.rows)
+    estimates = _fit_estimates(fit) | {"rank_correlation": rank_correlation_estimate(drawn, found, judged.rows)}
+    estimates |= {name: mean_estimate(values, judged.n) for name, values in _row_values(near, points, votes).items()}
+    measures = tuple(_create_measure(name, estimates[name]) for name in _MEASURES if name in estimates)
+    return MapQuality(measures, points, agreement_from_scan(judged, found), judged.n, k, metric)
 
 
-def _of_fit(fit: Fit) -> dict[str, Estimate]:
+def _fit_estimates(fit: DistanceFit) -> dict[str, SampleEstimate]:
     return {
         "normalized_stress": fit.normalized_stress(best=False),
         "kruskal_stress": fit.kruskal_stress(best=True),
@@ -151,19 +151,19 @@ def _of_fit(fit: Fit) -> dict[str, Estimate]:
     }
 
 
-def _of_rows(near: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
+def _row_values(neighborhoods: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
     """Return the numbers that are means over rows."""
     values = {
         "trustworthiness": points.trustworthiness,
         "continuity": points.continuity,
         "neighborhood_recall": points.recall,
-        "map_rank_error": near.map_rank_errors(),
-        "data_rank_error": near.data_rank_errors(),
+        "map_rank_error": neighborhoods.map_rank_errors(),
+        "data_rank_error": neighborhoods.data_rank_errors(),
         "rank_agreement": points.rank_agreement,
     }
     return values if votes is None else values | {"label_accuracy": votes}
 
 
-def _measure(name: str, estimate: Estimate) -> Measure:
-    larger_is_better, meaning = _MEANINGS[name]
-    return Measure(name, estimate.value, estimate.error, larger_is_better, meaning)
+def _create_measure(name: str, estimate: SampleEstimate) -> QualityMeasure:
+    larger_is_better, meaning = _MEASURES[name]
+    return QualityMeasure(name, estimate.value, estimate.error, larger_is_better, meaning)

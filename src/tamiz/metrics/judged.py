@@ -11,34 +11,34 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
-from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.reading import array_of
-from tamiz.metrics.neighbors import Nearest, nearest_others
-from tamiz.metrics.passes import Found, Wanted, survey
-from tamiz.metrics.slabs import Numbers, Space, space_of
+from tamiz.graphs.points import EuclideanPoints, Points
+from tamiz.graphs.reading import as_array
+from tamiz.metrics.neighbors import NeighborRanks, nearest_neighbors
+from tamiz.metrics.passes import PairScanRequest, PairScanResult, scan_pairs
+from tamiz.metrics.slabs import DistanceSpace, RowIndices, create_space
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_integer, check_memory
 
 # What a neighbour comes to with its ranks on both sides.
-_BYTES = 100.0
+_BYTES_PER_NEIGHBOR = 100.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class EmbeddingPair:
     """Points, and their places on a map.
 
     Attributes
     ----------
     data : Points
-    mapped : Rows
+    embedding : Rows
     rows : ndarray of row numbers, ascending
         Those that are compared with all.
     """
 
     data: Points
-    mapped: Rows
-    rows: Numbers
+    embedding: EuclideanPoints
+    rows: RowIndices
 
     @property
     def n(self) -> int:
@@ -46,38 +46,40 @@ class Judged:
         return self.data.n_samples
 
     @cached_property
-    def spaces(self) -> tuple[Space, Space]:
+    def spaces(self) -> tuple[DistanceSpace, DistanceSpace]:
         """The data and the map, ready for passes."""
-        return space_of(self.data), space_of(self.mapped)
+        return create_space(self.data), create_space(self.embedding)
 
-    def sampled(self, m: int | None, rng: np.random.Generator) -> Judged:
+    def sample_rows(self, m: int | None, rng: np.random.Generator) -> EmbeddingPair:
         """Return the same with so many rows, drawn, to compare with all; None is as they are."""
         if m is None:
             return self
         check_integer("sample", m, low=2, high=self.n)
         return self if m == self.n else replace(self, rows=np.sort(rng.choice(self.n, m, replace=False)))
 
-    def data_neighbors(self, k: int) -> Nearest:
+    def data_neighbors(self, k: int) -> NeighborRanks:
         """Return the k nearest others of the rows in the data."""
         return self._nearest(self.data, k)
 
-    def map_neighbors(self, k: int) -> Nearest:
+    def map_neighbors(self, k: int) -> NeighborRanks:
         """Return the k nearest others of the rows on the map."""
-        return self._nearest(self.mapped, k)
+        return self._nearest(self.embedding, k)
 
-    def _nearest(self, points: Points, k: int) -> Nearest:
+    def _nearest(self, points: Points, k: int) -> NeighborRanks:
         n_rows = len(self.rows)
         check_memory(
-            _BYTES * n_rows * k, f"{k:,} neighbours of {n_rows:,} rows", "Lower n_neighbors, or judge a sample of rows."
+            _BYTES_PER_NEIGHBOR * n_rows * k,
+            f"{k:,} neighbours of {n_rows:,} rows",
+            "Lower n_neighbors, or judge a sample of rows.",
         )
-        return nearest_others(points, self.rows, k)
+        return nearest_neighbors(points, self.rows, k)
 
-    def survey(self, **wanted: Any) -> Found:
+    def scan(self, **wanted: Any) -> PairScanResult:
         """Count what is wanted of the rows, as `Wanted` names it."""
-        return survey(*self.spaces, Wanted(self.rows, **wanted))
+        return scan_pairs(*self.spaces, PairScanRequest(self.rows, **wanted))
 
 
-def read(X: Any, embedding: Any, metric: str) -> Judged:
+def read_embedding_pair(X: Any, embedding: Any, metric: str) -> EmbeddingPair:
     """Return rows and their map, every row to be compared with all.
 
     Parameters
@@ -87,23 +89,23 @@ def read(X: Any, embedding: Any, metric: str) -> Judged:
     metric : str
         A name of `tamiz.graphs.metrics`.
     """
-    places = _places(embedding)
+    places = _read_embedding(embedding)
     if isinstance(X, Source) and X.schema.weight is not None:
         raise DataError(
             f"The numbers of a map count every row once, and the source has the weights {X.schema.weight!r}; open it without "
             "weight."
         )
-    points, _ = read_points(X, metric, fill=True)
+    points, _ = read_points(X, metric, fill_missing=True)
     n = points.n_samples
     if len(places) != n:
         raise DataError(f"embedding has {len(places):,} rows and X has {n:,}; give the coordinates of the rows of X.")
-    return Judged(points, Rows(places), np.arange(n))
+    return EmbeddingPair(points, EuclideanPoints(places), np.arange(n))
 
 
-def _places(embedding: Any) -> Floats:
+def _read_embedding(embedding: Any) -> Floats:
     if sparse.issparse(embedding):
         raise TypeError("embedding must be a dense array of coordinates; its toarray() is one.")
-    given = array_of(embedding, "embedding takes an array of coordinates")
+    given = as_array(embedding, "embedding takes an array of coordinates")
     if given.dtype.kind not in "fiub":
         raise TypeError(f"embedding must hold real numbers, got {given.dtype}.")
     places = np.ascontiguousarray(given, dtype=np.float64)
@@ -115,7 +117,7 @@ def _places(embedding: Any) -> Floats:
     return places
 
 
-def check_below_half(k: Any, n: int) -> int:
+def check_neighbors_below_half(k: Any, n: int) -> int:
     """Return the number of neighbours where the measures that are normalised for few of them are defined."""
     k = check_integer("n_neighbors", k, low=1)
     if 2 * k >= n:
@@ -125,7 +127,7 @@ def check_below_half(k: Any, n: int) -> int:
     return k
 
 
-def check_below_all(k: Any, n: int) -> int:
+def check_neighbors_below_n(k: Any, n: int) -> int:
     """Return the number of neighbours where a row has so many others."""
     k = check_integer("n_neighbors", k, low=1)
     if k >= n:
@@ -133,7 +135,7 @@ def check_below_all(k: Any, n: int) -> int:
     return k
 
 
-def check_three(n: int) -> None:
+def check_three_rows(n: int) -> None:
     """Refuse rows of which each has one other, which is always the nearest."""
     if n < 3:
         raise DataError(f"X has {n} rows; ranks need at least 3 to differ.")

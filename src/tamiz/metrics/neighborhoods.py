@@ -10,9 +10,15 @@ from numpy.typing import ArrayLike
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.metrics.judged import Judged, check_below_all, check_below_half, check_three, read
-from tamiz.metrics.neighbors import Indices, Nearest
-from tamiz.metrics.passes import Found
+from tamiz.metrics.judged import (
+    EmbeddingPair,
+    check_neighbors_below_half,
+    check_neighbors_below_n,
+    check_three_rows,
+    read_embedding_pair,
+)
+from tamiz.metrics.neighbors import NeighborRanks, PointIndices
+from tamiz.metrics.passes import PairScanResult
 from tamiz.sources.vectors import code_vector
 from tamiz.statistics.base import Codes, Floats
 
@@ -25,59 +31,59 @@ class Neighborhoods:
     ----------
     n : int
         All rows.
-    data, mapped : Nearest
-    found : Found
+    data, embedding : NeighborRanks
+    scan : Found
         `ranks_in_map` of the neighbours in the data, `ranks_in_data` of those on the map.
     """
 
     n: int
-    data: Nearest
-    mapped: Nearest
-    found: Found
+    data: NeighborRanks
+    embedding: NeighborRanks
+    scan: PairScanResult
 
     @classmethod
-    def of(cls, judged: Judged, k: int) -> Neighborhoods:
+    def from_pair(cls, pair: EmbeddingPair, k: int) -> Neighborhoods:
         """Count the ranks by a pass of their own."""
-        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
-        found = judged.survey(data_neighbors=data.points, map_neighbors=mapped.points)
-        return cls(judged.n, data, mapped, found)
+        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
+        found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
+        return cls(pair.n, data, mapped, found)
 
     def trustworthiness(self) -> Floats:
         """Return for each row how little its neighbours on the map are strangers."""
-        return _penalised(self.found.ranks_in_data, self.n)
+        return _rank_penalty_score(self.scan.ranks_in_data, self.n)
 
     def continuity(self) -> Floats:
         """Return for each row how little its neighbours in the data are lost."""
-        return _penalised(self.found.ranks_in_map, self.n)
+        return _rank_penalty_score(self.scan.ranks_in_map, self.n)
 
     def recall(self) -> Floats:
         """Return for each row the share of its neighbours in the data that are so on the map."""
-        return shares_found(self.data.points, self.mapped.points)
+        return neighbor_recall(self.data.points, self.embedding.points)
 
     def map_rank_errors(self) -> Floats:
         """Return for each row the rank errors of its neighbours on the map."""
-        return _relative(self.mapped, self.found.ranks_in_data, self.n)
+        return _relative_rank_errors(self.embedding, self.scan.ranks_in_data, self.n)
 
     def data_rank_errors(self) -> Floats:
         """Return for each row the rank errors of its neighbours in the data."""
-        return _relative(self.data, self.found.ranks_in_map, self.n)
+        return _relative_rank_errors(self.data, self.scan.ranks_in_map, self.n)
 
 
-def _penalised(ranks: Any, n: int) -> Floats:
+def _rank_penalty_score(ranks: Any, n: int) -> Floats:
     k = ranks.shape[1]
     beyond = np.maximum(ranks - k, 0).sum(axis=1)
     return 1.0 - beyond * (2.0 / (k * (2.0 * n - 3.0 * k - 1.0)))
 
 
-def _relative(nearest: Nearest, ranks: Any, n: int) -> Floats:
+def _relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
     order = np.arange(1, ranks.shape[1] + 1)
     largest = (np.abs(n - 2 * order) / order).sum()
     return (np.abs(nearest.ranks - ranks) / nearest.ranks).sum(axis=1) / largest
 
 
-def shares_found(data: Indices, mapped: Indices) -> Floats:
+def neighbor_recall(data: PointIndices, embedding: PointIndices) -> Floats:
     """Return the share of each row of one array that is in the row of another."""
-    both = np.sort(np.concatenate([data, mapped], axis=1), axis=1)
+    both = np.sort(np.concatenate([data, embedding], axis=1), axis=1)
     return (both[:, 1:] == both[:, :-1]).sum(axis=1) / data.shape[1]
 
 
@@ -127,11 +133,11 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
     >>> trustworthiness(X, X, n_neighbors=2), trustworthiness(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
     (1.0, 0.4666666666666667)
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        k = check_below_half(n_neighbors, judged.n)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, judged.n)
         mapped = judged.map_neighbors(k)
-        return float(_penalised(judged.survey(map_neighbors=mapped.points).ranks_in_data, judged.n).mean())
+        return float(_rank_penalty_score(judged.scan(map_neighbors=mapped.points).ranks_in_data, judged.n).mean())
 
 
 def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -180,11 +186,11 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
     >>> continuity(X, X, n_neighbors=2), continuity(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
     (1.0, 0.6666666666666667)
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        k = check_below_half(n_neighbors, judged.n)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, judged.n)
         data = judged.data_neighbors(k)
-        return float(_penalised(judged.survey(data_neighbors=data.points).ranks_in_map, judged.n).mean())
+        return float(_rank_penalty_score(judged.scan(data_neighbors=data.points).ranks_in_map, judged.n).mean())
 
 
 def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -233,11 +239,11 @@ def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric:
     >>> neighborhood_recall(X, [[0.0], [1.0], [2.0], [3.0], [0.1]], n_neighbors=2)
     0.5
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        k = check_below_all(n_neighbors, judged.n)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_n(n_neighbors, judged.n)
         data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
-        return float(shares_found(data.points, mapped.points).mean())
+        return float(neighbor_recall(data.points, mapped.points).mean())
 
 
 @dataclass(frozen=True)
@@ -304,10 +310,10 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     >>> round(errors.of_map_neighbors, 4), round(errors.of_data_neighbors, 4)
     (0.6286, 0.4)
     """
-    with parallel.session():
-        judged = read(X, embedding, metric)
-        check_three(judged.n)
-        near = Neighborhoods.of(judged, check_below_all(n_neighbors, judged.n))
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        check_three_rows(judged.n)
+        near = Neighborhoods.from_pair(judged, check_neighbors_below_n(n_neighbors, judged.n))
         return RankErrors(float(near.map_rank_errors().mean()), float(near.data_rank_errors().mean()))
 
 
@@ -350,11 +356,11 @@ def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -
     >>> label_accuracy([[0.0], [1.0], [5.0], [6.0], [1.2]], ["a", "a", "b", "b", "b"], n_neighbors=1)
     0.6
     """
-    with parallel.session():
-        judged = read(embedding, embedding, "euclidean")
+    with parallel.thread_session():
+        judged = read_embedding_pair(embedding, embedding, "euclidean")
         codes = read_labels(labels, judged.n)
-        mapped = judged.map_neighbors(check_below_all(n_neighbors, judged.n))
-        return float(votes_won(codes, mapped.points, judged.rows).mean())
+        mapped = judged.map_neighbors(check_neighbors_below_n(n_neighbors, judged.n))
+        return float(majority_vote_hits(codes, mapped.points, judged.rows).mean())
 
 
 def read_labels(labels: ArrayLike, n: int) -> Codes:
@@ -367,7 +373,7 @@ def read_labels(labels: ArrayLike, n: int) -> Codes:
     return codes
 
 
-def votes_won(codes: Codes, neighbors: Indices, rows: Any) -> Floats:
+def majority_vote_hits(codes: Codes, neighbors: PointIndices, rows: Any) -> Floats:
     """Return 1 for each row whose neighbours, the nearest first, mostly have its own class, else 0."""
     voted = codes[neighbors]
     votes = np.zeros(voted.shape, dtype=np.int64)

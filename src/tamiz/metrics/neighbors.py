@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.graphs.points import Points
-from tamiz.graphs.search.choice import chosen_exact
+from tamiz.graphs.search.choice import choose_exact_search
 from tamiz.statistics.base import Floats
 
-Indices = NDArray[np.int32]
+PointIndices = NDArray[np.int32]
 
 
-class Nearest(NamedTuple):
+class NeighborRanks(NamedTuple):
     """The k nearest others of some rows, the nearest first, equal distances by the lower row.
 
     Attributes
@@ -24,25 +24,25 @@ class Nearest(NamedTuple):
         One more than the others that are strictly nearer.
     """
 
-    points: Indices
+    points: PointIndices
     ranks: NDArray[np.int64]
 
 
-def nearest_others(points: Points, rows: NDArray[np.intp], k: int) -> Nearest:
+def nearest_neighbors(points: Points, rows: NDArray[np.intp], k: int) -> NeighborRanks:
     """Return the k nearest others of each of some rows, ascending row numbers."""
-    index = chosen_exact(points).fit(points)
+    index = choose_exact_search(points).fit(points)
     if len(rows) == points.n_samples:
         found = index.query(k)
-        return _ranked(found.indices.reshape(-1, k), found.distances.reshape(-1, k))
+        return _rank_distances(found.indices.reshape(-1, k), found.distances.reshape(-1, k))
     found = index.query(k + 1, points.take(rows))
     indices = found.indices.reshape(-1, k + 1)
     other = indices != rows[:, None]
     # Of a row with more than k duplicates below it, the row itself is not among those found.
     other[other.all(axis=1), -1] = False
-    return _ranked(indices[other].reshape(-1, k), found.distances.reshape(-1, k + 1)[other].reshape(-1, k))
+    return _rank_distances(indices[other].reshape(-1, k), found.distances.reshape(-1, k + 1)[other].reshape(-1, k))
 
 
-def _ranked(indices: Indices, distances: Floats) -> Nearest:
+def _rank_distances(indices: PointIndices, distances: Floats) -> NeighborRanks:
     places = np.broadcast_to(np.arange(1, distances.shape[1] + 1), distances.shape).copy()
     places[:, 1:][distances[:, 1:] == distances[:, :-1]] = 0
-    return Nearest(indices, np.maximum.accumulate(places, axis=1))
+    return NeighborRanks(indices, np.maximum.accumulate(places, axis=1))

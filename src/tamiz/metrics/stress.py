@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tamiz import parallel
-from tamiz.metrics.fits import fit
-from tamiz.metrics.judged import read
+from tamiz.metrics.fits import fit_distances
+from tamiz.metrics.judged import read_embedding_pair
 from tamiz.validation import check_choice
 
 _SCALES = ("given", "best")
@@ -58,8 +58,8 @@ def normalized_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scal
     (1.0, 0.0)
     """
     best = check_choice("scale", scale, _SCALES) == "best"
-    with parallel.session():
-        return fit(read(X, embedding, metric)).normalized_stress(best=best).value
+    with parallel.thread_session():
+        return fit_distances(read_embedding_pair(X, embedding, metric)).normalized_stress(best=best).value
 
 
 def kruskal_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scale: str = "best") -> float:
@@ -106,5 +106,5 @@ def kruskal_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scale: 
     0.188982
     """
     best = check_choice("scale", scale, _SCALES) == "best"
-    with parallel.session():
-        return fit(read(X, embedding, metric)).kruskal_stress(best=best).value
+    with parallel.thread_session():
+        return fit_distances(read_embedding_pair(X, embedding, metric)).kruskal_stress(best=best).value

@@ -5,13 +5,13 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    pca                  pca:PCA                                  map  PCA
-    classical_mds        classical_mds:ClassicalMDS               map  Classical MDS
-    mds                  mds:MDS                                  map  MDS
-    landmark_mds         landmark_mds:LandmarkMDS                 map  Landmark MDS
-    stochastic_mds       stochastic_mds:StochasticMDS             map  Stochastic MDS
-    laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map  Laplacian eigenmaps
-    axis_correlations    axes:axis_correlations               function  Rank correlations of columns and axes
+    pca                  pca:PCA                                 map       PCA
+    classical_mds        classical_mds:ClassicalMDS              map       Classical MDS
+    mds                  mds:MDS                                 map       MDS
+    landmark_mds         landmark_mds:LandmarkMDS                map       Landmark MDS
+    stochastic_mds       stochastic_mds:StochasticMDS            map       Stochastic MDS
+    laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
+    axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )
 

@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_array
 from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.encoding import check_usable
+from tamiz.sources.encoding import check_has_features
 from tamiz.sources.open import as_source
 from tamiz.statistics.base import Floats
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
-Rows = NDArray[np.intp]
+RowIndices = NDArray[np.intp]
 
 # Values held at once, and values of one piece of work.
-_HELD_VALUES = 2**23
-_PIECE_VALUES = 2**15
+_VALUES_IN_MEMORY = 2**23
+_VALUES_PER_TASK = 2**15
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class AxisCorrelations:
     values : ndarray of shape (n_columns, n_axes)
         For a number Spearman's rank correlation, in [-1, 1]; for a category the correlation ratio of the axis's ranks, in [0, 1]:
         the root of the share of their spread that lies between the levels. A constant column or axis has 0.
-    chance : ndarray of shape (n_columns,)
+    chance_level : ndarray of shape (n_columns,)
         The size that a column which has nothing to do with the axis reaches, its root mean square: a category of many levels
         reaches much by chance.
     n_rows : ndarray of shape (n_columns,)
@@ -46,7 +46,7 @@ class AxisCorrelations:
     columns: list[str]
     kinds: list[str]
     values: Floats
-    chance: Floats
+    chance_level: Floats
     n_rows: NDArray[np.intp]
 
 
@@ -96,65 +96,67 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
     petal length (cm): 0.99, 0.07
     petal width (cm): 0.95, 0.03
     """
-    with parallel.session():
+    with parallel.thread_session():
         source = as_source(X, None, sample_weight)
         points = check_array(embedding, dtype=np.float64)
         if len(points) != source.schema.n_rows:
             raise DataError(
                 f"embedding has {len(points):,} rows and X has {source.schema.n_rows:,}; give the coordinates of the rows of X."
             )
-        check_usable(source.schema)
-        found = correlate(source, points)
-    tell(source.schema.left_out)
+        check_has_features(source.schema)
+        found = correlate_columns(source, points)
+    warn_user(source.schema.excluded_column_notes)
     return found
 
 
-def correlate(source: Source, points: Floats, rows: Rows | None = None) -> AxisCorrelations:
+def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None = None) -> AxisCorrelations:
     """Return the rank correlations of a source's columns with the coordinates of its rows.
 
     Parameters
     ----------
     source : Source
-    points : ndarray of shape (n_rows, n_axes)
+    embedding : ndarray of shape (n_rows, n_axes)
         Of the rows chosen, where not all are.
     rows : ndarray of row numbers, ascending, default=None
         Those that are compared; None is all.
     """
-    schema, n = source.schema, len(points)
+    schema, n = source.schema, len(embedding)
     used = schema.used.tolist()
-    axes = _Axes(points, *_weights(source, rows))
+    axes = _Axes(embedding, *_scale_weights(source, rows))
 
     def explained(columns: list[tuple[int, NDArray[Any]]]) -> list[tuple[Floats, float, int]]:
-        return [axes.explained(values, len(schema.columns[j].levels)) for j, values in columns]
+        return [axes.correlate_column(values, len(schema.columns[j].levels)) for j, values in columns]
 
     found: list[tuple[Floats, float, int]] = []
-    for start, stop in parallel.spans(len(used), max(1, _HELD_VALUES // n)):
-        held = list(_read(source, used[start:stop], rows))
-        pieces = [held[a:b] for a, b in parallel.spans(len(held), max(1, _PIECE_VALUES // n))]
+    for start, stop in parallel.block_ranges(len(used), max(1, _VALUES_IN_MEMORY // n)):
+        held = list(_read_columns(source, used[start:stop], rows))
+        pieces = [held[a:b] for a, b in parallel.block_ranges(len(held), max(1, _VALUES_PER_TASK // n))]
         for some in parallel.map_blocks(explained, pieces):
             found += some
     return AxisCorrelations(
         [schema.columns[j].name for j in used],
         [schema.columns[j].kind for j in used],
-        np.array([values for values, _, _ in found]).reshape(len(used), points.shape[1]),
+        np.array([values for values, _, _ in found]).reshape(len(used), embedding.shape[1]),
         np.array([chance for _, chance, _ in found]),
         np.array([n_present for _, _, n_present in found], dtype=np.intp),
     )
 
 
-def _weights(source: Source, rows: Rows | None) -> tuple[Floats, float]:
+def _scale_weights(source: Source, rows: RowIndices | None) -> tuple[Floats, float]:
     """Return the rows' weights in a unit, a power of two by which squares of their sums stay finite, and the unit."""
-    weight = np.concatenate([block.weights for block in source.blocks([])])
+    weight = np.concatenate([block.weight_or_ones for block in source.blocks([])])
     weight = weight if rows is None else weight[rows]
     exponent = 0 if source.schema.weight is None else int(np.frexp(weight.sum())[1])
     return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
 
 
-def _read(source: Source, columns: Sequence[int], rows: Rows | None) -> Iterator[tuple[int, NDArray[Any]]]:
+def _read_columns(
+    source: Source, columns: Sequence[int], rows: RowIndices | None
+) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield some columns whole, or some rows of them."""
     parts: dict[int, list[NDArray[Any]]] = {j: [] for j in columns}
     for block in source.blocks(columns):
-        here = slice(None) if rows is None else _within(rows, block.rows)
+        here = slice(None) if rows is None else _rows_in_block(rows, block.rows)
         for j in columns:
             # A column that lies on disk is read here.
             parts[j].append(np.asarray(block.values[j][here]))
@@ -162,11 +164,11 @@ def _read(source: Source, columns: Sequence[int], rows: Rows | None) -> Iterator
         yield j, parts[j][0] if len(parts[j]) == 1 else np.concatenate(parts[j])
 
 
-def _within(rows: Rows, block: range) -> Rows:
+def _rows_in_block(rows: RowIndices, block: range) -> RowIndices:
     return rows[(rows >= block.start) & (rows < block.stop)] - block.start
 
 
-class _Ranked:
+class _SortedValues:
     """Values in their order, to be ranked among any of the rows without sorting them again."""
 
     def __init__(self, values: NDArray[np.floating[Any]]) -> None:
@@ -177,7 +179,7 @@ class _Ranked:
         self._starts = np.flatnonzero(first)
         self._sizes = np.diff(self._starts, append=len(values))
 
-    def centred(self, weight: Floats) -> Floats:
+    def centred_ranks(self, weight: Floats) -> Floats:
         """Return the weight of the rows below each less that of those above: twice the rank, centred.
 
         Whole numbers where the weights are 0 and 1, so that sums of their products are exact.
@@ -193,30 +195,30 @@ class _Axes:
     """The axes of a map, ranked."""
 
     def __init__(self, points: Floats, weight: Floats, unit: float) -> None:
-        self._unit = unit
-        self._axes = [_Ranked(np.ascontiguousarray(axis)) for axis in points.T]
+        self._weight_unit = unit
+        self._axes = [_SortedValues(np.ascontiguousarray(axis)) for axis in points.T]
         self._weight = weight
-        self._whole = [axis.centred(weight) for axis in self._axes]
+        self._all_row_ranks = [axis.centred_ranks(weight) for axis in self._axes]
 
-    def explained(self, values: NDArray[Any], n_levels: int) -> tuple[Floats, float, int]:
+    def correlate_column(self, values: NDArray[Any], n_levels: int) -> tuple[Floats, float, int]:
         """Return the values of one column, what chance would give, and how many rows have it."""
         is_number = values.dtype.kind == "f"
         present = ~np.isnan(values) if is_number else values >= 0
         n_present = int(np.count_nonzero(present))
-        weight, along = self._weight, self._whole
+        weight, along = self._weight, self._all_row_ranks
         if n_present < len(values):
             # A row that is left out is a row of weight 0.
             weight = np.where(present, weight, 0.0)
-            along = [axis.centred(weight) for axis in self._axes]
+            along = [axis.centred_ranks(weight) for axis in self._axes]
         if is_number:
-            ranks = _Ranked(values).centred(weight)
-            chance = _chance(2, self._unit * float(weight.sum()))
+            ranks = _SortedValues(values).centred_ranks(weight)
+            chance = _chance_level(2, self._weight_unit * float(weight.sum()))
             return np.array([_correlation(ranks, axis, weight) for axis in along]), chance, n_present
         # A missing value is of a level before the first.
         levels = values.astype(np.intp) + 1
         sizes = np.bincount(levels, weight, n_levels + 1).astype(np.float64)
-        ratios = [_ratio(levels, sizes, axis, weight) for axis in along]
-        chance = _chance(int(np.count_nonzero(sizes[1:])), self._unit * float(sizes[1:].sum()))
+        ratios = [_correlation_ratio(levels, sizes, axis, weight) for axis in along]
+        chance = _chance_level(int(np.count_nonzero(sizes[1:])), self._weight_unit * float(sizes[1:].sum()))
         return np.array(ratios), chance, n_present
 
 
@@ -226,7 +228,7 @@ def _correlation(a: Floats, b: Floats, weight: Floats) -> float:
     return float(np.clip(weighted @ b / spread, -1.0, 1.0)) if spread > 0 else 0.0
 
 
-def _ratio(levels: NDArray[np.intp], sizes: Floats, ranks: Floats, weight: Floats) -> float:
+def _correlation_ratio(levels: NDArray[np.intp], sizes: Floats, ranks: Floats, weight: Floats) -> float:
     weighted = ranks * weight
     total = float(weighted @ ranks)
     sums = np.bincount(levels, weighted, len(sizes))
@@ -234,5 +236,5 @@ def _ratio(levels: NDArray[np.intp], sizes: Floats, ranks: Floats, weight: Float
     return float(min(np.sqrt(between / total), 1.0)) if total > 0 else 0.0
 
 
-def _chance(n_levels: int, n: float) -> float:
+def _chance_level(n_levels: int, n: float) -> float:
     return float(np.sqrt(max(n_levels - 1, 0) / (n - 1))) if n > 1 else 1.0

@@ -13,12 +13,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.sources.features import mixed_table_tags, number_type
+from tamiz.sources.features import float_dtype, mixed_table_tags
 from tamiz.sources.schema import Schema
-from tamiz.storage.invariants import Count, Invariants, Maybe, Names, Numbers
+from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 
 # Rows that a study fits a map of n x n cost on, where nobody said how many.
-STUDY_ROWS = 2_000
+MAX_STUDY_ROWS = 2_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Gallery:
         Pixels, row by row.
     signed : bool
         Whether 0 is the middle of the scale; else each image goes from its least to its largest value.
-    of_rows : bool
+    shows_rows : bool
         Whether they show rows of the table.
     """
 
@@ -47,22 +47,22 @@ class Gallery:
     names: list[str]
     images: list[list[float]]
     signed: bool = False
-    of_rows: bool = False
+    shows_rows: bool = False
 
 
 @dataclass(frozen=True)
-class MapFacts:
+class MapDescription:
     """What a report says of a map beside its points.
 
     Attributes
     ----------
-    axes : list of str
+    axis_names : list of str
         A name for every coordinate.
     notes : list of str
         What was done to the columns, a sentence each.
-    nearness : str
+    proximity_note : str
         What it means that two points lie near each other, a sentence.
-    common_unit : bool
+    comparable_axes : bool
         Whether one unit means as much on every axis.
     stress : float or None
         Kruskal's stress-1 of the map, on a sample of the pairs where the method takes one; None where it has none.
@@ -76,9 +76,9 @@ class MapFacts:
         Their sums up to each, none where they are no shares of a whole.
     residuals : list of float
         How far each is from solving its equation, none where they were not found by steps.
-    reference : list of float
+    chance_spectrum : list of float
         What each would be by chance, in the unit of the spectrum, none where that is not known.
-    reference_title, reference_note : str
+    chance_title, chance_note : str
         How many axes lie above it, without a stop, and what "by chance" means, a sentence.
     loading_names : list of str
     loadings : list of list of float
@@ -87,26 +87,26 @@ class MapFacts:
         What the axes look like, where the columns are the pixels of an image.
     """
 
-    axes: list[str]
+    axis_names: list[str]
     notes: list[str] = field(default_factory=list)
-    nearness: str = "Points near each other are rows with like values."
-    common_unit: bool = True
+    proximity_note: str = "Points near each other are rows with like values."
+    comparable_axes: bool = True
     stress: float | None = None
     spectrum_label: str = ""
     spectrum: list[float] = field(default_factory=list)
     spectrum_note: str = ""
     cumulative: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
-    reference: list[float] = field(default_factory=list)
-    reference_title: str = ""
-    reference_note: str = ""
+    chance_spectrum: list[float] = field(default_factory=list)
+    chance_title: str = ""
+    chance_note: str = ""
     loading_names: list[str] = field(default_factory=list)
     loadings: list[list[float]] = field(default_factory=list)
     galleries: list[Gallery] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Variant:
+class MapVariant:
     """One of the maps that a method can draw of a table.
 
     Attributes
@@ -115,13 +115,13 @@ class Variant:
         What tells it from the method's others, in the words of its parameters; empty where the method has one.
     label : str
         What a reader is told it is; empty where that is the method's own.
-    usual : bool
+    is_default : bool
         Whether a study draws it where nobody asked for maps by name.
     """
 
     name: str = ""
     label: str = ""
-    usual: bool = True
+    is_default: bool = True
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -133,20 +133,20 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         float32 where all numbers of the table are, else float64; new rows are mapped likewise.
     schema_ : Schema or None
         The columns as they were taken: what `open_source(like=)` reads new rows by.
-    variants : tuple of Variant
+    variants : tuple of MapVariant
         The maps that a study can draw by this method, the one by its name alone first.
     dissimilarities : tuple of str
         What the method's `dissimilarity` may be; empty where it has no such parameter.
     """
 
     embedding_: NDArray[Any]
-    _reading: Any
+    _row_encoder: Any
     invariants: ClassVar[Invariants] = {
-        "n_features_in_": Maybe(Count(low=1, size="p")),
-        "feature_names_in_": Maybe(Names("p")),
-        "embedding_": Numbers("n", "k", single=True),
+        "n_features_in_": Nullable(Integer(low=1, size="p")),
+        "feature_names_in_": Nullable(Strings("p")),
+        "embedding_": FloatArray("n", "k", allow_float32=True),
     }
-    variants: ClassVar[tuple[Variant, ...]] = (Variant(),)
+    variants: ClassVar[tuple[MapVariant, ...]] = (MapVariant(),)
     dissimilarities: ClassVar[tuple[str, ...]] = ()
 
     def __sklearn_tags__(self) -> Tags:
@@ -170,34 +170,34 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         """
 
     @property
-    def study_rows(self) -> int | None:
+    def max_study_rows(self) -> int | None:
         """Rows that a study fits the map on at most, a sample of more; None is all.
 
         Where the cost grows with the square of the number of rows this is a number.
         """
         return None
 
-    def facts(self) -> MapFacts:
+    def describe(self) -> MapDescription:
         """Return what a report says of the fitted map."""
         check_is_fitted(self)
-        return self._facts()
+        return self._describe()
 
     @abstractmethod
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return what a report says of the map, which is fitted."""
 
     @property
     def schema_(self) -> Schema | None:
         """The columns as they were taken; None of what is no table: distances, sparse rows, a covariance."""
         check_is_fitted(self)
-        schema: Schema | None = self._reading.table()
+        schema: Schema | None = self._row_encoder.table_schema()
         return schema
 
-    def _as_given(self, places: NDArray[Any], X: Any) -> NDArray[Any]:
+    def _match_dtype(self, embedding: NDArray[Any], X: Any) -> NDArray[Any]:
         """Return the places of rows in the type of their numbers; a row whose place is no number is refused."""
         with np.errstate(over="ignore"):
-            given = places.astype(number_type(X), copy=False)
-        check_placed(given)
+            given = embedding.astype(float_dtype(X), copy=False)
+        check_finite_embedding(given)
         return given
 
     @property
@@ -205,13 +205,13 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         return self.embedding_.shape[1]
 
 
-def check_placed(places: NDArray[Any]) -> None:
+def check_finite_embedding(embedding: NDArray[Any]) -> None:
     """Refuse rows whose place is no number, naming the first."""
     # Numbers whose sum is one are numbers, and most are asked no more than that.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(places.sum()):
+        if np.isfinite(embedding.sum()):
             return
-    lost = ~np.isfinite(places).all(axis=1)
+    lost = ~np.isfinite(embedding).all(axis=1)
     if lost.any():
         raise DataError(
             f"Row {int(np.argmax(lost))} lies so far from the rows of fit that its place is beyond the largest number; leave the "

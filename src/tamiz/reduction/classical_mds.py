@@ -11,18 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import Reading
+from tamiz.graphs.reading import RowEncoder
 from tamiz.reduction.additive_constant import CORRECTIONS
-from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read, read_new
-from tamiz.reduction.placement import Placement
-from tamiz.reduction.scaling import Scaling, by_columns, by_distances
-from tamiz.sources.features import compare, remember
+from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
+from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.placement import Extension
+from tamiz.reduction.scaling import ClassicalSolution, scale_coordinates, scale_distances
+from tamiz.sources.features import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
 from tamiz.validation import check_choice, check_integer
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
 class ClassicalMDS(Reducer):
@@ -55,9 +55,9 @@ class ClassicalMDS(Reducer):
         The largest ones of B, descending, in the square of the unit of the distances; with a correction of the corrected ones.
     residuals_ : ndarray of shape (n_components,)
         The length :math:`|B v - \\lambda v|` for unit vectors v.
-    total_ : float
+    eigenvalue_sum_ : float
         The sum of all eigenvalues of B, negative ones with their sign.
-    least_ : float
+    smallest_eigenvalue_ : float
         The smallest eigenvalue of B, or the smallest that was seen where not all were computed. Below 0 the distances are no
         Euclidean ones.
     negative_share_ : float
@@ -70,7 +70,7 @@ class ClassicalMDS(Reducer):
         their signs, and over the sum of the positive ones, both in [0, 1].
     goodness_of_fit_error_ : ndarray of shape (2,)
         Their standard errors; 0 where `negative_share_error_` is.
-    constant_ : float
+    additive_constant_ : float
         The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
         distances are Euclidean without, and with no correction.
 
@@ -127,31 +127,34 @@ class ClassicalMDS(Reducer):
 
     >>> distances = [[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
     >>> mapped = ClassicalMDS(1, dissimilarity="precomputed", correction="cailliez").fit(distances)
-    >>> round(mapped.constant_, 6), mapped.embedding_.ravel().round(4) + 0.0
+    >>> round(mapped.additive_constant_, 6), mapped.embedding_.ravel().round(4) + 0.0
     (1.0, array([ 2.,  0., -2.]))
     """
 
     # At the Euclidean distances of a table's rows this is PCA.
-    variants: ClassVar = (Variant(usual=False),)
-    dissimilarities: ClassVar = NAMES
+    variants: ClassVar = (MapVariant(is_default=False),)
+    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_rows": Is(Dissimilarities),
-        "_rows.points.n_samples": Count(low=1, size="n"),
-        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
-        "_placement": (
-            Is(Placement),
-            Law(lambda it: it._placement.places_beside(it._rows), "does not place such rows"),
+        "_dissimilarities": InstanceOf(Dissimilarities),
+        "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
+        "_row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
         ),
-        "_placement.directions": Numbers("k", "m"),
-        "eigenvalues_": Numbers("k"),
-        "residuals_": Numbers("k"),
-        "total_": Number(),
-        "least_": Number(),
-        "constant_": Number(),
+        "_extension": (
+            InstanceOf(Extension),
+            Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not place such rows"),
+        ),
+        "_extension.directions": FloatArray("k", "m"),
+        "eigenvalues_": FloatArray("k"),
+        "residuals_": FloatArray("k"),
+        "eigenvalue_sum_": Number(),
+        "smallest_eigenvalue_": Number(),
+        "additive_constant_": Number(),
         "negative_share_": Number(0.0, 1.0),
         "negative_share_error_": Number(0.0),
-        "goodness_of_fit_": Numbers(2, low=0.0, high=1.0),
-        "goodness_of_fit_error_": Numbers(2, low=0.0),
+        "goodness_of_fit_": FloatArray(2, low=0.0, high=1.0),
+        "goodness_of_fit_error_": FloatArray(2, low=0.0),
     }
 
     def __init__(
@@ -170,27 +173,27 @@ class ClassicalMDS(Reducer):
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity)
 
     @property
-    def study_rows(self) -> int | None:
+    def max_study_rows(self) -> int | None:
         """Rows that a study fits the map on at most; all at Euclidean distances, which are not measured."""
-        return None if self.dissimilarity == "euclidean" else STUDY_ROWS
+        return None if self.dissimilarity == "euclidean" else MAX_STUDY_ROWS
 
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return the eigenvalues and what they leave out."""
         notes = []
-        if self.constant_:
+        if self.additive_constant_:
             added = (
-                f"{self.constant_:.6g} was added to every distance, by Cailliez's rule"
+                f"{self.additive_constant_:.6g} was added to every distance, by Cailliez's rule"
                 if self.correction == "cailliez"
-                else f"{2 * self.constant_:.6g} was added to every squared distance, by Lingoes's rule"
+                else f"{2 * self.additive_constant_:.6g} was added to every squared distance, by Lingoes's rule"
             )
             notes.append(f"{added}, so that the distances are Euclidean.")
         note = "The sum of squares along each coordinate."
-        if self._is_beyond_rounding():
-            note += f" The distances are not Euclidean: {self._share()} of the sum of absolute eigenvalues is negative."
-        return MapFacts(
+        if self._is_non_euclidean():
+            note += f" The distances are not Euclidean: {self._format_negative_share()} of the sum of absolute eigenvalues is negative."
+        return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             notes,
-            nearness="Points near each other are rows at small distances.",
+            proximity_note="Points near each other are rows at small distances.",
             spectrum_label="Eigenvalue",
             spectrum=self.eigenvalues_.tolist(),
             spectrum_note=note,
@@ -210,51 +213,55 @@ class ClassicalMDS(Reducer):
         if self.correction is not None:
             check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
-        with parallel.session():
-            rows, reading = read(X, metric, "ClassicalMDS")
+        with parallel.thread_session():
+            rows, reading = read_dissimilarities(X, metric, "ClassicalMDS")
             n = rows.points.n_samples
             if k >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
-            values = rows.columns()
-            found = by_distances(rows, k, self.correction) if values is None else by_columns(values, k)
+            values = rows.euclidean_coordinates()
+            found = scale_distances(rows, k, self.correction) if values is None else scale_coordinates(values, k)
         # All at the end: a fit that fails leaves the model as it was.
-        remember(self, X)
-        self._rows, self._reading, self._placement = rows, reading, found.placement
-        self.embedding_ = self._as_given(found.embedding, X)
-        self._hold(found)
-        self._tell(found)
+        record_features(self, X)
+        self._dissimilarities, self._row_encoder, self._extension = rows, reading, found.extension
+        self.embedding_ = self._match_dtype(found.embedding, X)
+        self._set_fitted(found)
+        self._warn_about_solution(found)
         return self
 
-    def _hold(self, found: Scaling) -> None:
-        self.eigenvalues_: Floats = found.values
-        self.residuals_: Floats = found.residuals
-        self.total_, self.least_, self.constant_ = found.total, found.least, found.constant
-        self.negative_share_, self.negative_share_error_ = found.share.value, found.share.error
-        self.goodness_of_fit_: Floats = found.goodness_of_fit
-        self.goodness_of_fit_error_: Floats = found.goodness_of_fit_error
+    def _set_fitted(self, solution: ClassicalSolution) -> None:
+        self.eigenvalues_: Floats = solution.eigenvalues
+        self.residuals_: Floats = solution.residuals
+        self.eigenvalue_sum_, self.smallest_eigenvalue_, self.additive_constant_ = (
+            solution.eigenvalue_sum,
+            solution.smallest_eigenvalue,
+            solution.additive_constant,
+        )
+        self.negative_share_, self.negative_share_error_ = solution.negative_share.value, solution.negative_share.error
+        self.goodness_of_fit_: Floats = solution.goodness_of_fit
+        self.goodness_of_fit_error_: Floats = solution.goodness_of_fit_error
 
-    def _is_beyond_rounding(self) -> bool:
+    def _is_non_euclidean(self) -> bool:
         """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""
-        return self.least_ < -self._rows.rounding * float(self.eigenvalues_[0])
+        return self.smallest_eigenvalue_ < -self._dissimilarities.rounding_tolerance * float(self.eigenvalues_[0])
 
-    def _tell(self, found: Scaling) -> None:
+    def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn of what the search did not reach, and of what the coordinates do not show."""
-        tell((f"ClassicalMDS: {sentence}" for sentence in found.told), ConvergenceWarning)
+        warn_user((f"ClassicalMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            tell([f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
-        if self.correction is None and self._is_beyond_rounding():
-            tell(
+            warn_user([f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
+        if self.correction is None and self._is_non_euclidean():
+            warn_user(
                 [
-                    f"ClassicalMDS: the distances are not Euclidean: {self._share()} of the sum of absolute eigenvalues is "
-                    f"negative, the least {self.least_:.4g} beside the largest {largest:.4g}, and no coordinate shows it. "
+                    f"ClassicalMDS: the distances are not Euclidean: {self._format_negative_share()} of the sum of absolute eigenvalues is "
+                    f"negative, the least {self.smallest_eigenvalue_:.4g} beside the largest {largest:.4g}, and no coordinate shows it. "
                     "correction='cailliez' or correction='lingoes' makes them Euclidean."
                 ]
             )
 
-    def _share(self) -> str:
+    def _format_negative_share(self) -> str:
         exact = f"{100 * self.negative_share_:.3g} %"
         return (
             exact if not self.negative_share_error_ else f"about {exact} (+- {100 * self.negative_share_error_:.1g} %)"
@@ -273,8 +280,8 @@ class ClassicalMDS(Reducer):
             New rows; with "precomputed" and "similarity" of shape (n_new, n_samples). Weights of a Source are not read.
         """
         check_is_fitted(self)
-        compare(self, X)
-        with parallel.session():
-            rows = self._rows
-            queries = read_new(rows, self._reading, X)
-            return self._as_given(self._placement.places(rows, queries, self.embedding_), X)
+        check_features(self, X)
+        with parallel.thread_session():
+            rows = self._dissimilarities
+            queries = read_new_rows(rows, self._row_encoder, X)
+            return self._match_dtype(self._extension.transform(rows, queries, self.embedding_), X)

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from tamiz.random import generator
+from tamiz.random import make_rng
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
 # No seed that anyone makes data with: noise of the same numbers would not look random to the start.
 _SEED = 6_180_339_887
 # Vectors beside those wanted, at least: the gap to the last of them is what a search lives on. Products take eight at a time.
-_BESIDE, _PANEL = 4, 8
+_EXTRA_VECTORS, _BLOCK_MULTIPLE = 4, 8
 # Products after which a search that has not come to its end is cut off.
-_MOST = 200
+_MAX_PRODUCTS = 200
 # Products within which residuals are to halve.
 _PATIENCE = 8
 # Vectors of a basis, in blocks, after which it is taken together again.
-_ROOM = 12
+_MAX_BLOCKS = 12
 # A direction of which no more than this is left, next to what it was, lay in the basis already.
-_NOTHING = 1e-10
+_DEPENDENCE_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Quadrature:
 
 
 @dataclass(frozen=True)
-class Leading:
+class LeadingEigenpairs:
     """Eigenpairs of the largest eigenvalues, descending.
 
     Attributes
@@ -59,22 +59,22 @@ class Leading:
         Orthonormal, one a row.
     residuals : ndarray of shape (k,)
         |A v - value v|.
-    least : float
+    smallest_value : float
         The smallest Ritz value seen: no eigenvalue of A is known to lie lower.
-    seen : tuple of Quadrature
+    quadratures : tuple of Quadrature
         What the random start saw of the whole spectrum, at the last product but one and at the last; nothing where all is known.
     """
 
     values: Floats
     vectors: Floats
     residuals: Floats
-    least: float
-    seen: tuple[Quadrature, ...] = ()
+    smallest_value: float
+    quadratures: tuple[Quadrature, ...] = ()
 
 
-def leading(
-    product: Callable[[Floats], Floats], n: int, k: int, *, tol: float = 1e-6, floor: float = 1.0, room: int = 0
-) -> Leading:
+def leading_eigenpairs(
+    product: Callable[[Floats], Floats], n: int, k: int, *, tol: float = 1e-6, floor: float = 1.0, max_vectors: int = 0
+) -> LeadingEigenpairs:
     """Return the k largest eigenpairs by block Krylov with Rayleigh and Ritz.
 
     Parameters
@@ -87,7 +87,7 @@ def leading(
         over its gap to the others, its vector to the residual over the gap.
     floor : float, default=1.0
         Measure a residual next to its own value, but at least next to this share of the largest absolute one.
-    room : int, default=0
+    max_vectors : int, default=0
         Vectors that are kept before they are taken together; at least a dozen blocks, at most n and a block.
 
     Returns
@@ -105,17 +105,17 @@ def leading(
     ----------
     Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate singular value decomposition, NIPS.
     """
-    width = min(-(-(k + _BESIDE) // _PANEL) * _PANEL, n)
-    scaled = _InUnit(product)
-    space = Subspace(n, min(max(_ROOM * width, 4 * k, room), n) + width, scaled)
-    new = start(n, width)
+    width = min(-(-(k + _EXTRA_VECTORS) // _BLOCK_MULTIPLE) * _BLOCK_MULTIPLE, n)
+    scaled = _ScaledOperator(product)
+    space = Subspace(n, min(max(_MAX_BLOCKS * width, 4 * k, max_vectors), n) + width, scaled)
+    new = random_orthonormal(n, width)
     width = len(new)
     seen: list[Quadrature] = []
     restarted, least = False, np.inf
     worst: list[float] = []
-    for n_products in range(1, _MOST + 1):
+    for n_products in range(1, _MAX_PRODUCTS + 1):
         space.add(new)
-        values, Y = space.ritz()
+        values, Y = space.ritz_pairs()
         least = min(least, float(values[-1]))
         if not restarted:
             seen = [*seen[-1:], Quadrature(values, Y[:width] ** 2)]
@@ -123,22 +123,22 @@ def leading(
         left = images - vectors * values[:k, None]
         residuals = np.linalg.norm(left, axis=1)
         sizes = np.maximum(np.abs(values[:k]), floor * np.abs(values).max())
-        if (residuals <= tol * sizes).all() or n_products == _MOST:
+        if (residuals <= tol * sizes).all() or n_products == _MAX_PRODUCTS:
             break
         relative = residuals / sizes
         worst.append(float(relative.max()))
         is_slow = n_products > _PATIENCE and worst[-1] > worst[-1 - _PATIENCE] / 2
-        if is_slow and _is_rounding(left[np.argmax(relative)], space.basis):
+        if is_slow and _is_rounding_error(left[np.argmax(relative)], space.basis):
             break
-        new = space.beside(space.images[-len(new) :])
+        new = space.orthogonal_part(space.images[-len(new) :])
         if not len(new):
             break
-        if space.size + len(new) > space.room:
-            space.keep(Y[:, : 2 * width])
+        if space.size + len(new) > space.capacity:
+            space.restrict_to(Y[:, : 2 * width])
             restarted = True
     unit = scaled.unit
     told = tuple(Quadrature(one.nodes * unit, one.weights) for one in (seen[0], seen[-1]))
-    return Leading(values[:k] * unit, vectors, residuals * unit, least * unit, told)
+    return LeadingEigenpairs(values[:k] * unit, vectors, residuals * unit, least * unit, told)
 
 
 def power_of_two(size: float) -> float:
@@ -146,7 +146,7 @@ def power_of_two(size: float) -> float:
     return float(np.ldexp(1.0, int(np.frexp(size)[1]))) if 0.0 < size < np.inf else 1.0
 
 
-class _InUnit:
+class _ScaledOperator:
     """An operator in a unit of its own size, so that squares of what it gives stay finite and apart from 0.
 
     Attributes
@@ -166,13 +166,13 @@ class _InUnit:
         return np.asarray(Y / self.unit)
 
 
-def _is_rounding(left: Floats, basis: Floats) -> bool:
+def _is_rounding_error(residual: Floats, basis: Floats) -> bool:
     """Return whether what is left of a Ritz pair comes of the rounding of products.
 
     Exact products leave nothing within the space, rounding leaves as much there as anywhere.
     """
     m, n = basis.shape
-    return float(np.linalg.norm(basis @ left)) > 0.3 * float(np.sqrt(m / n)) * float(np.linalg.norm(left))
+    return float(np.linalg.norm(basis @ residual)) > 0.3 * float(np.sqrt(m / n)) * float(np.linalg.norm(residual))
 
 
 class Subspace:
@@ -180,24 +180,24 @@ class Subspace:
 
     Parameters
     ----------
-    n, room : int
+    n, capacity : int
         Length and most number of vectors.
-    *products : callable
+    *operators : callable
         Symmetric operators; `images` and `projected` are those of the first.
     """
 
-    def __init__(self, n: int, room: int, *products: Callable[[Floats], Floats]) -> None:
+    def __init__(self, n: int, capacity: int, *operators: Callable[[Floats], Floats]) -> None:
         check_memory(
-            8.0 * room * (n + len(products) * (n + room)),
-            f"A search by {room:,} vectors of {n:,} numbers",
+            8.0 * capacity * (n + len(operators) * (n + capacity)),
+            f"A search by {capacity:,} vectors of {n:,} numbers",
             "Ask for fewer components, or pass a smaller table.",
         )
-        self.size, self.room = 0, room
-        self._products = products
+        self.size, self.capacity = 0, capacity
+        self._operators = operators
         # Memory that nothing is written to costs nothing.
-        self._basis = np.empty((room, n))
-        self._images = [np.empty((room, n)) for _ in products]
-        self._projected = [np.empty((room, room)) for _ in products]
+        self._basis = np.empty((capacity, n))
+        self._images = [np.empty((capacity, n)) for _ in operators]
+        self._projected = [np.empty((capacity, capacity)) for _ in operators]
 
     @property
     def basis(self) -> Floats:
@@ -222,7 +222,7 @@ class Subspace:
         old, size = self.size, self.size + len(new)
         self.size = size
         self._basis[old:size] = new
-        for product, images, projected in zip(self._products, self._images, self._projected, strict=True):
+        for product, images, projected in zip(self._operators, self._images, self._projected, strict=True):
             images[old:size] = product(new)
             beside = self.basis @ images[old:size].T
             projected[:size, old:size] = beside
@@ -230,12 +230,12 @@ class Subspace:
             corner = projected[old:size, old:size]
             corner[:] = (corner + corner.T) / 2
 
-    def ritz(self) -> tuple[Floats, Floats]:
+    def ritz_pairs(self) -> tuple[Floats, Floats]:
         """Return the eigenvalues of the first operator within the space, descending, and their vectors as columns."""
         values, Y = linalg.eigh(self.projected(0))
         return values[::-1], Y[:, ::-1]
 
-    def keep(self, Y: Floats) -> None:
+    def restrict_to(self, Y: Floats) -> None:
         """Keep the combinations that the columns of Y stand for, and nothing else."""
         size = Y.shape[1]
         for rows in (self._basis, *self._images):
@@ -244,24 +244,24 @@ class Subspace:
             projected[:size, :size] = Y.T @ projected[: self.size, : self.size] @ Y
         self.size = size
 
-    def beside(self, new: Floats) -> Floats:
+    def orthogonal_part(self, new: Floats) -> Floats:
         """Return orthonormal vectors for what some have beside the space, none where they lie in it."""
         whole = np.linalg.norm(new, axis=1)
         for _ in range(2):
             new = new - (new @ self.basis.T) @ self.basis
-        new = new[np.linalg.norm(new, axis=1) > _NOTHING * whole]
+        new = new[np.linalg.norm(new, axis=1) > _DEPENDENCE_TOLERANCE * whole]
         if not len(new):
             return new
-        kept = orthonormal(new, _NOTHING * float(whole.max()))
-        return orthonormal(kept - (kept @ self.basis.T) @ self.basis) if len(kept) else kept
+        kept = orthonormalize(new, _DEPENDENCE_TOLERANCE * float(whole.max()))
+        return orthonormalize(kept - (kept @ self.basis.T) @ self.basis) if len(kept) else kept
 
 
-def start(n: int, width: int) -> Floats:
+def random_orthonormal(n: int, width: int) -> Floats:
     """Return random orthonormal vectors, the same ones every time."""
-    return orthonormal(generator(_SEED).standard_normal((width, n)))
+    return orthonormalize(make_rng(_SEED).standard_normal((width, n)))
 
 
-def orthonormal(rows: Floats, least: float = 0.0) -> Floats:
-    """Return orthonormal rows that span some, without those of which no more than `least` is left beside the ones before."""
+def orthonormalize(rows: Floats, tolerance: float = 0.0) -> Floats:
+    """Return orthonormal rows that span some, without those of which no more than `tolerance` is left beside the ones before."""
     directions, lengths = linalg.qr(rows.T, mode="economic")
-    return np.ascontiguousarray(directions.T[np.abs(np.diag(lengths)) > least])
+    return np.ascontiguousarray(directions.T[np.abs(np.diag(lengths)) > tolerance])

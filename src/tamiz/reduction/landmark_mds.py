@@ -13,39 +13,42 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import Reading
-from tamiz.random import Seed, generator
-from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read, read_new
-from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough
-from tamiz.reduction.landmarks import Rows, Some, some_of
-from tamiz.reduction.placement import ByColumns, Placement
-from tamiz.reduction.principal_axes import to_principal_axes
+from tamiz.graphs.reading import RowEncoder
+from tamiz.random import Seed, make_rng
+from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.landmark_scaling import LandmarkScaling, default_n_landmarks, random_landmarks
+from tamiz.reduction.landmarks import RowIndices, RowSubsets, create_subsets
+from tamiz.reduction.placement import Extension, LinearProjection
+from tamiz.reduction.principal_axes import principal_axes_rotation
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.scaling import Scaling
-from tamiz.sources.features import compare, remember
+from tamiz.reduction.scaling import ClassicalSolution
+from tamiz.sources.features import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Is, Law, Number, Numbers, Whole
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
 from tamiz.validation import check_choice, check_integer, check_memory
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
-def farthest_first(table: Some, n_landmarks: int, rng: np.random.Generator) -> Rows:
+def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
     """Return rows of which each is the farthest from those before it, the lowest of equals; the first is drawn."""
     chosen = np.empty(n_landmarks, dtype=np.intp)
-    nearest = np.full(table.n, np.inf)
-    row = int(rng.integers(table.n))
+    nearest = np.full(subsets.n, np.inf)
+    row = int(rng.integers(subsets.n))
     for at in range(n_landmarks):
         chosen[at] = row
-        np.minimum(nearest, table.from_row(row), out=nearest)
+        np.minimum(nearest, subsets.distances_from(row), out=nearest)
         # Below 0, so that none comes twice where all others are equal to one.
         nearest[row] = -1.0
         row = int(np.argmax(nearest))
     return chosen
 
 
-RULES: dict[str, Callable[[Some, int, np.random.Generator], Rows]] = {"random": drawn, "maxmin": farthest_first}
+LANDMARK_RULES: dict[str, Callable[[RowSubsets, int, np.random.Generator], RowIndices]] = {
+    "random": random_landmarks,
+    "maxmin": farthest_first,
+}
 
 
 class LandmarkMDS(Reducer):
@@ -78,7 +81,7 @@ class LandmarkMDS(Reducer):
         Row numbers; with "maxmin" in the order in which they were chosen.
     eigenvalues_ : ndarray of shape (n_components,)
         The largest ones of the landmarks' centred inner products, descending, in the square of the unit of the distances.
-    least_ : float
+    smallest_eigenvalue_ : float
         The smallest of these, or the smallest that was seen. Below 0 the landmarks' distances are no Euclidean ones.
     negative_share_, negative_share_error_ : float
         The sum of the landmarks' negative eigenvalues over the sum of all, both without signs, and its standard error; 0 where all
@@ -125,21 +128,26 @@ class LandmarkMDS(Reducer):
     """
 
     # At the Euclidean distances of a table's rows this is PCA of some of them.
-    variants: ClassVar = (Variant(usual=False),)
-    dissimilarities: ClassVar = NAMES
+    variants: ClassVar = (MapVariant(is_default=False),)
+    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_beside": Is(Dissimilarities),
-        "_reading": (Is(Reading), Law(lambda it: it._beside.are_read_by(it._reading), "does not read the rows of fit")),
-        "landmarks_": Whole("l", below="n"),
-        "_placement": (
-            Is(Placement),
-            Law(lambda it: it._placement.places_beside(it._beside), "does not place such rows"),
+        "_landmark_dissimilarities": InstanceOf(Dissimilarities),
+        "_row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(
+                lambda it: it._landmark_dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"
+            ),
         ),
-        "_placement.directions": Numbers("k", "m"),
-        "_turn": Is(ByColumns),
-        "_turn.directions": Numbers("k", "k"),
-        "eigenvalues_": Numbers("k"),
-        "least_": Number(),
+        "landmarks_": IntegerArray("l", below="n"),
+        "_extension": (
+            InstanceOf(Extension),
+            Condition(lambda it: it._extension.accepts(it._landmark_dissimilarities), "does not place such rows"),
+        ),
+        "_extension.directions": FloatArray("k", "m"),
+        "_rotation": InstanceOf(LinearProjection),
+        "_rotation.directions": FloatArray("k", "k"),
+        "eigenvalues_": FloatArray("k"),
+        "smallest_eigenvalue_": Number(),
         "negative_share_": Number(0.0, 1.0),
         "negative_share_error_": Number(0.0),
         "sampled_stress_": Number(0.0),
@@ -169,10 +177,10 @@ class LandmarkMDS(Reducer):
         """Return the map of the study's distances."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return the landmarks' eigenvalues and how far the map's distances are from those of the rows."""
         error = f" +- {self.sampled_stress_error_:.1g}" if self.sampled_stress_error_ else ""
-        return MapFacts(
+        return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
                 f"All rows are placed by their distances to {len(self.landmarks_):,} of them.",
@@ -180,7 +188,7 @@ class LandmarkMDS(Reducer):
                 if error
                 else f"Stress {self.sampled_stress_:.3g}.",
             ],
-            nearness="Points near each other are rows at like distances from the landmarks.",
+            proximity_note="Points near each other are rows at like distances from the landmarks.",
             stress=float(self.sampled_stress_),
             spectrum_label="Eigenvalue",
             spectrum=self.eigenvalues_.tolist(),
@@ -197,37 +205,37 @@ class LandmarkMDS(Reducer):
         y : ignored
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
-        rule = RULES[check_choice("landmarks", self.landmarks, tuple(RULES))]
+        rule = LANDMARK_RULES[check_choice("landmarks", self.landmarks, tuple(LANDMARK_RULES))]
         k = check_integer("n_components", self.n_components, low=1)
-        rng = generator(self.random_state)
-        with parallel.session():
-            rows, reading = read(X, metric, "LandmarkMDS")
-            table = some_of(rows, metric)
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            rows, reading = read_dissimilarities(X, metric, "LandmarkMDS")
+            table = create_subsets(rows, metric)
             if k >= table.n:
                 raise ValueError(f"n_components must be below the number of rows = {table.n:,}, got {k:,}.")
-            chosen = rule(table, self._number(table.n, k), rng)
+            chosen = rule(table, self._count_landmarks(table.n, k), rng)
             check_memory(32.0 * table.n * k, f"The places of {table.n:,} rows in {k:,} dimensions", "Ask for fewer.")
-            found = LandmarkScaling.of(table, chosen, k)
-            turn = to_principal_axes(found.places)
-            embedding = turn.of(found.places)
+            found = LandmarkScaling.fit(table, chosen, k)
+            turn = principal_axes_rotation(found.embedding)
+            embedding = turn.project_rows(found.embedding)
             stress = SampledPairs(table, rng).stress(embedding)
         # All at the end: a fit that fails leaves the model as it was.
-        remember(self, X)
-        scaling = found.scaling
-        self._beside, self._reading = found.beside, reading
-        self._placement, self._turn = scaling.placement, turn
-        self.embedding_, self.landmarks_ = self._as_given(embedding, X), chosen
-        self.eigenvalues_: Floats = scaling.values
-        self.least_ = scaling.least
-        self.negative_share_, self.negative_share_error_ = scaling.share.value, scaling.share.error
+        record_features(self, X)
+        scaling = found.solution
+        self._landmark_dissimilarities, self._row_encoder = found.landmark_dissimilarities, reading
+        self._extension, self._rotation = scaling.extension, turn
+        self.embedding_, self.landmarks_ = self._match_dtype(embedding, X), chosen
+        self.eigenvalues_: Floats = scaling.eigenvalues
+        self.smallest_eigenvalue_ = scaling.smallest_eigenvalue
+        self.negative_share_, self.negative_share_error_ = scaling.negative_share.value, scaling.negative_share.error
         self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
-        self._tell(scaling)
+        self._warn_about_solution(scaling)
         return self
 
-    def _number(self, n: int, k: int) -> int:
+    def _count_landmarks(self, n: int, k: int) -> int:
         """Return how many landmarks there are to be."""
         if self.n_landmarks is None:
-            return enough(n, k)
+            return default_n_landmarks(n, k)
         n_landmarks = check_integer("n_landmarks", self.n_landmarks, low=1)
         if not k < n_landmarks <= n:
             raise ValueError(
@@ -236,20 +244,20 @@ class LandmarkMDS(Reducer):
             )
         return n_landmarks
 
-    def _tell(self, found: Scaling) -> None:
+    def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn of what the landmarks' spectrum leaves out."""
-        tell((f"LandmarkMDS: {sentence}" for sentence in found.told), ConvergenceWarning)
-        k, largest = len(found.values), float(found.values[0])
-        positive = int((found.values > 0).sum())
+        warn_user((f"LandmarkMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
+        k, largest = len(solution.eigenvalues), float(solution.eigenvalues[0])
+        positive = int((solution.eigenvalues > 0).sum())
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            tell([f"LandmarkMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
-        if found.least < -self._beside.rounding * largest:
-            about = "about " if found.share.error else ""
-            tell(
+            warn_user([f"LandmarkMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
+        if solution.smallest_eigenvalue < -self._landmark_dissimilarities.rounding_tolerance * largest:
+            about = "about " if solution.negative_share.error else ""
+            warn_user(
                 [
-                    f"LandmarkMDS: the landmarks' distances are not Euclidean: {about}{100 * found.share.value:.3g} % of the sum "
-                    f"of absolute eigenvalues is negative, the least {found.least:.4g} beside the largest {largest:.4g}, and no "
+                    f"LandmarkMDS: the landmarks' distances are not Euclidean: {about}{100 * solution.negative_share.value:.3g} % of the sum "
+                    f"of absolute eigenvalues is negative, the least {solution.smallest_eigenvalue:.4g} beside the largest {largest:.4g}, and no "
                     "coordinate shows it."
                 ]
             )
@@ -267,8 +275,10 @@ class LandmarkMDS(Reducer):
             New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), of which the columns of landmarks are read.
         """
         check_is_fitted(self)
-        compare(self, X)
-        with parallel.session():
-            queries = read_new(self._beside, self._reading, X)
-            places = self._turn.of(self._placement.places(self._beside, queries, self.embedding_))
-        return self._as_given(places, X)
+        check_features(self, X)
+        with parallel.thread_session():
+            queries = read_new_rows(self._landmark_dissimilarities, self._row_encoder, X)
+            places = self._rotation.project_rows(
+                self._extension.transform(self._landmark_dissimilarities, queries, self.embedding_)
+            )
+        return self._match_dtype(places, X)

@@ -8,25 +8,25 @@ import numpy as np
 
 from tamiz import parallel
 from tamiz.reduction.dissimilarities import Dissimilarities
-from tamiz.reduction.landmarks import Rows, Some
-from tamiz.reduction.placement import ByColumns, BySums
-from tamiz.reduction.scaling import Scaling, by_columns, by_distances
+from tamiz.reduction.landmarks import RowIndices, RowSubsets
+from tamiz.reduction.placement import GowerExtension, LinearProjection
+from tamiz.reduction.scaling import ClassicalSolution, scale_coordinates, scale_distances
 from tamiz.statistics.base import Floats
 
 # Landmarks where no number is given: so many, and at least so many a coordinate.
-_LANDMARKS, _A_COORDINATE = 500, 20
+_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 500, 20
 # Numbers of one piece of work.
-_PIECE = 2**18
+_VALUES_PER_TASK = 2**18
 
 
-def enough(n: int, k: int) -> int:
+def default_n_landmarks(n: int, k: int) -> int:
     """Return how many of n rows are landmarks where nobody says."""
-    return min(n, max(_LANDMARKS, _A_COORDINATE * k))
+    return min(n, max(_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE * k))
 
 
-def drawn(table: Some, n_landmarks: int, rng: np.random.Generator) -> Rows:
+def random_landmarks(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
     """Return rows drawn at random, in their order."""
-    return np.sort(rng.choice(table.n, size=n_landmarks, replace=False))
+    return np.sort(rng.choice(subsets.n, size=n_landmarks, replace=False))
 
 
 @dataclass(frozen=True)
@@ -35,42 +35,44 @@ class LandmarkScaling:
 
     Attributes
     ----------
-    scaling : Scaling
+    solution : Scaling
         Of the landmarks.
-    beside : Dissimilarities
+    landmark_dissimilarities : Dissimilarities
         The landmarks, as any row has numbers with them.
-    places : ndarray of shape (n, k)
+    embedding : ndarray of shape (n, k)
     """
 
-    scaling: Scaling
-    beside: Dissimilarities
-    places: Floats
+    solution: ClassicalSolution
+    landmark_dissimilarities: Dissimilarities
+    embedding: Floats
 
     @classmethod
-    def of(cls, table: Some, landmarks: Rows, k: int) -> LandmarkScaling:
+    def fit(cls, subsets: RowSubsets, landmarks: RowIndices, k: int) -> LandmarkScaling:
         """Scale landmarks and place all rows; rows of numbers along directions, others by their distances."""
-        beside, values = table.beside(landmarks), table.rows.columns()
+        beside, values = subsets.as_landmarks(landmarks), subsets.dissimilarities.euclidean_coordinates()
         if values is None:
-            found = by_distances(table.alone(landmarks), k, None)
-            return cls(found, beside, found.placement.places(beside, table.rows.points, found.embedding))
+            found = scale_distances(subsets.subset(landmarks), k, None)
+            return cls(
+                found, beside, found.extension.transform(beside, subsets.dissimilarities.points, found.embedding)
+            )
         part = values[landmarks]
         if part.shape[1] < len(part):
-            found = by_columns(part, k)
-            along = found.placement
+            found = scale_coordinates(part, k)
+            along = found.extension
         else:
-            found = by_distances(table.alone(landmarks), k, None)
-            along = _linear(found.placement, part)
-        assert isinstance(along, ByColumns)
-        spans = parallel.spans(len(values), max(1, _PIECE // values.shape[1]))
-        places = np.concatenate(list(parallel.map_blocks(lambda span: along.of(values[slice(*span)]), spans)))
-        return cls(replace(found, placement=along), beside, places)
+            found = scale_distances(subsets.subset(landmarks), k, None)
+            along = _as_linear_projection(found.extension, part)
+        assert isinstance(along, LinearProjection)
+        spans = parallel.block_ranges(len(values), max(1, _VALUES_PER_TASK // values.shape[1]))
+        places = np.concatenate(list(parallel.map_blocks(lambda span: along.project_rows(values[slice(*span)]), spans)))
+        return cls(replace(found, extension=along), beside, places)
 
 
-def _linear(placement: object, landmarks: Floats) -> ByColumns:
+def _as_linear_projection(extension: object, landmarks: Floats) -> LinearProjection:
     """Return sums of squared distances to rows of numbers as products with these.
 
     They are |x|^2 - 2 x'z + |z|^2, and directions sum to 0.
     """
-    assert isinstance(placement, BySums)
+    assert isinstance(extension, GowerExtension)
     centre: Floats = landmarks.mean(axis=0)
-    return ByColumns(centre, 2.0 * placement.directions @ (landmarks - centre))
+    return LinearProjection(centre, 2.0 * extension.directions @ (landmarks - centre))

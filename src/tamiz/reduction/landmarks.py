@@ -9,158 +9,168 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.reduction.dissimilarities import Dissimilarities, Given, Measured, Similar
+from tamiz.reduction.dissimilarities import (
+    ComputedDissimilarities,
+    Dissimilarities,
+    FromSimilarities,
+    PrecomputedDissimilarities,
+)
 from tamiz.reduction.similarities import Similarities
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Whole
+from tamiz.storage.invariants import IntegerArray, Invariants
 
-Rows = NDArray[np.intp]
+RowIndices = NDArray[np.intp]
 
 # Numbers of one piece of work.
-_PIECE = 2**17
+_DISTANCES_PER_TASK = 2**17
 # Rows of a table of pairs that are copied at a time.
-_FEW = 32
+_ROWS_PER_COPY = 32
 
 
-class Some:
+class RowSubsets:
     """Rows of a table that are measured from one another, and from all others, when they are asked for.
 
     Parameters
     ----------
-    rows : Dissimilarities
+    dissimilarities : Dissimilarities
         All rows.
     """
 
-    def __init__(self, rows: Dissimilarities) -> None:
-        self.rows = rows
+    def __init__(self, dissimilarities: Dissimilarities) -> None:
+        self.dissimilarities = dissimilarities
 
     @property
     def n(self) -> int:
         """How many rows there are."""
-        return int(self.rows.points.n_samples)
+        return int(self.dissimilarities.points.n_samples)
 
-    def alone(self, some: Rows) -> Dissimilarities:
+    def subset(self, rows: RowIndices) -> Dissimilarities:
         """Return some of the rows, without the others."""
-        return Measured(self.rows.points.take(some))
+        return ComputedDissimilarities(self.dissimilarities.points.take(rows))
 
-    def beside(self, some: Rows) -> Dissimilarities:
+    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
         """Return some of the rows as those that any row has numbers with; all others are let go."""
-        return self.alone(some)
+        return self.subset(rows)
 
-    def among(self, some: Rows) -> Floats:
+    def distances_among(self, rows: RowIndices) -> Floats:
         """Return the distances of some rows from one another."""
-        alone = self.alone(some)
-        return alone.distances(alone.points, 0, len(some))
+        alone = self.subset(rows)
+        return alone.distances(alone.points, 0, len(rows))
 
-    def from_row(self, row: int) -> Floats:
+    def distances_from(self, row: int) -> Floats:
         """Return the distances of all rows from one."""
-        one, out = self.alone(np.array([row])), np.empty(self.n)
+        one, out = self.subset(np.array([row])), np.empty(self.n)
 
         def piece(span: tuple[int, int]) -> None:
-            out[slice(*span)] = one.distances(self.rows.points, *span)[:, 0]
+            out[slice(*span)] = one.distances(self.dissimilarities.points, *span)[:, 0]
 
-        for _ in parallel.map_blocks(piece, parallel.spans(self.n, _PIECE)):
+        for _ in parallel.map_blocks(piece, parallel.block_ranges(self.n, _DISTANCES_PER_TASK)):
             pass
         return out
 
 
-class PickedDistances(Given):
+class LandmarkDistances(PrecomputedDissimilarities):
     """Rows whose distances to some of many rows are read, from a table of distances to all of them.
 
     Parameters
     ----------
     points : PrecomputedDistances
         All those rows.
-    picked : ndarray of int
+    landmarks : ndarray of int
     """
 
-    invariants: ClassVar[Invariants] = {"picked": Whole("l")}
+    invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
 
-    def __init__(self, points: Any, picked: Rows) -> None:
+    def __init__(self, points: Any, landmarks: RowIndices) -> None:
         super().__init__(points)
-        self.picked = picked
+        self.landmarks = landmarks
 
     @property
     def n_points(self) -> int:
         """Those that are picked."""
-        return len(self.picked)
+        return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances to those that are picked."""
-        out = np.empty((stop - start, len(self.picked)))
-        for a, b in parallel.spans(stop - start, _FEW):
-            np.take(super().block(queries, start + a, start + b), self.picked, axis=1, out=out[a:b], mode="clip")
+        out = np.empty((stop - start, len(self.landmarks)))
+        for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
+            np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
         return out
 
 
-class PickedSimilarities(Similar):
+class LandmarkSimilarities(FromSimilarities):
     """Rows whose similarities to some of many rows are read, from a table of similarities to all of them.
 
     Parameters
     ----------
     points : Similarities
         All those rows, or none of them, with the similarities of all to themselves.
-    picked : ndarray of int
+    landmarks : ndarray of int
     """
 
-    invariants: ClassVar[Invariants] = {"picked": Whole("l")}
+    invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
 
-    def __init__(self, points: Similarities, picked: Rows) -> None:
+    def __init__(self, points: Similarities, landmarks: RowIndices) -> None:
         super().__init__(points)
-        self.picked = picked
+        self.landmarks = landmarks
 
     @property
     def n_points(self) -> int:
         """Those that are picked."""
-        return len(self.picked)
+        return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return similarities to those that are picked."""
-        out = np.empty((stop - start, len(self.picked)))
-        for a, b in parallel.spans(stop - start, _FEW):
-            np.take(super().block(queries, start + a, start + b), self.picked, axis=1, out=out[a:b], mode="clip")
+        out = np.empty((stop - start, len(self.landmarks)))
+        for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
+            np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
         return out
 
 
-class _OfPairs(Some):
+class _PairMatrixSubsets(RowSubsets):
     """Rows of a table of pairs."""
 
-    def from_row(self, row: int) -> Floats:
+    def distances_from(self, row: int) -> Floats:
         """Return a row of the table as distances."""
-        return self.rows.distances(self.rows.points, row, row + 1)[0]
+        return self.dissimilarities.distances(self.dissimilarities.points, row, row + 1)[0]
 
-    def _numbers(self, some: Rows) -> NDArray[np.floating[Any]]:
+    def _submatrix(self, rows: RowIndices) -> NDArray[np.floating[Any]]:
         """Return the numbers of some rows with one another, in the table's own precision: its checks are by that."""
-        numbers = np.stack([self.rows.block(self.rows.points, row, row + 1)[0, some] for row in some.tolist()])
-        return numbers.astype(self.rows.points.dtype)
+        numbers = np.stack(
+            [self.dissimilarities.block(self.dissimilarities.points, row, row + 1)[0, rows] for row in rows.tolist()]
+        )
+        return numbers.astype(self.dissimilarities.points.dtype)
 
 
-class _OfDistances(_OfPairs):
-    def alone(self, some: Rows) -> Dissimilarities:
+class _DistanceMatrixSubsets(_PairMatrixSubsets):
+    def subset(self, rows: RowIndices) -> Dissimilarities:
         """Return some of the rows, without the others."""
-        return Given(PrecomputedDistances(self._numbers(some)))
+        return PrecomputedDissimilarities(PrecomputedDistances(self._submatrix(rows)))
 
-    def beside(self, some: Rows) -> Dissimilarities:
+    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
         """Return the columns of some rows; of the table the number of its columns is kept."""
         everything = np.arange(self.n)
-        held = np.empty((0, self.n), dtype=self.rows.points.dtype)
-        columns = PrecomputedDistances.restored({"distances": held, "rows": everything, "columns": everything})
-        return PickedDistances(columns, some)
+        held = np.empty((0, self.n), dtype=self.dissimilarities.points.dtype)
+        columns = PrecomputedDistances.from_state({"distances": held, "rows": everything, "columns": everything})
+        return LandmarkDistances(columns, rows)
 
 
-class _OfSimilarities(_OfPairs):
-    def alone(self, some: Rows) -> Dissimilarities:
+class _SimilarityMatrixSubsets(_PairMatrixSubsets):
+    def subset(self, rows: RowIndices) -> Dissimilarities:
         """Return some of the rows, without the others."""
-        return Similar(Similarities(self._numbers(some)))
+        return FromSimilarities(Similarities(self._submatrix(rows)))
 
-    def beside(self, some: Rows) -> Dissimilarities:
+    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
         """Return the columns of some rows; of the table the similarities of rows to themselves are kept."""
-        return PickedSimilarities(self.rows.points.take(np.arange(0)), some)
+        return LandmarkSimilarities(self.dissimilarities.points.take(np.arange(0)), rows)
 
 
-KINDS: dict[str, type[Some]] = {"precomputed": _OfDistances, "similarity": _OfSimilarities}
+_SUBSETS_BY_DISSIMILARITY: dict[str, type[RowSubsets]] = {
+    "precomputed": _DistanceMatrixSubsets,
+    "similarity": _SimilarityMatrixSubsets,
+}
 
 
-def some_of(rows: Dissimilarities, dissimilarity: str) -> Some:
+def create_subsets(dissimilarities: Dissimilarities, dissimilarity: str) -> RowSubsets:
     """Return what measures some of the rows that were read by a dissimilarity."""
-    return KINDS.get(dissimilarity, Some)(rows)
+    return _SUBSETS_BY_DISSIMILARITY.get(dissimilarity, RowSubsets)(dissimilarities)

@@ -14,27 +14,27 @@ from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_of, metric_of
-from tamiz.graphs.laplacian import KINDS
+from tamiz.graphs.k_nearest import builder_metric, resolve_builder
+from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.graphs.metrics.names import metric_tags
 from tamiz.graphs.reading import row_numbers
-from tamiz.graphs.spectrum import smallest
-from tamiz.reduction.base import MapFacts, Reducer
-from tamiz.sources.features import compare, remember
+from tamiz.graphs.spectrum import smallest_eigenpairs
+from tamiz.reduction.base import MapDescription, Reducer
+from tamiz.sources.features import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, OneOf, Whole
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, OneOf
 from tamiz.validation import check_choice, check_integer, check_memory
 
-CHOICES = ("error", "connect", "per_component")
+DISCONNECTED_CHOICES = ("error", "connect", "per_component")
 
 
-def _n_parts(eigenvalues: Floats) -> int:
+def _n_solved_components(eigenvalues: Floats) -> int:
     """Return how many components have eigenvalues of their own; where all have the same, one row is as good as any."""
     return len(eigenvalues) if eigenvalues.ndim == 2 else np.iinfo(np.int32).max
 
 
-def _holds_for(eigenvalues: Floats, embedding: Floats) -> bool:
+def _has_value_per_coordinate(eigenvalues: Floats, embedding: Floats) -> bool:
     """Return whether there is a number for every coordinate; of a small component the last ones are NaN."""
     return (
         eigenvalues.ndim in (1, 2) and eigenvalues.dtype == np.float64 and eigenvalues.shape[-1] == embedding.shape[1]
@@ -103,17 +103,20 @@ class LaplacianEigenmaps(Reducer):
     """
 
     invariants: ClassVar[Invariants] = {
-        "graph_": Is(Graph),
-        "graph_.n_samples": Count(low=1, size="n"),
-        "laplacian": OneOf(*KINDS),
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "laplacian": OneOf(*LAPLACIAN_KINDS),
         "component_labels_": (
-            Whole("n"),
-            Law(lambda it: it.component_labels_.max() < _n_parts(it.eigenvalues_), "names no component"),
+            IntegerArray("n"),
+            Condition(
+                lambda it: it.component_labels_.max() < _n_solved_components(it.eigenvalues_), "names no component"
+            ),
         ),
-        "eigenvalues_": Law(
-            lambda it: _holds_for(it.eigenvalues_, it.embedding_), "does not have one number for every coordinate"
+        "eigenvalues_": Condition(
+            lambda it: _has_value_per_coordinate(it.eigenvalues_, it.embedding_),
+            "does not have one number for every coordinate",
         ),
-        "residuals_": Law(
+        "residuals_": Condition(
             lambda it: it.residuals_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
         ),
     }
@@ -132,7 +135,7 @@ class LaplacianEigenmaps(Reducer):
         self.disconnected = disconnected
 
     def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), metric_of(self.graph))
+        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and find the coordinates.
@@ -144,25 +147,27 @@ class LaplacianEigenmaps(Reducer):
         y : array of shape (n_samples,), default=None
             Classes, where the graph joins rows by class; else not read.
         """
-        check_choice("laplacian", self.laplacian, KINDS)
-        check_choice("disconnected", self.disconnected, CHOICES)
+        check_choice("laplacian", self.laplacian, LAPLACIAN_KINDS)
+        check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
-        with parallel.session():
-            builder = builder_of(self.graph, X)
+        with parallel.thread_session():
+            builder = resolve_builder(self.graph, X)
             # An error says what a warning would.
-            build = builder.assemble if self.disconnected == "error" else builder.build
-            graph = build(X, y if builder.needs_classes else None, fill=True)
+            build = builder.build_quietly if self.disconnected == "error" else builder.build
+            graph = build(X, y if builder.needs_classes else None, fill_missing=True)
             if self.disconnected == "error" and len(graph.components) > 1:
                 raise DataError(
-                    f"The graph falls into {graph.components.described(row_numbers(X))}. Take more neighbours or a larger "
+                    f"The graph falls into {graph.components.describe(row_numbers(X))}. Take more neighbours or a larger "
                     "radius, or say disconnected='connect' or 'per_component'."
                 )
-            self._solve(graph.connected() if self.disconnected == "connect" else graph, n_components)
-        self.embedding_ = self._as_given(self.embedding_, X)
-        remember(self, X)
+            self._set_eigenvectors(
+                graph.connect_components() if self.disconnected == "connect" else graph, n_components
+            )
+        self.embedding_ = self._match_dtype(self.embedding_, X)
+        record_features(self, X)
         return self
 
-    def _solve(self, graph: Graph, n_components: int) -> None:
+    def _set_eigenvectors(self, graph: Graph, n_components: int) -> None:
         n, components = graph.n_samples, graph.components
         apart = self.disconnected == "per_component"
         labels = components.labels if apart else np.zeros(n, dtype=np.int32)
@@ -179,7 +184,7 @@ class LaplacianEigenmaps(Reducer):
             m = min(n_components, len(rows) - 1)
             if m:
                 laplacian = graph.laplacian(self.laplacian, rows if n_parts > 1 else None)
-                found = smallest(laplacian, m + 1)
+                found = smallest_eigenpairs(laplacian, m + 1)
                 values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
                 embedding[rows, :m] = found.vectors[:, 1:]
         # Nothing is set before all is found: a fit that fails leaves what was fitted before.
@@ -198,10 +203,10 @@ class LaplacianEigenmaps(Reducer):
         at the mean of its neighbours, weighted by its edges. With "per_component" it is of the component of its nearest row.
         """
         check_is_fitted(self)
-        compare(self, X)
-        with parallel.session():
+        check_features(self, X)
+        with parallel.thread_session():
             attached = self.graph_.attach(X)
-        near, weights = attached.neighbors, attached.weights
+        near, weights = attached.neighbors, attached.relative_weights
         nearest = near.indices[near.indptr[:-1]]
         # Rows of other components have no say.
         own = self.component_labels_[near.indices] == self.component_labels_[nearest][near.rows]
@@ -210,23 +215,25 @@ class LaplacianEigenmaps(Reducer):
         values = (
             self.eigenvalues_ if self.eigenvalues_.ndim == 1 else self.eigenvalues_[self.component_labels_[nearest]]
         )
-        places = self._extended(S, degrees, np.nan_to_num(values), attached.nearest_weights)
-        known = attached.equal >= 0
-        places[known] = self.embedding_[attached.equal[known]]
-        return self._as_given(places, X)
+        places = self._extend_nystrom(S, degrees, np.nan_to_num(values), attached.nearest_weights)
+        known = attached.duplicate_of >= 0
+        places[known] = self.embedding_[attached.duplicate_of[known]]
+        return self._match_dtype(places, X)
 
-    def _extended(self, S: sparse.csr_array, degrees: Floats, values: Floats, unit: Floats) -> Floats:
+    def _extend_nystrom(
+        self, weights: sparse.csr_array, degrees: Floats, values: Floats, nearest_weights: Floats
+    ) -> Floats:
         """Return the weighted means of the neighbours, divided as the equation of the vectors asks."""
         if self.laplacian == "unnormalized":
-            return np.asarray(S @ self.embedding_) / degrees[:, None]
+            return np.asarray(weights @ self.embedding_) / degrees[:, None]
         # At the eigenvalue 1 the formula has no value, and the mean stays as it is.
         divisor = np.where(np.abs(1.0 - values) > 1e-6, 1.0 - values, 1.0)
         if self.laplacian == "random_walk":
-            return np.asarray(S @ self.embedding_) / degrees[:, None] / divisor
+            return np.asarray(weights @ self.embedding_) / degrees[:, None] / divisor
         # A row without edges lies at 0, and has no say.
         root = np.sqrt(self.graph_.degrees)[:, None]
         scaled = np.divide(self.embedding_, root, out=np.zeros(self.embedding_.shape), where=root > 0)
-        return np.asarray(S @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * unit)[:, None]
+        return np.asarray(weights @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * nearest_weights)[:, None]
 
     @property
     def schema_(self) -> Schema | None:
@@ -239,7 +246,7 @@ class LaplacianEigenmaps(Reducer):
         """Return the ten smoothest coordinates on the study's graph."""
         return cls(max(1, min(10, schema.n_rows - 1)), disconnected="connect")
 
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return the eigenvalues and their residuals; of maps in parts, those of the largest one."""
         # One row of values a part; those that a small part has not are NaN.
         values, residuals = np.atleast_2d(self.eigenvalues_), np.atleast_2d(self.residuals_)
@@ -250,11 +257,11 @@ class LaplacianEigenmaps(Reducer):
             f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 to rounding: edges of hardly any weight hold "
             "groups of rows together, and where those lie is chance. A larger t, or weights of 0 and 1, ties them closer."
         ]
-        return MapFacts(
+        return MapDescription(
             [f"Eigenvector {k + 1}" for k in range(self.embedding_.shape[1])],
             notes if n_zero else [],
-            nearness="Points near each other are rows that few steps along the graph join; how far apart groups lie says little.",
-            common_unit=False,
+            proximity_note="Points near each other are rows that few steps along the graph join; how far apart groups lie says little.",
+            comparable_axes=False,
             spectrum_label="Eigenvalue",
             spectrum=values[part][held].tolist(),
             spectrum_note=(

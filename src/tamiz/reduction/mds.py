@@ -13,36 +13,49 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import Reading, row_numbers
-from tamiz.random import Seed, generator
-from tamiz.reduction.base import STUDY_ROWS, MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import NAMES, Dissimilarities, read_new, read_with_gaps
-from tamiz.reduction.majorization.curves import Curve
-from tamiz.reduction.majorization.descent import LITTLE
-from tamiz.reduction.majorization.guttman import Groups
-from tamiz.reduction.majorization.pairs import Pairs
-from tamiz.reduction.majorization.placing import Fitted, PlacedRows
-from tamiz.reduction.majorization.problem import Problem
+from tamiz.graphs.reading import RowEncoder, row_numbers
+from tamiz.random import Seed, make_rng
+from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
+from tamiz.reduction.dissimilarities import (
+    DISSIMILARITIES,
+    Dissimilarities,
+    read_new_rows,
+    read_partial_dissimilarities,
+)
+from tamiz.reduction.majorization.curves import DisparityCurve
+from tamiz.reduction.majorization.descent import NEAR_ZERO_STRESS
+from tamiz.reduction.majorization.guttman import EqualRows
+from tamiz.reduction.majorization.pairs import CondensedPairs
+from tamiz.reduction.majorization.placing import FittedMap, MappedRows
+from tamiz.reduction.majorization.problem import StressFunction
 from tamiz.reduction.majorization.reading import read_pairs
-from tamiz.reduction.majorization.scaling import BYTES, KINDS, TIES, Scaled, Scaling, configurations, transformation_of
+from tamiz.reduction.majorization.scaling import (
+    BYTES_PER_PAIR_BY_KIND,
+    MDS_KINDS,
+    TIE_RULES,
+    MultistartSmacof,
+    SmacofSolution,
+    create_transformation,
+    initial_configurations,
+)
 from tamiz.reduction.majorization.shepard import ShepardPairs
-from tamiz.reduction.majorization.starts import CHOICES
-from tamiz.sources.features import compare, remember
+from tamiz.reduction.majorization.starts import INIT_CHOICES
+from tamiz.sources.features import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers, OneOf
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.validation import check_choice, check_integer, check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 # Rows whose numbers fit in two bytes, as the ends of ordered pairs are kept.
-_MOST_ORDERED = 2**16
+_MAX_ORDINAL_ROWS = 2**16
 # A stress that is none, beside a map whose points lie at next to no places: what order alone may come to.
-_NO_STRESS = 1e-3
-_FEW_PLACES = 1e-3
+_DEGENERATE_STRESS = 1e-3
+_DEGENERATE_TOLERANCE = 1e-3
 # Rows of an ordinal map in a study: half a million pairs are in order in a second, and four times as many in five.
-_STUDY_ORDERED = 1_000
+_MAX_ORDINAL_STUDY_ROWS = 1_000
 # What the distances of a map are held to, and what that says of far ones.
-_TOLD = {
+_DISTANCE_MEANINGS = {
     "metric": ("those of the rows", ", and far ones rows at large distances"),
     "interval": ("those of the rows on the best line", ""),
     "ordinal": ("numbers in the order of those of the rows", "; of larger ones the map keeps the order alone"),
@@ -91,7 +104,7 @@ class MDS(Reducer):
         For each row, sqrt(sum w (f - d)^2 / sum w d^2) over its pairs alone.
     n_iter_ : int
         Steps from the start that was kept, with a last one that may have found nothing lower.
-    course_ : ndarray, one more than there were steps or as many
+    stress_history_ : ndarray, one more than there were steps or as many
         Kruskal's stress-1 of that start and after each step that lowered it.
     converged_ : bool
 
@@ -120,7 +133,7 @@ class MDS(Reducer):
     the transform is approached by conjugate gradients above.
 
     A new row is placed where its own stress against the rows of fit is least, by itself; a row that is equal to one of fit gets the
-    place of that. `place` tells how well it fits. By similarities only rows that are equal to rows of fit can be placed. An
+    place of that. `map_rows` tells how well it fits. By similarities only rows that are equal to rows of fit can be placed. An
     ordinal map holds dissimilarities below or above all that were there to the least or largest disparity.
 
     References
@@ -145,32 +158,35 @@ class MDS(Reducer):
     0.0
     """
 
-    dissimilarities: ClassVar = NAMES
+    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_rows": Is(Dissimilarities),
-        "_rows.points.n_samples": Count(low=1, size="n"),
-        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
-        "_kind": OneOf(*KINDS),
-        "_unit": (Number(0.0), Law(lambda it: it._unit > 0, "is not above 0")),
-        "_curve": Is(Curve),
+        "_dissimilarities": InstanceOf(Dissimilarities),
+        "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
+        "_row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
+        ),
+        "_kind": OneOf(*MDS_KINDS),
+        "_unit": (Number(0.0), Condition(lambda it: it._unit > 0, "is not above 0")),
+        "_curve": InstanceOf(DisparityCurve),
         "_disparities": (
-            Numbers("pairs", missing=True),
-            Law(
+            FloatArray("pairs", allow_missing=True),
+            Condition(
                 lambda it: len(it._disparities) == math.comb(len(it.embedding_), 2),
                 "does not have one number for every pair",
             ),
         ),
         "stress_": Number(0.0),
         "normalized_stress_": Number(0.0),
-        "stress_per_point_": Numbers("n", missing=True),
-        "course_": Numbers("c"),
-        "n_iter_": Count(),
-        "converged_": Is(bool),
+        "stress_per_point_": FloatArray("n", allow_missing=True),
+        "stress_history_": FloatArray("c"),
+        "n_iter_": Integer(),
+        "converged_": InstanceOf(bool),
     }
     variants: ClassVar = (
-        Variant("metric", "Metric MDS"),
-        Variant("ordinal", "Ordinal MDS"),
-        Variant("interval", "Interval MDS", usual=False),
+        MapVariant("metric", "Metric MDS"),
+        MapVariant("ordinal", "Ordinal MDS"),
+        MapVariant("interval", "Interval MDS", is_default=False),
     )
 
     def __init__(
@@ -207,23 +223,23 @@ class MDS(Reducer):
         return cls(max(1, min(2, schema.n_rows - 1)), kind=variant, dissimilarity=dissimilarity, random_state=0)
 
     @property
-    def study_rows(self) -> int | None:
+    def max_study_rows(self) -> int | None:
         """Rows that a study fits the map on at most: fewer where their pairs are put in order, which takes most of the time."""
-        return _STUDY_ORDERED if self.kind == "ordinal" else STUDY_ROWS
+        return _MAX_ORDINAL_STUDY_ROWS if self.kind == "ordinal" else MAX_STUDY_ROWS
 
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return the stress, what it is of, and how the search ended."""
-        to, meaning = _TOLD[self._kind]
+        to, meaning = _DISTANCE_MEANINGS[self._kind]
         steps = f"{self.n_iter_:,} {'step' if self.n_iter_ == 1 else 'steps'}"
         ended = f"The search converged in {steps}" if self.converged_ else f"The search was cut off after {steps}"
-        return MapFacts(
+        return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
                 f"Distances on the map are as near as can be to {to}: Kruskal's stress-1 is {self.stress_:.3g}, the root mean "
                 "square of what they differ by, over that of the distances on the map; 0 is a perfect map.",
                 f"{ended}{'.' if self.converged_ else ', with the stress still falling.'}",
             ],
-            nearness=f"Points near each other are rows at small distances{meaning}.",
+            proximity_note=f"Points near each other are rows at small distances{meaning}.",
             stress=float(self.stress_),
         )
 
@@ -239,24 +255,24 @@ class MDS(Reducer):
         weights : array-like of shape (n_samples, n_samples), default=None
             How much each pair counts, symmetric and at least 0; a pair of weight 0 is as if it were missing. None counts all once.
         """
-        kind = check_choice("kind", self.kind, KINDS)
+        kind = check_choice("kind", self.kind, MDS_KINDS)
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
-        ties = check_choice("ties", self.ties, TIES)
+        ties = check_choice("ties", self.ties, TIE_RULES)
         if isinstance(self.init, str):
-            check_choice("init, where it is no array,", self.init, CHOICES)
+            check_choice("init, where it is no array,", self.init, INIT_CHOICES)
         m, n_init, max_iter = (
             check_integer(name, getattr(self, name), low=1) for name in ("n_components", "n_init", "max_iter")
         )
         tol = check_real("tol", self.tol, low=0.0)
-        rng = generator(self.random_state)
-        with parallel.session():
-            rows, reading = read_with_gaps(X, metric, "MDS")
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            rows, reading = read_partial_dissimilarities(X, metric, "MDS")
             n = rows.points.n_samples
             if m >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {m:,}.")
-            if kind == "ordinal" and n > _MOST_ORDERED:
+            if kind == "ordinal" and n > _MAX_ORDINAL_ROWS:
                 raise ValueError(
-                    f"kind='ordinal' keeps the order of the pairs of at most {_MOST_ORDERED:,} rows, got {n:,}. Fit on a sample of "
+                    f"kind='ordinal' keeps the order of the pairs of at most {_MAX_ORDINAL_ROWS:,} rows, got {n:,}. Fit on a sample of "
                     "rows and transform the others."
                 )
             if n == 2 and kind != "metric":
@@ -264,51 +280,63 @@ class MDS(Reducer):
                     f"Two rows have one dissimilarity, and kind={kind!r} needs several to compare. Pass more rows."
                 )
             numbers = row_numbers(X)
-            pairs = read_pairs(rows, weights, fine=kind != "metric", n_bytes=BYTES[kind], row_numbers=numbers)
-            _look_for_equal(pairs, kind)
+            pairs = read_pairs(
+                rows,
+                weights,
+                float64=kind != "metric",
+                bytes_per_pair=BYTES_PER_PAIR_BY_KIND[kind],
+                row_numbers=numbers,
+            )
+            _check_dissimilarities_differ(pairs, kind)
             # Equal rows are at 0 from each other.
-            first = np.arange(n) if pairs.values.all() else rows.points.first_equal()
-            scaling = Scaling(Problem(transformation_of(kind, ties, pairs), Groups(first)))
+            first = np.arange(n) if pairs.values.all() else rows.points.first_occurrences()
+            scaling = MultistartSmacof(StressFunction(create_transformation(kind, ties, pairs), EqualRows(first)))
 
             def hold() -> None:
-                scaled = scaling.scaled(turn=isinstance(self.init, str))
-                self._hold(X, rows, reading, pairs.unit, scaled)
+                scaled = scaling.solution(rotate=isinstance(self.init, str))
+                self._set_fitted(X, rows, reading, pairs.unit, scaled)
 
             try:
-                scaling.run(configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
+                scaling.run(initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
             except KeyboardInterrupt:
                 if scaling.best is not None:
                     hold()
                 raise
             hold()
-        self._tell(max_iter)
+        self._warn_about_solution(max_iter)
         return self
 
-    def _hold(self, X: Any, rows: Dissimilarities, reading: Reading, unit: float, scaled: Scaled) -> None:
-        remember(self, X)
-        self._rows, self._reading, self._kind = rows, reading, self.kind
-        self._unit, self._curve, self._disparities = unit, scaled.curve, scaled.disparities
-        self.embedding_ = self._as_given(scaled.points * unit, X)
-        self.stress_ = self.normalized_stress_ = scaled.stress
-        self.stress_per_point_ = scaled.stress_per_point
-        self.course_, self.n_iter_, self.converged_ = scaled.course, scaled.n_iter, scaled.converged
+    def _set_fitted(
+        self, X: Any, dissimilarities: Dissimilarities, encoder: RowEncoder, unit: float, solution: SmacofSolution
+    ) -> None:
+        record_features(self, X)
+        self._dissimilarities, self._row_encoder, self._kind = dissimilarities, encoder, self.kind
+        self._unit, self._curve, self._disparities = unit, solution.curve, solution.disparities
+        self.embedding_ = self._match_dtype(solution.points * unit, X)
+        self.stress_ = self.normalized_stress_ = solution.stress
+        self.stress_per_point_ = solution.stress_per_point
+        self.stress_history_, self.n_iter_, self.converged_ = (
+            solution.stress_history,
+            solution.n_iter,
+            solution.converged,
+        )
 
-    def _tell(self, max_iter: int) -> None:
+    def _warn_about_solution(self, max_iter: int) -> None:
         """Warn of a search that was cut off, and of a map that shows nothing."""
-        if not self.converged_ and self.stress_**2 > LITTLE:
-            share = 1 - (self.course_[-1] / self.course_[-2]) ** 2
-            tell(
+        if not self.converged_ and self.stress_**2 > NEAR_ZERO_STRESS:
+            share = 1 - (self.stress_history_[-1] / self.stress_history_[-2]) ** 2
+            warn_user(
                 [
                     f"MDS: the stress was still falling, by {share:.1g} of its square a step, when max_iter={max_iter:,} steps "
                     "were made. Raise max_iter, or tol."
                 ],
                 ConvergenceWarning,
             )
-        if self._kind == "ordinal" and self.stress_ < _NO_STRESS:
+        if self._kind == "ordinal" and self.stress_ < _DEGENERATE_STRESS:
             points = self.embedding_ / self._unit
-            n_places = len(np.unique(np.round(points / (_FEW_PLACES * float(np.abs(points).max()))), axis=0))
+            n_places = len(np.unique(np.round(points / (_DEGENERATE_TOLERANCE * float(np.abs(points).max()))), axis=0))
             if n_places <= max(3, self.embedding_.shape[1] + 1) < len(points):
-                tell(
+                warn_user(
                     [
                         f"MDS: the map is degenerate: its {len(points):,} points lie at {n_places} places, whose distances are in "
                         "the order of the dissimilarities without showing any. kind='interval' or 'metric' keeps their sizes."
@@ -335,8 +363,8 @@ class MDS(Reducer):
         """
         check_is_fitted(self)
         n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
-        drawn = np.arange(n) if n <= n_rows else np.sort(generator(random_state).choice(n, n_rows, replace=False))
-        return ShepardPairs.among(drawn, self._rows, self.embedding_, self._disparities, self._unit)
+        drawn = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
+        return ShepardPairs.from_rows(drawn, self._dissimilarities, self.embedding_, self._disparities, self._unit)
 
     def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -350,9 +378,9 @@ class MDS(Reducer):
         X : array, data frame or Source
             New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), with NaN where a distance is missing.
         """
-        return self._as_given(self.place(X).embedding, X)
+        return self._match_dtype(self.map_rows(X).embedding, X)
 
-    def place(self, X: Any) -> PlacedRows:
+    def map_rows(self, X: Any) -> MappedRows:
         """Return the places of new rows and how well they fit there.
 
         Parameters
@@ -365,17 +393,17 @@ class MDS(Reducer):
         PlacedRows
         """
         check_is_fitted(self)
-        compare(self, X)
-        with parallel.session():
-            rows = self._rows
-            queries = read_new(rows, self._reading, X)
-            fitted = Fitted(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
-            return fitted.place(queries)
+        check_features(self, X)
+        with parallel.thread_session():
+            rows = self._dissimilarities
+            queries = read_new_rows(rows, self._row_encoder, X)
+            fitted = FittedMap(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
+            return fitted.map_rows(queries)
 
 
-def _look_for_equal(pairs: Pairs, kind: str) -> None:
+def _check_dissimilarities_differ(pairs: CondensedPairs, kind: str) -> None:
     """Refuse, or tell of, dissimilarities of which none is more than another."""
-    known = pairs.known()
+    known = pairs.known_values()
     if pairs.n == 2 or known.min() < known.max():
         return
     fact = f"All dissimilarities are equal, {float(known[0]) * pairs.unit:.6g}"
@@ -383,4 +411,4 @@ def _look_for_equal(pairs: Pairs, kind: str) -> None:
         raise DataError(
             f"{fact}: there is no line and no order to find in them. Use kind='metric', or other dissimilarities."
         )
-    tell([f"MDS: {fact}: nothing tells rows apart, and where they lie on the map means nothing."])
+    warn_user([f"MDS: {fact}: nothing tells rows apart, and where they lie on the map means nothing."])

@@ -11,49 +11,49 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz import parallel
-from tamiz.random import Seed, generator
-from tamiz.reduction.base import Gallery, MapFacts, Reducer
-from tamiz.reduction.principal.completed import CompletedRows
+from tamiz.random import Seed, make_rng
+from tamiz.reduction.base import Gallery, MapDescription, Reducer
+from tamiz.reduction.principal.completed import ImputedRows
 from tamiz.reduction.principal.decomposition import (
     SOLVERS,
-    Components,
+    PrincipalComponents,
     check_n_components,
     decompose,
     decompose_covariance,
 )
-from tamiz.reduction.principal.faces import check_shape, galleries
+from tamiz.reduction.principal.faces import check_image_shape, eigenimages
 from tamiz.reduction.principal.given import read_covariance
-from tamiz.reduction.principal.likelihood import Likelihood, negligible
-from tamiz.reduction.principal.parallel_analysis import Independent, ParallelAnalysis, compare
-from tamiz.reduction.principal.rows import CentredRows, Reading
+from tamiz.reduction.principal.likelihood import LikelihoodMixin, rounding_variance
+from tamiz.reduction.principal.parallel_analysis import IndependentColumns, ParallelAnalysis, compare_with_null
+from tamiz.reduction.principal.rows import CentredRows, CoordinateEncoder
 from tamiz.reduction.principal.sentences import (
-    ON_CHANCE,
-    on_categories,
-    on_chance,
-    on_components,
-    on_gaps,
-    on_still_columns,
+    CHANCE_NOTE,
+    category_notes,
+    chance_title,
+    constant_column_warnings,
+    decomposition_warnings,
+    missing_value_notes,
 )
-from tamiz.reduction.principal.sparse import SparseTable
+from tamiz.reduction.principal.sparse import SparseTableRows
 from tamiz.reduction.principal.table import TableRows
-from tamiz.sources.features import compare as compare_columns
-from tamiz.sources.features import remember
+from tamiz.sources.features import check_features as compare_columns
+from tamiz.sources.features import record_features
 from tamiz.sources.memory import eager_frame, is_frame
 from tamiz.sources.open import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Maybe, Names, Number, Numbers
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
-MISSING = ("mean", "pairwise", "iterative")
-CATEGORIES = ("balanced", "famd")
+MISSING_CHOICES = ("mean", "pairwise", "iterative")
+CATEGORY_WEIGHTS = ("balanced", "famd")
 
 # What a report spends on tables drawn by chance: operations, and tables at most. Eigenvalues of larger ones vary less.
-_DRAWING, _MOST_DRAWN, _LONGEST_DRAWN = 1e9, 100, 1.5e9
+_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
 
 
-class PCA(Likelihood, Reducer):
+class PCA(LikelihoodMixin, Reducer):
     """Directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -150,27 +150,27 @@ class PCA(Likelihood, Reducer):
     """
 
     invariants: ClassVar[Invariants] = {
-        "embedding_": Maybe(Numbers("n", "k", single=True, any_order=True)),
-        "components_": Numbers("k", "d", single=True, any_order=True),
-        "_reading": Is(Reading),
-        "_reading.names": Names("d"),
-        "_reading.mean": Numbers("d"),
-        "_reading.scale": Numbers("d"),
-        "_total": Number(missing=True),
-        "_variances": Numbers("d"),
-        "_by_chance": Maybe(Is(ParallelAnalysis)),
-        "mean_": Numbers("d"),
-        "scale_": Numbers("d"),
-        "coordinate_names_": Names("d"),
-        "explained_variance_": Numbers("k"),
-        "explained_variance_ratio_": Numbers("k"),
+        "embedding_": Nullable(FloatArray("n", "k", allow_float32=True, any_order=True)),
+        "components_": FloatArray("k", "d", allow_float32=True, any_order=True),
+        "_row_encoder": InstanceOf(CoordinateEncoder),
+        "_row_encoder.names": Strings("d"),
+        "_row_encoder.mean": FloatArray("d"),
+        "_row_encoder.scale": FloatArray("d"),
+        "_total_weight": Number(allow_missing=True),
+        "_coordinate_variances": FloatArray("d"),
+        "_parallel_analysis": Nullable(InstanceOf(ParallelAnalysis)),
+        "mean_": FloatArray("d"),
+        "scale_": FloatArray("d"),
+        "coordinate_names_": Strings("d"),
+        "explained_variance_": FloatArray("k"),
+        "explained_variance_ratio_": FloatArray("k"),
         # Of a covariance that was given without the rows behind it they are not known.
-        "singular_values_": Numbers("k", missing=True),
+        "singular_values_": FloatArray("k", allow_missing=True),
         "noise_variance_": Number(0.0),
-        "loadings_": Numbers("d", "k", single=True, any_order=True),
-        "residuals_": Numbers("k"),
-        "n_components_": Count(size="k"),
-        "solver_": Is(str),
+        "loadings_": FloatArray("d", "k", allow_float32=True, any_order=True),
+        "residuals_": FloatArray("k"),
+        "n_components_": Integer(size="k"),
+        "solver_": InstanceOf(str),
     }
 
     def __init__(
@@ -213,45 +213,45 @@ class PCA(Likelihood, Reducer):
             A weight of 2 counts as the row twice.
         groups : ignored
         """
-        with parallel.session():
-            rows = self._rows(X, sample_weight)
-            check_shape(self.image_shape, rows.n_coordinates, rows.schema)
+        with parallel.thread_session():
+            rows = self._read_rows(X, sample_weight)
+            check_image_shape(self.image_shape, rows.n_coordinates, rows.schema)
             wanted = check_n_components(self.n_components, min(rows.n_rows, rows.n_coordinates))
             found = decompose(rows, wanted, "covariance" if self.missing == "pairwise" else self.solver)
             k = len(found.variances)
             check_memory(
                 8.0 * rows.n_rows * k, f"{rows.n_rows:,} points of {k:,} components", "Ask for fewer components."
             )
-            embedding = rows.places(found.directions)
+            embedding = rows.project(found.directions)
         if self.whiten:
-            embedding /= _deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
+            embedding /= _standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
         # Nothing is set before all is found: a fit that fails leaves what was fitted before.
-        remember(self, X)
-        self._hold(found, rows.reading, rows.total, rows.variances)
-        self.noise_variance_ = found.noise(max(rows.n_rows, rows.total))
-        self.embedding_ = self._as_given(embedding, X)
-        tell(rows.sentences())
-        tell(on_still_columns(rows.reading.names, rows.variances, standardize=self.standardize))
-        tell(on_components(found, "" if rows.definite else "; missing='iterative' has none"))
+        record_features(self, X)
+        self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
+        self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
+        self.embedding_ = self._match_dtype(embedding, X)
+        warn_user(rows.collect_warnings())
+        warn_user(constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
+        warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' has none"))
         return self
 
-    def _checked(self) -> tuple[str, str]:
+    def _check_parameters(self) -> tuple[str, str]:
         """Return the rule for gaps and the solver, when they and the rest are what they must be."""
         for name in ("standardize", "whiten"):
             if not isinstance(value := getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {value!r}.")
-        check_choice("categories", self.categories, CATEGORIES)
-        return check_choice("missing", self.missing, MISSING), check_choice("solver", self.solver, SOLVERS)
+        check_choice("categories", self.categories, CATEGORY_WEIGHTS)
+        return check_choice("missing", self.missing, MISSING_CHOICES), check_choice("solver", self.solver, SOLVERS)
 
-    def _rows(self, X: Any, sample_weight: Any) -> CentredRows:
+    def _read_rows(self, X: Any, sample_weight: Any) -> CentredRows:
         """Return the rows as they are held, gaps by the rule."""
-        missing, solver = self._checked()
+        missing, solver = self._check_parameters()
         if missing == "pairwise" and solver not in ("auto", "covariance"):
             raise ValueError(
                 f"missing='pairwise' gives covariances, got solver={solver!r}; use 'covariance' or 'auto'."
             )
         if sparse.issparse(X):
-            return SparseTable(X, sample_weight, standardize=self.standardize)
+            return SparseTableRows(X, sample_weight, standardize=self.standardize)
         source = as_source(X, None, sample_weight)
         table = TableRows(source, standardize=self.standardize, missing=missing, categories=self.categories)
         if missing != "iterative" or not table.n_missing:
@@ -262,7 +262,7 @@ class PCA(Likelihood, Reducer):
                 f"missing='iterative' fills gaps from a number of components, and n_components={wanted} is a share of the "
                 "variance: say how many."
             )
-        return CompletedRows(table, wanted)
+        return ImputedRows(table, wanted)
 
     def fit_covariance(self, covariance: Any, *, mean: Any = None, n_samples: int | None = None) -> Self:
         """Find the directions from a covariance alone, without rows: there is no `embedding_`, and no choice of a solver.
@@ -281,73 +281,92 @@ class PCA(Likelihood, Reducer):
         >>> PCA(2).fit_covariance([[0.616556, 0.615444], [0.615444, 0.716556]]).explained_variance_.round(5)
         array([1.28403, 0.04908])
         """
-        self._checked()
+        self._check_parameters()
         given = read_covariance(covariance, mean, n_samples, standardize=self.standardize)
-        check_shape(self.image_shape, len(given.covariance), None)
+        check_image_shape(self.image_shape, len(given.covariance), None)
         wanted = check_n_components(self.n_components, len(given.covariance))
-        with parallel.session():
+        with parallel.thread_session():
             found = decompose_covariance(given.covariance, wanted)
-        self._hold(found, given.reading, given.total, np.diag(given.covariance).copy())
-        self.noise_variance_ = found.noise(given.total)
+        self._set_fitted(found, given.encoder, given.n_rows, np.diag(given.covariance).copy())
+        self.noise_variance_ = found.noise_variance(given.n_rows)
         self.__dict__.pop("embedding_", None)
-        given.remember(self)
-        tell(on_components(found))
+        given.set_feature_attributes(self)
+        warn_user(decomposition_warnings(found))
         return self
 
-    def _hold(self, found: Components, reading: Reading, total: float, variances: NDArray[np.float64]) -> None:
-        self._reading, self._total, self._variances = reading, total, variances
-        self._by_chance: ParallelAnalysis | None = None
-        self.components_, self.explained_variance_ = found.directions, found.variances
-        share = found.variances / found.total if found.total > 0 else np.zeros(len(found.variances))
-        self.explained_variance_ratio_ = share
-        self.singular_values_ = np.sqrt(found.variances * (total - 1))
-        self.loadings_ = (found.directions * np.sqrt(found.variances)[:, None]).T
-        self.mean_, self.scale_, self.coordinate_names_ = reading.mean, reading.scale, reading.names
-        self.n_components_, self.solver_, self.residuals_ = len(found.variances), found.solver, found.residuals
-
-    def _facts(self) -> MapFacts:
-        """Return the shares of variance, those by chance, and the loadings."""
-        has_numbers = sum(stop - start for start, stop in self._reading.levels) < len(self._variances)
-        notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []
-        notes += on_categories(
-            self._reading.levels, self._variances, self.categories, standardize=bool(self.standardize)
+    def _set_fitted(
+        self,
+        components: PrincipalComponents,
+        encoder: CoordinateEncoder,
+        total_weight: float,
+        variances: NDArray[np.float64],
+    ) -> None:
+        self._row_encoder, self._total_weight, self._coordinate_variances = encoder, total_weight, variances
+        self._parallel_analysis: ParallelAnalysis | None = None
+        self.components_, self.explained_variance_ = components.directions, components.variances
+        share = (
+            components.variances / components.total_variance
+            if components.total_variance > 0
+            else np.zeros(len(components.variances))
         )
-        notes += on_gaps(self._reading.n_missing, self.missing)
+        self.explained_variance_ratio_ = share
+        self.singular_values_ = np.sqrt(components.variances * (total_weight - 1))
+        self.loadings_ = (components.directions * np.sqrt(components.variances)[:, None]).T
+        self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
+        self.n_components_, self.solver_, self.residuals_ = (
+            len(components.variances),
+            components.solver,
+            components.residuals,
+        )
+
+    def _describe(self) -> MapDescription:
+        """Return the shares of variance, those by chance, and the loadings."""
+        has_numbers = sum(stop - start for start, stop in self._row_encoder.level_spans) < len(
+            self._coordinate_variances
+        )
+        notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []
+        notes += category_notes(
+            self._row_encoder.level_spans,
+            self._coordinate_variances,
+            self.categories,
+            standardize=bool(self.standardize),
+        )
+        notes += missing_value_notes(self._row_encoder.n_missing, self.missing)
         if self.solver_ == "randomized":
             notes.append(
                 f"Directions found by block Krylov from a random start: residuals up to {float(self.residuals_.max()):.1g}."
             )
         if self.whiten:
             notes.append("Each coordinate divided by its standard deviation (whitened).")
-        total = float(self._variances.sum())
-        chance = self._chance() if total > 0 else None
-        return MapFacts(
+        total = float(self._coordinate_variances.sum())
+        chance = self._report_parallel_analysis() if total > 0 else None
+        return MapDescription(
             [f"PC {k + 1}" for k in range(self.n_components_)],
             notes,
             spectrum_label="Share of the total variance",
             spectrum=self.explained_variance_ratio_.tolist(),
             cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
-            reference=(chance.reference / total).tolist() if chance else [],
-            reference_title=on_chance(chance, self.explained_variance_ratio_) if chance else "",
-            reference_note=ON_CHANCE if chance else "",
+            chance_spectrum=(chance.reference / total).tolist() if chance else [],
+            chance_title=chance_title(chance, self.explained_variance_ratio_) if chance else "",
+            chance_note=CHANCE_NOTE if chance else "",
             loading_names=self.coordinate_names_,
             loadings=self.loadings_.tolist(),
-            galleries=self._galleries(),
+            galleries=self._eigenimages(),
         )
 
-    def _galleries(self) -> list[Gallery]:
-        return [] if self.image_shape is None else galleries(self, self.image_shape, vars(self).get("embedding_"))
+    def _eigenimages(self) -> list[Gallery]:
+        return [] if self.image_shape is None else eigenimages(self, self.image_shape, vars(self).get("embedding_"))
 
-    def _chance(self) -> ParallelAnalysis | None:
+    def _report_parallel_analysis(self) -> ParallelAnalysis | None:
         """Return what a report shows of chance, None where that would take long or the number of rows is not known."""
-        q = len(self._variances)
-        size = min(self._total, q) if np.isfinite(self._total) else np.inf
-        if size**2 * q > _LONGEST_DRAWN:
+        q = len(self._coordinate_variances)
+        size = min(self._total_weight, q) if np.isfinite(self._total_weight) else np.inf
+        if size**2 * q > _MAX_NULL_COST:
             return None
-        if self._by_chance is None:
-            draws = int(np.clip(_DRAWING / (size**2 * q), 3, _MOST_DRAWN))
-            self._by_chance = self.parallel_analysis(n_draws=draws, random_state=0)
-        return self._by_chance
+        if self._parallel_analysis is None:
+            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
+            self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
+        return self._parallel_analysis
 
     def parallel_analysis(
         self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
@@ -388,15 +407,17 @@ class PCA(Likelihood, Reducer):
         1
         """
         check_is_fitted(self)
-        if not np.isfinite(self._total):
+        if not np.isfinite(self._total_weight):
             raise ValueError("parallel_analysis needs the number of rows: pass n_samples to fit_covariance.")
         draws = check_integer("n_draws", n_draws, low=1)
         if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
         standardized = bool(self.standardize)
-        null = Independent.of(self._reading, self._variances, self._total, standardized=standardized)
-        drawn = null.eigenvalues(self.n_components_, draws, generator(random_state))
-        return compare(self.explained_variance_, drawn, quantile)
+        null = IndependentColumns.from_encoder(
+            self._row_encoder, self._coordinate_variances, self._total_weight, standardized=standardized
+        )
+        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
+        return compare_with_null(self.explained_variance_, drawn, quantile)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Find the directions and return the rows along them."""
@@ -410,11 +431,11 @@ class PCA(Likelihood, Reducer):
         """
         check_is_fitted(self)
         compare_columns(self, X)
-        with parallel.session():
-            places = self._reading.places(self._reading.opened(X), self.components_)
+        with parallel.thread_session():
+            places = self._row_encoder.project(self._row_encoder.read(X), self.components_)
         if self.whiten:
-            places /= _deviations(self.explained_variance_, self.components_.shape[1]).astype(places.dtype)
-        return self._as_given(places, X)
+            places /= _standard_deviations(self.explained_variance_, self.components_.shape[1]).astype(places.dtype)
+        return self._match_dtype(places, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the coordinates that points along the directions stand for, in the units of the columns.
@@ -466,6 +487,6 @@ class PCA(Likelihood, Reducer):
         return self.n_components_
 
 
-def _deviations(variances: Floats, n_coordinates: int) -> Floats:
+def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
     """Return the standard deviations of components, infinite where there is nothing but rounding."""
-    return np.where(variances > negligible(variances, n_coordinates), np.sqrt(variances), np.inf)
+    return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)

@@ -8,29 +8,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamiz.kernels.projection import project
+from tamiz.kernels.projection import project_rows
 from tamiz.reduction.dissimilarities import Dissimilarities
-from tamiz.reduction.inner_products import Squares, along
+from tamiz.reduction.inner_products import SquaredDistances, project_squared_distances
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Is, Numbers
+from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 
 
-class Placement(ABC):
+class Extension(ABC):
     """What gives rows their places, each by itself."""
 
     directions: Floats
 
     @abstractmethod
-    def places_beside(self, rows: Dissimilarities) -> bool:
+    def accepts(self, dissimilarities: Dissimilarities) -> bool:
         """Return whether it has as many numbers as such rows are known by."""
 
     @abstractmethod
-    def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
+    def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
         """Return the places of new rows.
 
         Parameters
         ----------
-        rows : Dissimilarities
+        dissimilarities : Dissimilarities
             The rows of fit.
         queries : Points
             The new rows.
@@ -40,7 +40,7 @@ class Placement(ABC):
 
 
 @dataclass(frozen=True)
-class ByColumns(Placement):
+class LinearProjection(Extension):
     """Rows of numbers, along directions from a centre.
 
     Attributes
@@ -52,64 +52,71 @@ class ByColumns(Placement):
     centre: Floats
     directions: Floats
 
-    invariants: ClassVar[Invariants] = {"centre": Numbers("d"), "directions": Numbers("k", "d")}
+    invariants: ClassVar[Invariants] = {"centre": FloatArray("d"), "directions": FloatArray("k", "d")}
 
-    def places_beside(self, rows: Dissimilarities) -> bool:
+    def accepts(self, dissimilarities: Dissimilarities) -> bool:
         """Return whether it has one number for every number of a row."""
-        return rows.points.width == len(self.centre)
+        return dissimilarities.points.width == len(self.centre)
 
-    def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
+    def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
         """Return the places of new rows."""
-        return self.of(queries.euclidean())
+        return self.project_rows(queries.euclidean_values())
 
-    def of(self, values: Floats) -> Floats:
+    def project_rows(self, values: Floats) -> Floats:
         """Return the places of rows of numbers."""
         out = np.empty((len(values), len(self.directions)))
-        project(np.ascontiguousarray(values - self.centre), self.directions, out)
+        project_rows(np.ascontiguousarray(values - self.centre), self.directions, out)
         return out
 
 
 @dataclass(frozen=True)
-class BySums(Placement):
+class GowerExtension(Extension):
     """Rows known by their squared distances to the rows of fit, by sums of these along directions.
 
     Attributes
     ----------
-    squares : Squares
+    squared_distances : SquaredDistances
         How squared distances are made.
     directions : ndarray of shape (k, n_samples)
     offsets : ndarray of shape (k,)
     """
 
-    squares: Squares
+    squared_distances: SquaredDistances
     directions: Floats
     offsets: Floats
 
     invariants: ClassVar[Invariants] = {
-        "squares": Is(Squares),
-        "directions": Numbers("k", "n"),
-        "offsets": Numbers("k"),
+        "squared_distances": InstanceOf(SquaredDistances),
+        "directions": FloatArray("k", "n"),
+        "offsets": FloatArray("k"),
     }
 
-    def places_beside(self, rows: Dissimilarities) -> bool:
+    def accepts(self, dissimilarities: Dissimilarities) -> bool:
         """Return whether it has one number for every row."""
-        return rows.n_points == self.directions.shape[1]
+        return dissimilarities.n_points == self.directions.shape[1]
 
-    def places(self, rows: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
+    def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
         """Return the places of new rows."""
-        if not self.squares.step:
-            return self.offsets - along(rows, self.squares, queries, self.directions)
+        if not self.squared_distances.off_diagonal:
+            return self.offsets - project_squared_distances(
+                dissimilarities, self.squared_distances, queries, self.directions
+            )
         # The constant is not added to the distance of a row and itself: a row of fit that comes again is told by that alone.
-        equal, points = rows.points.equal_to(queries)
-        sums = along(rows, self.squares, rows.known(queries, equal, points), self.directions)
+        equal, points = dissimilarities.points.match_rows(queries)
+        sums = project_squared_distances(
+            dissimilarities,
+            self.squared_distances,
+            dissimilarities.copy_self_values(queries, equal, points),
+            self.directions,
+        )
         out = self.offsets - sums
         out[equal] = embedding[points]
         return out
 
-    def of_fit(self, rows: Dissimilarities, sums: Floats) -> Floats:
+    def embed_training_rows(self, dissimilarities: Dissimilarities, sums: Floats) -> Floats:
         """Return the places of the rows of fit, whose sums are known."""
         out = self.offsets - sums
-        if self.squares.step:
-            out += self.squares.step * self.directions.T
-            out = out[rows.points.first_equal()]
+        if self.squared_distances.off_diagonal:
+            out += self.squared_distances.off_diagonal * self.directions.T
+            out = out[dissimilarities.points.first_occurrences()]
         return out

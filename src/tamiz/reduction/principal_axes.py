@@ -6,17 +6,17 @@ import numpy as np
 from scipy import linalg
 
 from tamiz.reduction.krylov import power_of_two
-from tamiz.reduction.placement import ByColumns
+from tamiz.reduction.placement import LinearProjection
 from tamiz.statistics.base import Floats
-from tamiz.statistics.signs import signs
+from tamiz.statistics.signs import eigenvector_signs
 
 
-def to_principal_axes(places: Floats) -> ByColumns:
+def principal_axes_rotation(points: Floats) -> LinearProjection:
     """Return what turns places to their principal axes, from their mean."""
-    centre: Floats = places.mean(axis=0)
-    centred = places - centre
+    centre: Floats = points.mean(axis=0)
+    centred = points - centre
     centred /= power_of_two(float(np.abs(centred).max()))
     _, vectors = linalg.eigh(centred.T @ centred)
     axes = vectors[:, ::-1]
-    axes *= signs(centred @ axes)
-    return ByColumns(centre, np.ascontiguousarray(axes.T))
+    axes *= eigenvector_signs(centred @ axes)
+    return LinearProjection(centre, np.ascontiguousarray(axes.T))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamiz.reduction.krylov import power_of_two
-from tamiz.reduction.landmarks import Rows, Some
+from tamiz.reduction.landmarks import RowIndices, RowSubsets
 from tamiz.statistics.base import Floats
 
 # Up to so many rows every pair is measured.
-_ALL = 1024
+_MAX_EXACT_ROWS = 1024
 # Rows are drawn in groups, whose pairs are measured: so many groups of so many.
-_GROUPS, _GROUP = 640, 32
+_MAX_GROUPS, _GROUP_SIZE = 640, 32
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class SampledPairs:
 
     Parameters
     ----------
-    table : Some
+    subsets : RowSubsets
     rng : Generator
 
     Attributes
@@ -50,22 +50,22 @@ class SampledPairs:
     exact : bool
         Whether they are all pairs.
     rows : ndarray of shape (n_groups, size)
-    delta : ndarray of shape (n_groups, size (size - 1) / 2)
+    dissimilarities : ndarray of shape (n_groups, size (size - 1) / 2)
         In a power of two near the largest.
     unit : float
         That power.
     """
 
-    def __init__(self, table: Some, rng: np.random.Generator) -> None:
-        self.exact = table.n <= _ALL
-        self.rows: Rows = np.arange(table.n)[None, :]
+    def __init__(self, subsets: RowSubsets, rng: np.random.Generator) -> None:
+        self.exact = subsets.n <= _MAX_EXACT_ROWS
+        self.rows: RowIndices = np.arange(subsets.n)[None, :]
         if not self.exact:
-            n_groups = min(_GROUPS, table.n // _GROUP)
-            self.rows = rng.choice(table.n, size=(n_groups, _GROUP), replace=False)
+            n_groups = min(_MAX_GROUPS, subsets.n // _GROUP_SIZE)
+            self.rows = rng.choice(subsets.n, size=(n_groups, _GROUP_SIZE), replace=False)
         self._ends = np.triu_indices(self.rows.shape[1], 1)
-        self.delta: Floats = np.stack([table.among(group)[self._ends] for group in self.rows])
-        self.unit = power_of_two(float(self.delta.max(initial=0.0)))
-        self.delta /= self.unit
+        self.dissimilarities: Floats = np.stack([subsets.distances_among(group)[self._ends] for group in self.rows])
+        self.unit = power_of_two(float(self.dissimilarities.max(initial=0.0)))
+        self.dissimilarities /= self.unit
 
     def stress(self, embedding: Floats) -> SampledStress:
         """Return the stress of a map of all rows, one place a row."""
@@ -73,9 +73,9 @@ class SampledPairs:
         size = power_of_two(float(d.max(initial=0.0)))
         d /= size
         squares = float((d * d).sum())
-        scale = float((self.delta * d).sum()) / squares if squares else 1.0
-        left = ((self.delta - scale * d) ** 2).sum(axis=1)
-        whole = (self.delta**2).sum(axis=1)
+        scale = float((self.dissimilarities * d).sum()) / squares if squares else 1.0
+        left = ((self.dissimilarities - scale * d) ** 2).sum(axis=1)
+        whole = (self.dissimilarities**2).sum(axis=1)
         if not whole.sum():
             return SampledStress(0.0, 0.0, 1.0)
         square = float(left.sum() / whole.sum())
@@ -93,7 +93,7 @@ class SampledPairs:
         places = embedding[self.rows]
         # The places' own unit, so that no square overflows.
         unit = power_of_two(float(np.abs(places).max(initial=0.0)))
-        squares = np.zeros(self.delta.shape)
+        squares = np.zeros(self.dissimilarities.shape)
         for axis in np.moveaxis(places / unit, -1, 0):
             squares += (axis[:, first] - axis[:, second]) ** 2
         return np.asarray(np.sqrt(squares, out=squares) * unit)

@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.single_point import place_rows, start_rows
+from tamiz.kernels.single_point import fill_starts, fit_rows
 from tamiz.statistics.base import Floats
 
 # Points that a row's descent starts from, beside the place by squared distances.
-_NEAREST = 4
+_NEAREST_STARTS = 4
 # Dissimilarities of one piece of work.
-_PIECE = 2**15
+_DISSIMILARITIES_PER_TASK = 2**15
 
 
 @dataclass(frozen=True)
-class Placed:
+class RowPlacements:
     """Places of rows among fixed points.
 
     Attributes
     ----------
-    places : ndarray of shape (q, m)
+    positions : ndarray of shape (q, m)
     stress : ndarray of shape (q,)
         For each row sqrt(sum (delta - d)^2 / sum delta^2) over its dissimilarities that are present: 0 where all are met,
         infinite where all are 0 and the points are apart.
@@ -35,13 +35,15 @@ class Placed:
         Whether its last step was short enough.
     """
 
-    places: Floats
+    positions: Floats
     stress: Floats
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
 
 
-def place(points: Floats, dissimilarities: Floats, starts: Floats, *, max_iter: int = 300, tol: float = 1e-9) -> Placed:
+def minimize_row_stress(
+    points: Floats, dissimilarities: Floats, initial_positions: Floats, *, max_iter: int = 300, tol: float = 1e-9
+) -> RowPlacements:
     """Place each row at a local minimum of its stress, down from its start.
 
     Parameters
@@ -49,7 +51,7 @@ def place(points: Floats, dissimilarities: Floats, starts: Floats, *, max_iter: 
     points : ndarray of shape (n, m)
     dissimilarities : ndarray of shape (q, n)
         From each row to all points, NaN where missing, at least 0.
-    starts : ndarray of shape (q, m)
+    initial_positions : ndarray of shape (q, m)
     max_iter : int, default=300
         Evaluations of the stress after which a row is left where it is.
     tol : float, default=1e-9
@@ -74,10 +76,14 @@ def place(points: Floats, dissimilarities: Floats, starts: Floats, *, max_iter: 
     ----------
     de Leeuw (1977), Applications of convex analysis to multidimensional scaling, in Recent Developments in Statistics.
     """
-    return _placed(points, dissimilarities, lambda start, stop: starts[start:stop, None, :], max_iter, tol)
+    return _minimize_in_spans(
+        points, dissimilarities, lambda start, stop: initial_positions[start:stop, None, :], max_iter, tol
+    )
 
 
-def place_best(points: Floats, dissimilarities: Floats, *, max_iter: int = 300, tol: float = 1e-9) -> Placed:
+def minimize_row_stress_multistart(
+    points: Floats, dissimilarities: Floats, *, max_iter: int = 300, tol: float = 1e-9
+) -> RowPlacements:
     """Place each row at the best of the minima that its several `starts` lead down to, the first of equal ones.
 
     Parameters
@@ -96,12 +102,12 @@ def place_best(points: Floats, dissimilarities: Floats, *, max_iter: int = 300, 
     """
 
     def some(start: int, stop: int) -> Floats:
-        return starts(points, dissimilarities[start:stop])
+        return initial_positions(points, dissimilarities[start:stop])
 
-    return _placed(points, dissimilarities, some, max_iter, tol)
+    return _minimize_in_spans(points, dissimilarities, some, max_iter, tol)
 
 
-def starts(points: Floats, dissimilarities: Floats) -> Floats:
+def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
     """Return places to start each row from: the one by squared distances, then those of the nearest points, nearest first.
 
     Parameters
@@ -115,14 +121,14 @@ def starts(points: Floats, dissimilarities: Floats) -> Floats:
         s is 5, or fewer where there are fewer points. The place by squared distances is exact where all dissimilarities are
         distances of one place from points that span the space.
     """
-    out = np.empty((len(dissimilarities), 1 + min(_NEAREST, len(points)), points.shape[1]))
-    start_rows(_turned(points), np.ascontiguousarray(dissimilarities), out)
+    out = np.empty((len(dissimilarities), 1 + min(_NEAREST_STARTS, len(points)), points.shape[1]))
+    fill_starts(_contiguous_axes(points), np.ascontiguousarray(dissimilarities), out)
     return out
 
 
-def _placed(
-    points: Floats, dissimilarities: Floats, starts_of: Callable[[int, int], Floats], max_iter: int, tol: float
-) -> Placed:
+def _minimize_in_spans(
+    points: Floats, dissimilarities: Floats, positions_of: Callable[[int, int], Floats], max_iter: int, tol: float
+) -> RowPlacements:
     """Place rows in pieces, from the starts of each piece."""
     is_empty = np.isnan(dissimilarities).all(axis=1)
     if is_empty.any():
@@ -130,20 +136,20 @@ def _placed(
             f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; a place needs at least "
             "one. Measure one or leave the row out."
         )
-    turned = _turned(points)
+    turned = _contiguous_axes(points)
     q, m = len(dissimilarities), points.shape[1]
     places, stress, told = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
 
     def piece(span: tuple[int, int]) -> None:
         here = slice(*span)
         some = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
-        from_here = np.ascontiguousarray(starts_of(*span), dtype=np.float64)
-        place_rows(turned, some, from_here, max_iter, tol, places[here], stress[here], told[here])
+        from_here = np.ascontiguousarray(positions_of(*span), dtype=np.float64)
+        fit_rows(turned, some, from_here, max_iter, tol, places[here], stress[here], told[here])
 
-    for _ in parallel.map_blocks(piece, parallel.spans(q, max(1, _PIECE // len(points)))):
+    for _ in parallel.map_blocks(piece, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points)))):
         pass
-    return Placed(places, stress, told[:, 0].copy(), told[:, 1] == 1)
+    return RowPlacements(places, stress, told[:, 0].copy(), told[:, 1] == 1)
 
 
-def _turned(points: Floats) -> Floats:
+def _contiguous_axes(points: Floats) -> Floats:
     return np.ascontiguousarray(points.T, dtype=np.float64)

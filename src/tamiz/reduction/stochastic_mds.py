@@ -12,28 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.graphs.reading import Reading
-from tamiz.random import Seed, generator
-from tamiz.reduction.base import MapFacts, Reducer, Variant
-from tamiz.reduction.dissimilarities import Dissimilarities, read, read_new
-from tamiz.reduction.landmarks import some_of
-from tamiz.reduction.principal_axes import to_principal_axes
+from tamiz.graphs.reading import RowEncoder
+from tamiz.random import Seed, make_rng
+from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.landmarks import create_subsets
+from tamiz.reduction.principal_axes import principal_axes_rotation
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.single_point import place_best
-from tamiz.reduction.stochastic.panels import MEASURES, Panels, numbers_of
-from tamiz.reduction.stochastic.rounds import Rounds
-from tamiz.reduction.stochastic.starts import CHOICES, start
-from tamiz.sources.features import compare, remember
+from tamiz.reduction.single_point import minimize_row_stress_multistart
+from tamiz.reduction.stochastic.panels import KERNEL_METRICS, RowPanels, metric_values
+from tamiz.reduction.stochastic.rounds import StochasticDescent
+from tamiz.reduction.stochastic.starts import INIT_CHOICES, initial_embedding
+from tamiz.sources.features import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Is, Law, Number, Numbers, Whole
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
 from tamiz.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 # Rows of fit that new ones are placed among.
-_BESIDE = 1000
+_REFERENCE_ROWS = 1000
 # New rows that are placed at a time.
-_NEW = 4096
+_NEW_ROWS_PER_BATCH = 4096
 
 
 class StochasticMDS(Reducer):
@@ -70,7 +70,7 @@ class StochasticMDS(Reducer):
         map, and the scale b at which it is least, in [0, 1]: for all pairs this is the `stress_` of `MDS`.
     sampled_stress_error_ : float
         Its standard error as the stress of all pairs; 0 where it is that, with up to 1,024 rows.
-    course_ : ndarray of shape (n_looks,)
+    stress_history_ : ndarray of shape (n_looks,)
         The stress over the same pairs at the start and after each tenth of the rounds.
     n_rounds_ : int
         Rounds that were made: fewer than asked for where the fit was interrupted.
@@ -118,18 +118,21 @@ class StochasticMDS(Reducer):
     """
 
     # Of few rows a study shows the map by all pairs.
-    variants: ClassVar = (Variant(usual=False),)
-    dissimilarities: ClassVar = tuple(MEASURES)
+    variants: ClassVar = (MapVariant(is_default=False),)
+    dissimilarities: ClassVar = tuple(KERNEL_METRICS)
     invariants: ClassVar[Invariants] = {
-        "_rows": Is(Dissimilarities),
-        "_rows.points.n_samples": Count(low=1, size="n"),
-        "_reading": (Is(Reading), Law(lambda it: it._rows.are_read_by(it._reading), "does not read the rows of fit")),
-        "_sample": Whole("s", below="n", distinct=True),
+        "_dissimilarities": InstanceOf(Dissimilarities),
+        "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
+        "_row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
+        ),
+        "_reference_rows": IntegerArray("s", below="n", distinct=True),
         "sampled_stress_": Number(0.0),
         "sampled_stress_error_": Number(0.0),
-        "course_": Numbers("c"),
-        "n_rounds_": Count(),
-        "converged_": Is(bool),
+        "stress_history_": FloatArray("c"),
+        "n_rounds_": Integer(),
+        "converged_": InstanceOf(bool),
     }
 
     def __init__(
@@ -159,17 +162,17 @@ class StochasticMDS(Reducer):
         """Return the map of the study's distances."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
-    def _facts(self) -> MapFacts:
+    def _describe(self) -> MapDescription:
         """Return the stress and the pairs that it is of."""
         error = self.sampled_stress_error_
         of = f" +- {error:.1g}, over random pairs of rows" if error else ""
-        return MapFacts(
+        return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
                 f"Distances on the map are near the dissimilarities, by {self.n_rounds_:,} rounds of random pairs: Kruskal's "
                 f"stress-1 is {self.sampled_stress_:.3g}{of}."
             ],
-            nearness="Points near each other are rows at small distances.",
+            proximity_note="Points near each other are rows at small distances.",
             stress=float(self.sampled_stress_),
         )
 
@@ -184,45 +187,45 @@ class StochasticMDS(Reducer):
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         if isinstance(self.init, str):
-            check_choice("init, where it is no array,", self.init, CHOICES)
+            check_choice("init, where it is no array,", self.init, INIT_CHOICES)
         m = check_integer("n_components", self.n_components, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         tol = check_real("tol", self.tol, low=0.0)
-        rng = generator(self.random_state)
+        rng = make_rng(self.random_state)
         if sparse.issparse(X):
             raise TypeError(
                 "StochasticMDS takes dense rows, got a sparse matrix. X.toarray() is dense; LandmarkMDS takes both."
             )
-        with parallel.session():
-            rows, reading = read(X, metric, "StochasticMDS")
-            table = some_of(rows, metric)
+        with parallel.thread_session():
+            rows, reading = read_dissimilarities(X, metric, "StochasticMDS")
+            table = create_subsets(rows, metric)
             if m >= table.n:
                 raise ValueError(f"n_components must be below the number of rows = {table.n:,}, got {m:,}.")
             check_memory(48.0 * table.n * m, f"The places of {table.n:,} rows in {m:,} dimensions", "Ask for fewer.")
-            panels = Panels(numbers_of(rows.points), metric)
+            panels = RowPanels(metric_values(rows.points), metric)
             if not panels.spread:
                 raise DataError(
                     f"All {table.n:,} rows are equal: nothing tells them apart. Add columns in which they differ."
                 )
             pairs = SampledPairs(table, rng)
-            if not pairs.delta.any():
+            if not pairs.dissimilarities.any():
                 raise DataError(
                     "All dissimilarities that were looked at are 0: rows repeat, or differ by so little that its square is below "
                     "the smallest number. Leave rows that repeat out, or change the unit of X."
                 )
-            rounds = Rounds(panels, pairs, start(self.init, table, pairs, m, rng), rng)
-            sample = np.sort(rng.permutation(table.n)[:_BESIDE])
-            first = rows.points.first_equal()
+            rounds = StochasticDescent(panels, pairs, initial_embedding(self.init, table, pairs, m, rng), rng)
+            sample = np.sort(rng.permutation(table.n)[:_REFERENCE_ROWS])
+            first = rows.points.first_occurrences()
             try:
                 rounds.run(n_rounds)
             except KeyboardInterrupt:
                 if rounds.n_done:
-                    self._hold(X, (rows, reading, sample, first), rounds, pairs, fall=np.inf, tol=tol)
+                    self._set_fitted(X, (rows, reading, sample, first), rounds, pairs, decrease=np.inf, tol=tol)
                 raise
-            fall = rounds.fall()
-            self._hold(X, (rows, reading, sample, first), rounds, pairs, fall, tol)
+            fall = rounds.relative_decrease()
+            self._set_fitted(X, (rows, reading, sample, first), rounds, pairs, fall, tol)
         if not self.converged_:
-            tell(
+            warn_user(
                 [
                     f"StochasticMDS: after n_rounds={n_rounds:,} rounds a further step would lower the stress by "
                     f"{100 * fall:.2g} %, and tol={tol:g} is {100 * tol:.2g} %. Raise n_rounds, or tol."
@@ -231,19 +234,21 @@ class StochasticMDS(Reducer):
             )
         return self
 
-    def _hold(self, X: Any, read: Any, rounds: Rounds, pairs: SampledPairs, fall: float, tol: float) -> None:
+    def _set_fitted(
+        self, X: Any, training: Any, descent: StochasticDescent, pairs: SampledPairs, decrease: float, tol: float
+    ) -> None:
         """Set what was found."""
-        rows, reading, sample, first = read
-        places = rounds.places[first]
+        rows, reading, sample, first = training
+        places = descent.embedding[first]
         if isinstance(self.init, str):
-            places = to_principal_axes(places).of(places)
+            places = principal_axes_rotation(places).project_rows(places)
         stress = pairs.stress(places)
-        remember(self, X)
-        self._rows, self._reading, self._sample = rows, reading, sample
-        self.embedding_ = self._as_given(places, X)
+        record_features(self, X)
+        self._dissimilarities, self._row_encoder, self._reference_rows = rows, reading, sample
+        self.embedding_ = self._match_dtype(places, X)
         self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
-        self.course_: Floats = np.array([look.value for look in rounds.course])
-        self.n_rounds_, self.converged_ = rounds.n_done, bool(fall <= tol)
+        self.stress_history_: Floats = np.array([look.value for look in descent.stress_history])
+        self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -258,17 +263,19 @@ class StochasticMDS(Reducer):
             New rows.
         """
         check_is_fitted(self)
-        compare(self, X)
-        with parallel.session():
-            rows = self._rows
-            queries = read_new(rows, self._reading, X)
-            equal, points = rows.points.equal_to(queries)
+        check_features(self, X)
+        with parallel.thread_session():
+            rows = self._dissimilarities
+            queries = read_new_rows(rows, self._row_encoder, X)
+            equal, points = rows.points.match_rows(queries)
             places = np.empty((queries.n_samples, self.embedding_.shape[1]))
             places[equal] = self.embedding_[points]
             others = np.setdiff1d(np.arange(len(places)), equal)
-            beside = some_of(rows, self.dissimilarity).alone(self._sample)
-            for a, b in parallel.spans(len(others), _NEW):
+            beside = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
+            for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
                 some = queries.take(others[a:b])
                 wanted = beside.distances(some, 0, some.n_samples)
-                places[others[a:b]] = place_best(self.embedding_[self._sample], wanted).places
-        return self._as_given(places, X)
+                places[others[a:b]] = minimize_row_stress_multistart(
+                    self.embedding_[self._reference_rows], wanted
+                ).positions
+        return self._match_dtype(places, X)

@@ -10,20 +10,20 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    result      result:Result                  result    What a study found
-    render      html:render                    function  The result as an HTML page
-    write       html:write                     function  The result as an HTML file
-    table       table:collect_table            section   The table
-    recommendation  recommendation:collect_recommendation  section  Recommended columns
-    ranking     ranking:collect_ranking        section   The ranking
-    redundancy  redundancy:collect_redundancy  section   Redundancy
-    subset      subset:collect_subset          section   The subset
-    buys        buys:collect_buys              section   Effect on models
-    assessment  assessment:collect_assessment  section   Can it be trusted?
-    graph       graph:collect_graph            section   The graph
-    maps        maps:collect_maps              section   The maps
-    quality     quality:collect_quality        section   The quality of the maps
-    repeat      repeat:collect_repeat          section   How to repeat it
+    result          result:Result                          result    Result of a study
+    render          html:render                            function  The result as an HTML page
+    write           html:write                             function  The result as an HTML file
+    table           table:collect_table                    section   The table
+    recommendation  recommendation:collect_recommendation  section   Recommended columns
+    ranking         ranking:collect_ranking                section   The ranking
+    redundancy      redundancy:collect_redundancy          section   Redundancy
+    subset          subset:collect_subset                  section   The subset
+    model_effect    buys:collect_model_effect              section   Effect on models
+    assessment      assessment:collect_assessment          section   Reliability of the selection
+    graph           graph:collect_graph                    section   The graph
+    maps            maps:collect_maps                      section   The maps
+    quality         quality:collect_quality                section   The quality of the maps
+    reproduction    repeat:collect_reproduction            section   Reproduce this report
     """,
 )
 

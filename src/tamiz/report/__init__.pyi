@@ -1,6 +1,6 @@
 from tamiz.registry import Registry
 from tamiz.report.assessment import collect_assessment as collect_assessment
-from tamiz.report.buys import collect_buys as collect_buys
+from tamiz.report.buys import collect_model_effect as collect_model_effect
 from tamiz.report.graph import collect_graph as collect_graph
 from tamiz.report.html import render as render
 from tamiz.report.html import write as write
@@ -9,7 +9,7 @@ from tamiz.report.quality import collect_quality as collect_quality
 from tamiz.report.ranking import collect_ranking as collect_ranking
 from tamiz.report.recommendation import collect_recommendation as collect_recommendation
 from tamiz.report.redundancy import collect_redundancy as collect_redundancy
-from tamiz.report.repeat import collect_repeat as collect_repeat
+from tamiz.report.repeat import collect_reproduction as collect_reproduction
 from tamiz.report.result import Result as Result
 from tamiz.report.subset import collect_subset as collect_subset
 from tamiz.report.table import collect_table as collect_table

@@ -8,163 +8,167 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import counted, label, number, rounded
+from tamiz.report.text import chart_label, count_with_noun, format_number, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tamiz.report.trust import Told
+    from tamiz.report.trust import ScoreFormat
 
-_BARS = 14
+_N_BARS = 14
 
 
-def scores(compared: Sequence[tuple[str, Mapping[str, Any]]], told: Told) -> dict[str, Any]:
+def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_format: ScoreFormat) -> dict[str, Any]:
     """Return the scores on one scale, a row each from the top; the second is the honest one, with its folds and interval.
 
     Parameters
     ----------
-    compared : list of tuple
+    named_scores : list of tuple
         What each is, and its score.
-    told : Told
+    score_format : ScoreFormat
         How scores are written.
     """
-    top = len(compared) - 1
-    honest = compared[1][1]
-    means = [told.drawn(score["mean"]) for _, score in compared]
-    ends = [told.drawn(end) for end in told.interval(honest)]
-    every = [*means, *ends, *map(told.drawn, honest["folds"])]
+    top = len(named_scores) - 1
+    honest = named_scores[1][1]
+    means = [score_format.clip(score["mean"]) for _, score in named_scores]
+    ends = [score_format.clip(end) for end in score_format.clipped_interval(honest)]
+    every = [*means, *ends, *map(score_format.clip, honest["folds"])]
     low, high = min(every), max(every)
     span = (high - low) or 1.0
     chart = make_chart(
         [
-            _folds(honest["folds"], top - 1, told),
-            _held(honest, top - 1, told),
-            _others([one for k, one in enumerate(compared) if k != 1], [top, *range(top - 2, -1, -1)], told),
+            _fold_points(honest["folds"], top - 1, score_format),
+            _nested_mean(honest, top - 1, score_format),
+            _other_means(
+                [one for k, one in enumerate(named_scores) if k != 1], [top, *range(top - 2, -1, -1)], score_format
+            ),
             # What the promise has too much, and down through all rows what no column gives.
             _line([means[1], means[0]], [top, top], "dot"),
             _line([means[-1], means[-1]], [-0.35, top + 0.3], "dash"),
         ],
-        height=80 + 62 * len(compared),
+        height=80 + 62 * len(named_scores),
         showlegend=False,
         margin={"l": 8, "r": 20, "t": 8, "b": 8},
         xaxis={
-            "range": [rounded(low - 0.06 * span), rounded(high + 0.06 * span)],
+            "range": [round_coordinate(low - 0.06 * span), round_coordinate(high + 0.06 * span)],
             "zeroline": False,
             "fixedrange": True,
             "nticks": 6,
-            **told.ticks(low, high),
+            **score_format.tick_format(low, high),
         },
         yaxis={"range": [-0.5, top + 0.75], "visible": False, "fixedrange": True},
     )
     chart["layout"]["annotations"] = [
         {
-            "x": rounded(mean),
+            "x": round_coordinate(mean),
             "y": top - k + 0.4,
-            **_anchored((mean - low) / span),
-            "text": f"{name}: <b>{told.score(score['mean'])}</b>",
+            **_label_anchor((mean - low) / span),
+            "text": f"{name}: <b>{score_format.format_score(score['mean'])}</b>",
             "showarrow": False,
         }
-        for k, ((name, score), mean) in enumerate(zip(compared, means, strict=True))
+        for k, ((name, score), mean) in enumerate(zip(named_scores, means, strict=True))
     ]
     return chart
 
 
-def _folds(folds: Sequence[float], height: int, told: Told) -> Any:
+def _fold_points(folds: Sequence[float], height: int, score_format: ScoreFormat) -> Any:
     return go.Scatter(
-        x=[rounded(told.drawn(score)) for score in folds],
+        x=[round_coordinate(score_format.clip(score)) for score in folds],
         # A little apart, so that equal ones are seen.
         y=[height + 0.1 * (k % 3 - 1) for k in range(len(folds))],
         mode="markers",
         marker={"size": 7, "opacity": 0.75},
-        customdata=[[k, told.score(score)] for k, score in enumerate(folds, start=1)],
+        customdata=[[k, score_format.format_score(score)] for k, score in enumerate(folds, start=1)],
         hovertemplate="Fold %{customdata[0]}: %{customdata[1]}<extra></extra>",
     )
 
 
-def _held(honest: Mapping[str, Any], height: int, told: Told) -> Any:
+def _nested_mean(nested: Mapping[str, Any], height: int, score_format: ScoreFormat) -> Any:
     """Return the honest mean with its interval."""
-    ends = told.interval(honest)
-    place, low, high = (told.drawn(score) for score in (honest["mean"], *ends))
+    ends = score_format.clipped_interval(nested)
+    place, low, high = (score_format.clip(score) for score in (nested["mean"], *ends))
     return go.Scatter(
-        x=[rounded(place)],
+        x=[round_coordinate(place)],
         y=[height],
         mode="markers",
         marker={"size": 13},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [rounded(high - place)],
-            "arrayminus": [rounded(place - low)],
+            "array": [round_coordinate(high - place)],
+            "arrayminus": [round_coordinate(place - low)],
             "thickness": 2.5,
             "width": 7,
         },
-        customdata=[[told.score(value) for value in (honest["mean"], *ends)]],
+        customdata=[[score_format.format_score(value) for value in (nested["mean"], *ends)]],
         hovertemplate="Held: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
     )
 
 
-def _others(compared: Sequence[tuple[str, Mapping[str, Any]]], heights: Sequence[int], told: Told) -> Any:
+def _other_means(
+    named_scores: Sequence[tuple[str, Mapping[str, Any]]], heights: Sequence[int], score_format: ScoreFormat
+) -> Any:
     """Return the marks of what has no interval: what the search promises first, what no column gives last."""
     return go.Scatter(
-        x=[rounded(told.drawn(score["mean"])) for _, score in compared],
+        x=[round_coordinate(score_format.clip(score["mean"])) for _, score in named_scores],
         y=list(heights),
         mode="markers",
         marker={
             "size": 11,
-            "symbol": ["diamond", *["square"] * (len(compared) - 2), "circle-open"],
+            "symbol": ["diamond", *["square"] * (len(named_scores) - 2), "circle-open"],
             "line": {"width": 2},
         },
-        customdata=[[name, told.score(score["mean"])] for name, score in compared],
+        customdata=[[name, score_format.format_score(score["mean"])] for name, score in named_scores],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
     )
 
 
-def _anchored(place: float) -> dict[str, Any]:
+def _label_anchor(position: float) -> dict[str, Any]:
     """Return to which side of its mark a text goes, for a mark at a place from 0 to 1."""
-    if place < 0.35:
+    if position < 0.35:
         return {"xanchor": "left", "xshift": -8}
-    return {"xanchor": "right", "xshift": 8} if place > 0.65 else {"xanchor": "center"}
+    return {"xanchor": "right", "xshift": 8} if position > 0.65 else {"xanchor": "center"}
 
 
 def _line(x: Sequence[float], y: Sequence[float], dash: str) -> Any:
     line = {"width": 2, "dash": dash}
-    return go.Scatter(x=[rounded(value) for value in x], y=list(y), mode="lines", line=line, hoverinfo="skip")
+    return go.Scatter(x=[round_coordinate(value) for value in x], y=list(y), mode="lines", line=line, hoverinfo="skip")
 
 
-def chance(merits: Sequence[float], found: float, statistic: str) -> dict[str, Any]:
+def null_distribution_chart(merits: Sequence[float], observed: float, statistic: str) -> dict[str, Any]:
     """Return bars of the merits that searches on shuffled targets found, and a line at the one found on the target."""
-    name = label(statistic)
+    name = chart_label(statistic)
     low, high = min(merits), max(merits)
-    width = _round_width((high - low) / _BARS or (abs(found - low) or 1.0) / _BARS)
+    width = _round_width((high - low) / _N_BARS or (abs(observed - low) or 1.0) / _N_BARS)
     first = math.floor(low / width)
     counts = [0] * (math.floor(high / width) - first + 1)
     for merit in merits:
         counts[math.floor(merit / width) - first] += 1
     n_bars = len(counts)
-    pad = 0.04 * (max(high, found) - min(low, found) + width)
+    pad = 0.04 * (max(high, observed) - min(low, observed) + width)
     return make_chart(
         [
             go.Bar(
-                x=[rounded((first + k + 0.5) * width) for k in range(n_bars)],
+                x=[round_coordinate((first + k + 0.5) * width) for k in range(n_bars)],
                 y=counts,
                 width=width,
                 name="On shuffled targets",
                 customdata=[
                     [
-                        f"{number((first + k) * width)} to {number((first + k + 1) * width)}",
-                        counted(n, "search", "searches"),
+                        f"{format_number((first + k) * width)} to {format_number((first + k + 1) * width)}",
+                        count_with_noun(n, "search", "searches"),
                     ]
                     for k, n in enumerate(counts)
                 ],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             ),
             go.Scatter(
-                x=[rounded(found)] * 2,
+                x=[round_coordinate(observed)] * 2,
                 y=[0, max(counts) * 1.08],
                 mode="lines",
                 line={"width": 3},
                 name="Found",
-                customdata=[f"{name} {number(found)}"] * 2,
+                customdata=[f"{name} {format_number(observed)}"] * 2,
                 hovertemplate="Found: %{customdata}<extra></extra>",
             ),
         ],
@@ -172,7 +176,10 @@ def chance(merits: Sequence[float], found: float, statistic: str) -> dict[str, A
         bargap=0.08,
         xaxis={
             "title": {"text": f"Best {name} of a search"},
-            "range": [rounded(min(low, found) - pad - width), rounded(max(high, found) + pad + width)],
+            "range": [
+                round_coordinate(min(low, observed) - pad - width),
+                round_coordinate(max(high, observed) + pad + width),
+            ],
             "showgrid": False,
             "zeroline": False,
             "fixedrange": True,

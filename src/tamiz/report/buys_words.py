@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted, listed, shortened
-from tamiz.report.trust import Told
+from tamiz.report.text import count_with_noun, join_names, shorten
+from tamiz.report.trust import ScoreFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # A change whose interval lies within this on both sides of 0 is as good as none: two points of accuracy, or .02 of R2.
 _NEGLIGIBLE = 0.02
 # Parts of a sentence are never cut.
-_WIDE = 200
+_FULL_WIDTH = 200
 _SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "the tree", "forest": "the random forest"}
 _SHORT_NAMES = {
     "logistic": "Logistic",
@@ -34,12 +34,12 @@ _SCORE_NAMES = {
 }
 
 
-def told_by(scoring: str) -> Told:
+def score_format_for(scoring: str) -> ScoreFormat:
     """Return how scores of a comparison are written."""
-    return Told(scoring, fine=True)
+    return ScoreFormat(scoring, with_fraction=True)
 
 
-def score_name(scoring: str) -> str:
+def score_title(scoring: str) -> str:
     """Return what a score is called over a chart."""
     return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
 
@@ -49,25 +49,25 @@ def model_name(model: Mapping[str, Any]) -> str:
     return _SENTENCE_NAMES.get(model["id"]) or str(model["label"])
 
 
-def short_name(model: Mapping[str, Any]) -> str:
+def short_model_name(model: Mapping[str, Any]) -> str:
     """Return a model beside a line."""
-    return _SHORT_NAMES.get(model["id"]) or shortened(model["label"], 14)
+    return _SHORT_NAMES.get(model["id"]) or shorten(model["label"], 14)
 
 
-def difference(change: float, told: Told, *, unit: bool = True) -> str:
+def format_difference(change: float, score_format: ScoreFormat, *, unit: bool = True) -> str:
     """Return a difference with its sign: "+1.2 points", "−0.031"."""
-    size = f"{100 * abs(change):.1f}" if told.is_share else told.decimals(abs(change))
+    size = f"{100 * abs(change):.1f}" if score_format.is_share else score_format.format_number(abs(change))
     # What rounds to nothing has no sign.
     digits = size if size.strip("0.") == "" else f"{'−' if change < 0 else '+'}{size}"
-    return f"{digits} {'point' if size == '1.0' else 'points'}" if told.is_share and unit else digits
+    return f"{digits} {'point' if size == '1.0' else 'points'}" if score_format.is_share and unit else digits
 
 
-def between(interval: Sequence[float], told: Told) -> str:
+def format_interval(interval: Sequence[float], score_format: ScoreFormat) -> str:
     """Return an interval of differences: "−0.8 to +2.2"."""
-    return " to ".join(difference(end, told, unit=False) for end in interval)
+    return " to ".join(format_difference(end, score_format, unit=False) for end in interval)
 
 
-def direction(interval: Sequence[float]) -> str:
+def change_direction(interval: Sequence[float]) -> str:
     """Return what an interval of a change says: "up", "down", "same", or "unknown" where the folds do not tell."""
     low, high = interval
     if low > 0:
@@ -77,52 +77,50 @@ def direction(interval: Sequence[float]) -> str:
     return "same" if max(-low, high) <= _NEGLIGIBLE else "unknown"
 
 
-def limits(scores: Mapping[str, Any], scoring: str) -> tuple[float, float]:
+def score_interval(scores: Mapping[str, Any], scoring: str) -> tuple[float, float]:
     """Return where the mean of scores lies: no score of ours is above 1, and all but R2 are at least 0."""
     low, high = scores["interval"]
     return (low if scoring == "r2" else max(low, 0.0)), min(high, 1.0)
 
 
-def sizes(n_chosen: Sequence[float]) -> str:
+def n_chosen_text(n_chosen: Sequence[float]) -> str:
     """Return how many columns the folds chose."""
     least, most = int(min(n_chosen)), int(max(n_chosen))
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def chosen(n_chosen: Sequence[float]) -> str:
+def chosen_columns_text(n_chosen: Sequence[float]) -> str:
     """Return the columns that the folds chose: "the chosen one", "the 4 to 6 chosen"."""
-    return "the chosen one" if min(n_chosen) == max(n_chosen) == 1 else f"the {sizes(n_chosen)} chosen"
+    return "the chosen one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} chosen"
 
 
-def bought(compared: Mapping[str, Any]) -> str:
+def model_effect_text(effect: Mapping[str, Any]) -> str:
     """Return in a sentence what each model scores on the columns chosen and on all, and whether that is a gain."""
-    first = compared["scores"][0]
-    told = told_by(first["id"])
-    n_folds = len(compared["n_chosen"])
-    if max(compared["n_chosen"]) == 0:
-        rows = counted(compared["n_samples"], "row")
+    first = effect["scores"][0]
+    told = score_format_for(first["id"])
+    n_folds = len(effect["n_chosen"])
+    if max(effect["n_chosen"]) == 0:
+        rows = count_with_noun(effect["n_samples"], "row")
         return (
             f"No column is chosen in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
         )
-    base = f"baseline {told.score(first['baseline']['mean'])}"
-    some = f"With {sizes(compared['n_chosen'])} of {counted(compared['n_columns'], 'column')}"
-    pairs = list(zip(compared["models"], first["models"], strict=True))
+    base = f"baseline {told.format_score(first['baseline']['mean'])}"
+    some = f"With {n_chosen_text(effect['n_chosen'])} of {count_with_noun(effect['n_columns'], 'column')}"
+    pairs = list(zip(effect["models"], first["models"], strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):
-        every = f"{told.score(cell['all_columns']['mean'])}{'' if k else ' with all'}"
-        scores.append(f"{told.score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
-    listing = listed(scores, width=_WIDE)
-    folds = f"{n_folds} folds of {counted(compared['n_samples'], 'row')}"
-    return (
-        f"{some}, chosen again inside each of {folds}, {_unit(first['id'])} ({base}) is {listing}: {_verdict(pairs)}."
-    )
+        every = f"{told.format_score(cell['all_columns']['mean'])}{'' if k else ' with all'}"
+        scores.append(f"{told.format_score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
+    listing = join_names(scores, width=_FULL_WIDTH)
+    folds = f"{n_folds} folds of {count_with_noun(effect['n_samples'], 'row')}"
+    return f"{some}, chosen again inside each of {folds}, {_score_unit(first['id'])} ({base}) is {listing}: {_effect_verdict(pairs)}."
 
 
-def _verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+def _effect_verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
     """Return which models gain, lose or stay, as far as the folds tell."""
     found: dict[str, list[Mapping[str, Any]]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, cell in pairs:
-        found[direction(cell["difference"]["interval"])].append(model)
+        found[change_direction(cell["difference"]["interval"])].append(model)
     if len(found["same"]) == len(pairs):
         return "nothing is lost"
     if len(found["unknown"]) == len(pairs):
@@ -130,62 +128,64 @@ def _verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> st
     verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("holds", "hold")}
     parts = [_clause(found[key], *pair) for key, pair in verbs.items() if found[key]]
     if found["unknown"]:
-        parts.append(f"for {listed(map(model_name, found['unknown']))} the folds tell no difference")
+        parts.append(f"for {join_names(map(model_name, found['unknown']))} the folds tell no difference")
     return "; ".join(parts)
 
 
 def _clause(models: Sequence[Mapping[str, Any]], one: str, many: str) -> str:
     is_many = len(models) > 1 or models[0]["id"] in _PLURAL
-    return f"{listed(map(model_name, models))} {many if is_many else one}"
+    return f"{join_names(map(model_name, models))} {many if is_many else one}"
 
 
-def _unit(scoring: str) -> str:
-    told = told_by(scoring)
+def _score_unit(scoring: str) -> str:
+    told = score_format_for(scoring)
     return told.name
 
 
-def cost(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
     """Return in a sentence what the most columns added cost each model."""
-    told = told_by(argument["scoring"])
-    last = argument["numbers"][-1]
-    copied = argument["copied"]
-    what = f"{last:,} random columns" if panel["added"] == "random" else f"{last:,} copies of {shortened(copied, 40)}"
-    unit = _unit(argument["scoring"])
+    told = score_format_for(experiment["scoring"])
+    last = experiment["numbers"][-1]
+    copied = experiment["copied"]
+    what = f"{last:,} random columns" if panel["added"] == "random" else f"{last:,} copies of {shorten(copied, 40)}"
+    unit = _score_unit(experiment["scoring"])
     found: dict[str, list[tuple[float, Mapping[str, Any]]]] = {"up": [], "down": [], "same": [], "unknown": []}
-    for model, line in zip(argument["models"], panel["lines"], strict=True):
-        found[direction(line["intervals"][-1])].append((line["changes"][-1], model))
+    for model, line in zip(experiment["models"], panel["lines"], strict=True):
+        found[change_direction(line["intervals"][-1])].append((line["changes"][-1], model))
     for each in found.values():
         each.sort(key=lambda pair: -abs(pair[0]))
     parts: list[str] = []
     for key, verb, again in (("down", "cost", "they cost"), ("up", "give", "they give")):
-        amounts = [f"{model_name(model)} {difference(abs(change), told).lstrip('+')}" for change, model in found[key]]
+        amounts = [
+            f"{model_name(model)} {format_difference(abs(change), told).lstrip('+')}" for change, model in found[key]
+        ]
         if amounts:
             amounts[0] += "" if parts else f" of {unit}"
-            parts.append(f"{again if parts else f'{what} {verb}'} {listed(amounts, width=_WIDE)}")
+            parts.append(f"{again if parts else f'{what} {verb}'} {join_names(amounts, width=_FULL_WIDTH)}")
     if found["same"]:
         held = _clause([model for _, model in found["same"]], "holds", "hold")
         parts.append(held if parts else f"{held} against {what}")
     if found["unknown"]:
-        names = listed(model_name(model) for _, model in found["unknown"])
+        names = join_names(model_name(model) for _, model in found["unknown"])
         parts.append(f"for {names} the folds tell no change" + ("" if parts else f" by {what}"))
     words = "; ".join(parts)
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def sieved(panel: Mapping[str, Any], argument: Mapping[str, Any]) -> str:
+def reselection_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
     """Return in a sentence how the models fare on columns chosen again inside every fold."""
-    told = told_by(argument["scoring"])
-    last = argument["chosen_numbers"][-1]
+    told = score_format_for(experiment["scoring"])
+    last = experiment["chosen_numbers"][-1]
     kept = panel["kept"][-1]
     noun = "random columns" if panel["added"] == "random" else "copies"
     of_them = f"keeps {'none' if kept == 0 else f'{kept:.1f} a fold'} of the {last:,} {noun}"
     lower: dict[bool, list[str]] = {True: [], False: []}
-    for model, line in zip(argument["models"], panel["chosen"], strict=True):
-        loss, sure = -line["changes"][-1], direction(line["intervals"][-1]) == "down"
+    for model, line in zip(experiment["models"], panel["chosen"], strict=True):
+        loss, sure = -line["changes"][-1], change_direction(line["intervals"][-1]) == "down"
         if sure or loss > _NEGLIGIBLE:
-            lower[sure].append(f"{model_name(model)} {difference(loss, told).lstrip('+')}")
+            lower[sure].append(f"{model_name(model)} {format_difference(loss, told).lstrip('+')}")
     if lower[True]:
-        return f"{of_them}; that costs {listed(lower[True], width=_WIDE)} all the same."
+        return f"{of_them}; that costs {join_names(lower[True], width=_FULL_WIDTH)} all the same."
     if lower[False]:
-        return f"{of_them}; lower by it, though that may be chance: {listed(lower[False], width=_WIDE)}."
+        return f"{of_them}; lower by it, though that may be chance: {join_names(lower[False], width=_FULL_WIDTH)}."
     return f"{of_them}, and no model loses anything to speak of."

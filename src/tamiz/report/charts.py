@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.display import palette
-from tamiz.report.text import counted, label, number, percent, rounded, shortened
+from tamiz.report.text import chart_label, count_with_noun, format_number, format_percent, round_coordinate, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,18 +27,18 @@ _CONFIG = {
 }
 
 # Each lighter than its like on white.
-_LEVELS_DARK = (
+_CLASS_COLORS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
 # Beyond it, numbers at bars stand in each other's way.
-_BARS_WITH_TEXT = 12
+_MAX_LABELLED_BARS = 12
 # More points are too slow as shapes of a document: the page draws a picture of them.
-MOST_SHAPES = 4000
+MAX_SVG_POINTS = 4000
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
-_SCALE_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
+_GRADIENT_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
 
 
-def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:
+def _theme(colors: dict[str, str], class_colors: Sequence[str], gradient: Sequence[str]) -> dict[str, Any]:
     axis = {
         "gridcolor": colors["rule"],
         "linecolor": colors["axis"],
@@ -48,7 +48,7 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
         "automargin": True,
         "title": {"standoff": 10, "font": {"size": 13, "color": colors["muted"]}},
     }
-    shades = [[i / (len(scale) - 1), color] for i, color in enumerate(scale)]
+    shades = [[i / (len(gradient) - 1), color] for i, color in enumerate(gradient)]
     layout = go.Layout(
         font={"family": 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', "size": 13, "color": colors["ink"]},
         paper_bgcolor="rgba(0,0,0,0)",
@@ -85,8 +85,8 @@ def _theme(colors: dict[str, str], levels: Sequence[str], scale: Sequence[str]) 
     data = {"bar": [bar.to_plotly_json()], "scatter": [scatter.to_plotly_json()]}
     return {
         "template": {"layout": layout.to_plotly_json(), "data": data},
-        "levels": list(levels),
-        "scale": list(scale),
+        "levels": list(class_colors),
+        "scale": list(gradient),
         "missing": colors["faint"],
         "arrow": colors["ink"],
     }
@@ -103,8 +103,8 @@ def themes() -> dict[str, Any]:
         "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.75)",
     }  # fmt: skip
     return {
-        "light": _theme(light, palette.LEVELS, palette.SCALE),
-        "dark": _theme(dark, _LEVELS_DARK, _SCALE_DARK),
+        "light": _theme(light, palette.CLASS_COLORS, palette.GRADIENT),
+        "dark": _theme(dark, _CLASS_COLORS_DARK, _GRADIENT_DARK),
         "shapes": SHAPES,
     }
 
@@ -117,20 +117,20 @@ def make_chart(traces: Sequence[Any], *, buttons: bool = False, **layout: Any) -
     return {"data": figure["data"], "layout": figure["layout"], "config": config}
 
 
-def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict[str, Any]:
+def class_shares_chart(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict[str, Any]:
     """Return bars of classes, the first on top, each with its count and its share of the whole."""
     total = sum(weights) or 1.0
-    text = [f"{counted(w, noun)} ({percent(w / total)})" for w in weights]
+    text = [f"{count_with_noun(w, noun)} ({format_percent(w / total)})" for w in weights]
     return make_chart(
         [
             go.Bar(
                 x=list(weights),
                 y=list(range(len(names))),
                 orientation="h",
-                text=[f"{number(w)} ({percent(w / total)})" for w in weights],
+                text=[f"{format_number(w)} ({format_percent(w / total)})" for w in weights],
                 textposition="auto",
                 insidetextanchor="end",
-                customdata=[[label(name, 80), told] for name, told in zip(names, text, strict=True)],
+                customdata=[[chart_label(name, 80), told] for name, told in zip(names, text, strict=True)],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -139,7 +139,7 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
         xaxis={"range": [0, max(weights, default=1.0)], "visible": False, "fixedrange": True},
         yaxis={
             "tickvals": list(range(len(names))),
-            "ticktext": [label(name) for name in names],
+            "ticktext": [chart_label(name) for name in names],
             "autorange": "reversed",
             "ticks": "outside",
             "ticklen": 6,
@@ -151,11 +151,11 @@ def shares(names: Sequence[str], weights: Sequence[float], *, noun: str) -> dict
     )
 
 
-def scatter(
-    n_points: int, axes: Sequence[str], shares: Sequence[str], arrows: Sequence[dict[str, Any]], *, one_scale: bool
+def map_chart(
+    n_points: int, axes: Sequence[str], share_texts: Sequence[str], arrows: Sequence[dict[str, Any]], *, one_scale: bool
 ) -> dict[str, Any]:
     """Return the axes of a map; the page puts the points there, in the colours of what was chosen, and the names of the arrows."""
-    titles = [f"{label(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=True)]
+    titles = [f"{chart_label(axis, 40)}{share}" for axis, share in zip(axes, share_texts, strict=True)]
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
         y_axis |= {"scaleanchor": "x", "scaleratio": 1}
@@ -171,11 +171,11 @@ def scatter(
     )
     over = [
         {
-            "x": rounded(arrow["x"]),
-            "y": rounded(arrow["y"]),
-            "name": label(arrow["name"]),
-            "told": f"{label(arrow['name'], 80)}: {arrow['told']}",
-            "length": len(shortened(arrow["name"], 24)),
+            "x": round_coordinate(arrow["x"]),
+            "y": round_coordinate(arrow["y"]),
+            "name": chart_label(arrow["name"]),
+            "told": f"{chart_label(arrow['name'], 80)}: {arrow['told']}",
+            "length": len(shorten(arrow["name"], 24)),
         }
         for arrow in arrows
     ]
@@ -186,27 +186,29 @@ def _marker(n_points: int) -> dict[str, float]:
     """Return how large and faint a point is: many are smaller and fainter, so that a crowd is told from a few."""
     if n_points <= 1000:
         return {"size": 7, "opacity": 0.8}
-    return {"size": 5, "opacity": 0.6} if n_points <= MOST_SHAPES else {"size": 3, "opacity": 0.5}
+    return {"size": 5, "opacity": 0.6} if n_points <= MAX_SVG_POINTS else {"size": 3, "opacity": 0.5}
 
 
-def equal_scales(points: Sequence[Sequence[float]]) -> bool:
+def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
     """Tell whether both axes can have one scale: beyond 1 to 4 the shorter one would be too thin to read."""
     spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
     return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
-def histogram(bins: dict[str, Any]) -> dict[str, Any]:
+def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
     """Return bars of how many rows have how many neighbours."""
     start, width = bins["start"], bins["width"]
     firsts = [start + width * k for k in range(len(bins["rows"]))]
-    spans = [counted(first, "neighbour") if width == 1 else f"{first:,} to {first + width - 1:,}" for first in firsts]
+    spans = [
+        count_with_noun(first, "neighbour") if width == 1 else f"{first:,} to {first + width - 1:,}" for first in firsts
+    ]
     return make_chart(
         [
             go.Bar(
                 x=[first + (width - 1) / 2 for first in firsts],
                 y=bins["rows"],
                 width=width,
-                customdata=[[span, counted(n, "row")] for span, n in zip(spans, bins["rows"], strict=True)],
+                customdata=[[span, count_with_noun(n, "row")] for span, n in zip(spans, bins["rows"], strict=True)],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -217,18 +219,18 @@ def histogram(bins: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def eigenvalues(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
+def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
     """Return values that are no shares of a whole as bars, the residual of each told beside it."""
     numbers = list(range(1, n_shown + 1))
     values = spectrum["values"][:n_shown]
-    name = label(spectrum["label"], 40)
-    residuals = [f", residual {number(r, digits=2)}" for r in spectrum["residuals"][:n_shown]] or [""] * n_shown
+    name = chart_label(spectrum["label"], 40)
+    residuals = [f", residual {format_number(r, digits=2)}" for r in spectrum["residuals"][:n_shown]] or [""] * n_shown
     return make_chart(
         [
             go.Bar(
                 x=numbers,
-                y=[rounded(v) for v in values],
-                customdata=[[name, f"{number(v)}{told}"] for v, told in zip(values, residuals, strict=True)],
+                y=[round_coordinate(v) for v in values],
+                customdata=[[name, f"{format_number(v)}{told}"] for v, told in zip(values, residuals, strict=True)],
                 hovertemplate="%{customdata[0]} %{x}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -239,11 +241,13 @@ def eigenvalues(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
     )
 
 
-def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def scree_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars, and what the first ones hold together as a line."""
     numbers = list(range(1, len(names) + 1))
-    values, cumulative = ([rounded(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative"))
-    labels = [label(name) for name in names]
+    values, cumulative = (
+        [round_coordinate(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative")
+    )
+    labels = [chart_label(name) for name in names]
     # Up to the whole where the line gets near it; a line that stays low would be flat on that scale.
     top = 1.04 if cumulative[-1] > 0.5 else 1.1 * max(cumulative[-1], 1e-6)
     return make_chart(
@@ -252,7 +256,7 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
                 x=numbers,
                 y=values,
                 name="This component",
-                customdata=[[name, percent(v)] for name, v in zip(labels, values, strict=True)],
+                customdata=[[name, format_percent(v)] for name, v in zip(labels, values, strict=True)],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             ),
             go.Scatter(
@@ -260,41 +264,43 @@ def scree(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
                 y=cumulative,
                 mode="lines+markers",
                 name="All components up to this one",
-                customdata=[[name, percent(v)] for name, v in zip(labels, cumulative, strict=True)],
+                customdata=[[name, format_percent(v)] for name, v in zip(labels, cumulative, strict=True)],
                 hovertemplate="Up to %{customdata[0]}: %{customdata[1]}<extra></extra>",
             ),
         ],
         height=320,
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + len(numbers) // 15},
-        yaxis={"title": {"text": label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, top]},
+        yaxis={"title": {"text": chart_label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, top]},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
 
 
-def parallel_analysis(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def parallel_analysis_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars under the line of what it would be by chance.
 
     What the first ones hold together is told at each bar: as a line it would need a scale on which the two cannot be compared.
     """
     n = len(names)
     numbers = list(range(1, n + 1))
-    values, cumulative = ([rounded(v) for v in spectrum[key][:n]] for key in ("values", "cumulative"))
-    reference = [rounded(v) for v in spectrum["reference"][:n]]
+    values, cumulative = ([round_coordinate(v) for v in spectrum[key][:n]] for key in ("values", "cumulative"))
+    reference = [round_coordinate(v) for v in spectrum["reference"][:n]]
     m = len(reference)
-    told = [f", by chance {percent(v)}" for v in reference] + [""] * (n - m)
-    rows = zip(map(label, names), values, told, cumulative, strict=True)
+    told = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
+    rows = zip(map(chart_label, names), values, told, cumulative, strict=True)
     # A number stands above its bar and above the line.
     tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
     highest = max(*tops, 1e-6)
-    written = n if n <= _BARS_WITH_TEXT else 0
+    written = n if n <= _MAX_LABELLED_BARS else 0
     return make_chart(
         [
             go.Bar(
                 x=numbers,
                 y=values,
                 name="This component",
-                customdata=[[name, f"{percent(v)}{by_chance}", percent(c)] for name, v, by_chance, c in rows],
+                customdata=[
+                    [name, f"{format_percent(v)}{by_chance}", format_percent(c)] for name, v, by_chance, c in rows
+                ],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<br>All up to it: %{customdata[2]}<extra></extra>",
             ),
             go.Scatter(
@@ -308,9 +314,9 @@ def parallel_analysis(spectrum: dict[str, Any], names: Sequence[str]) -> dict[st
             ),
             go.Scatter(
                 x=numbers[:written],
-                y=[rounded(top + 0.015 * highest) for top in tops[:written]],
+                y=[round_coordinate(top + 0.015 * highest) for top in tops[:written]],
                 mode="text",
-                text=[percent(v) for v in values],
+                text=[format_percent(v) for v in values],
                 textposition="top center",
                 hoverinfo="skip",
                 showlegend=False,
@@ -321,7 +327,7 @@ def parallel_analysis(spectrum: dict[str, Any], names: Sequence[str]) -> dict[st
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + n // 15},
         yaxis={
-            "title": {"text": label(spectrum["label"], 40)},
+            "title": {"text": chart_label(spectrum["label"], 40)},
             "tickformat": ".0%",
             "range": [0, 1.12 * highest],
         },

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
-from tamiz.report.text import count, edges_told, number, percent, shortened
+from tamiz.report.text import edges_text, format_count, format_number, format_percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # Below this share of the true neighbours a graph is another one than was asked for.
-_LEAST_RECALL = 0.95
+_MIN_RECALL = 0.95
 
 
 def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -34,10 +34,12 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
     sizes = graph["components"]["sizes"]
     several = len(sizes) > 1
     return {
-        "lead": f"{edges_told(graph)}{': each to every other, so the graph tells nothing' if _is_complete(graph) else ''}.",
+        "lead": f"{edges_text(graph)}{': each to every other, so the graph tells nothing' if _is_complete(graph) else ''}.",
         "facts": list(_facts(graph, result["table"]["n_rows_used"])),
-        "cautions": list(_cautions(graph, len(result["table"]["classes"]))),
-        "components": [(f"{i + 1:,}", f"{size:,}", percent(size / graph["n_rows"])) for i, size in enumerate(sizes)]
+        "cautions": list(_graph_warnings(graph, len(result["table"]["classes"]))),
+        "components": [
+            (f"{i + 1:,}", f"{size:,}", format_percent(size / graph["n_rows"])) for i, size in enumerate(sizes)
+        ]
         if several
         else [],
         "more": graph["components"]["n"] - len(sizes),
@@ -52,35 +54,38 @@ def _is_complete(graph: Mapping[str, Any]) -> bool:
 
 
 def _facts(graph: Mapping[str, Any], n_rows: int) -> Iterator[tuple[str, str]]:
-    parameters = f" ({shortened(graph['parameters'], 200)})" if graph["parameters"] else ""
+    parameters = f" ({shorten(graph['parameters'], 200)})" if graph["parameters"] else ""
     yield "Built by", f"{graph['label']}{parameters}"
     if graph["n_rows"] < n_rows:
-        yield "Rows joined", f"{count(graph['n_rows'])} of {count(n_rows)}, drawn at random"
-    yield "Neighbours of a row", _range(graph["neighbors"])
+        yield "Rows joined", f"{format_count(graph['n_rows'])} of {format_count(n_rows)}, drawn at random"
+    yield "Neighbours of a row", _range_text(graph["neighbors"])
     if graph["radius"] is not None:
-        yield "Radius", number(graph["radius"])
+        yield "Radius", format_number(graph["radius"])
     if graph["unweighted"]:
         yield "Weight of an edge", "1"
     elif graph["t"] is not None:
-        yield "Weight of an edge", f"exp(−d² / t) at the distance d, t = {number(graph['t'])}"
+        yield "Weight of an edge", f"exp(−d² / t) at the distance d, t = {format_number(graph['t'])}"
     if not graph["unweighted"]:
-        yield "Weights of a row, summed", _range(graph["degrees"])
+        yield "Weights of a row, summed", _range_text(graph["degrees"])
     if graph["search"] is not None:
         exact = graph["recall"] is None or graph["recall"] == 1
-        yield "Neighbours found", graph["search"] if exact else f"{graph['search']}: {_found(graph)} of the true ones"
+        yield (
+            "Neighbours found",
+            graph["search"] if exact else f"{graph['search']}: {_recall_text(graph)} of the true ones",
+        )
 
 
-def _range(spread: Mapping[str, float]) -> str:
-    least, median, most = (number(spread[name]) for name in ("min", "median", "max"))
+def _range_text(summary: Mapping[str, float]) -> str:
+    least, median, most = (format_number(summary[name]) for name in ("min", "median", "max"))
     return least if least == most else f"{least} to {most}, median {median}"
 
 
-def _found(graph: Mapping[str, Any]) -> str:
+def _recall_text(graph: Mapping[str, Any]) -> str:
     """Return the recall as a percentage that does not round up to the whole."""
     return f"{math.floor(1000 * graph['recall']) / 10:.1f}%"
 
 
-def _cautions(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
+def _graph_warnings(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
     n = graph["components"]["n"]
     if _is_complete(graph):
         yield (
@@ -91,22 +96,22 @@ def _cautions(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
         if graph["joining"] is None:
             yield f"No edge leads from one of the {n:,} components to another, and no map is drawn on the graph."
         else:
-            edges = "edge" if graph["joining"] == 1 else f"{count(graph['joining'])} edges"
+            edges = "edge" if graph["joining"] == 1 else f"{format_count(graph['joining'])} edges"
             yield (
                 f"No edge leads from one of the {n:,} components to another. Maps on the graph join them by the shortest {edges} "
                 "there can be: each component shrinks to little more than a point, and how far apart they lie says nothing."
             )
         yield "More neighbours make fewer components, and --graph connected-radius makes one."
-    if graph["recall"] is not None and graph["recall"] < _LEAST_RECALL:
+    if graph["recall"] is not None and graph["recall"] < _MIN_RECALL:
         yield (
-            f"Only {_found(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
+            f"Only {_recall_text(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
             "that was meant; KNearest(search=Exact()) finds all of them."
         )
 
 
-def _histogram(near: Mapping[str, Any]) -> dict[str, Any]:
+def _histogram(neighbours: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chart of how many neighbours rows have, and its title; none where all have as many."""
-    if near["min"] == near["max"]:
+    if neighbours["min"] == neighbours["max"]:
         return {"chart": None, "title": ""}
-    title = f"Half of the rows have at most {number(near['median'])} neighbours; the most that one has are {number(near['max'])}"
-    return {"chart": charts.histogram(near["histogram"]), "title": title}
+    title = f"Half of the rows have at most {format_number(neighbours['median'])} neighbours; the most that one has are {format_number(neighbours['max'])}"
+    return {"chart": charts.neighbour_histogram(neighbours["histogram"]), "title": title}

@@ -14,11 +14,11 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from tamiz.report import charts, registry, text
-from tamiz.report.files import write_whole
-from tamiz.report.recommendation import kept_at_first
+from tamiz.report.files import write_text_atomically
+from tamiz.report.recommendation import initial_selection
 
 # What is the page's own, before its sections.
-_PAGE = ("page", "charts", "tables", "takeaway")
+_PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
 
 if TYPE_CHECKING:
     import os
@@ -48,23 +48,23 @@ def render(result: Mapping[str, Any]) -> str:
     >>> from tamiz.report import Result, render
     >>> page = render(Result.from_json("penguins.json").to_dict())  # doctest: +SKIP
     """
-    collected = [(entry, _section(entry, result)) for entry in registry.of_kind("section")]
+    collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
     sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
-    style, script = _joined("css"), _script()
+    style, script = _concatenate_assets("css"), _script()
     return (
         _environment()
         .get_template("page.html")
         .render(
             result=result,
             sections=sections,
-            glance=_glance(sections),
+            fast_check=_overview(sections),
             themes=charts.themes(),
             style=Markup(style),  # our own files, without a word of the user's
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            plotly=_library(),
-            numbers=_packed(text.script_json(result)),
-            chosen=_chosen(result),
+            plotly=_plotly_library(),
+            numbers=_compress(text.script_json(result)),
+            chosen=_column_choice(result),
         )
     )
 
@@ -93,10 +93,10 @@ def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     >>> write(study(X, y, maps=["pca"], assess=False).to_dict(), "iris.html").name
     'iris.html'
     """
-    return write_whole(path, render(result))
+    return write_text_atomically(path, render(result))
 
 
-def _section(entry: Entry, result: Mapping[str, Any]) -> Any:
+def _collect_section(entry: Entry, result: Mapping[str, Any]) -> Any:
     """Return what a section shows; an error says which section it is of."""
     try:
         return entry.load()(result)
@@ -114,49 +114,49 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": text.number,
-        "count": text.count,
-        "counted": text.counted,
-        "named": text.named,
-        "shortened": text.shortened,
+        "number": text.format_number,
+        "count": text.format_count,
+        "counted": text.count_with_noun,
+        "named": text.visible_name,
+        "shortened": text.shorten,
         "script_json": text.script_json,
-        "breakable": text.breakable,
+        "breakable": text.breakable_name,
     }
     return environment
 
 
 def _script() -> str:
     """Return what the page does: the parts share their names with each other and with nothing else."""
-    return f'"use strict";\n(() => {{\n{_joined("js")}}})();\n'
+    return f'"use strict";\n(() => {{\n{_concatenate_assets("js")}}})();\n'
 
 
-def _joined(kind: str) -> str:
+def _concatenate_assets(extension: str) -> str:
     """Return the style or the behaviour of the page and of its sections, a file each, where a section has any of its own."""
     folder = files("tamiz.report") / "templates"
-    names = [*_PAGE, *(entry.name for entry in registry.of_kind("section"))]
-    found = (folder / f"{name}.{kind}" for name in names)
+    names = [*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section"))]
+    found = (folder / f"{name}.{extension}" for name in names)
     return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 
 
-def _chosen(result: Mapping[str, Any]) -> dict[str, list[str]]:
+def _column_choice(result: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the columns that can be chosen on the page, and those that are at first."""
     return {
         "columns": [column["name"] for column in result["table"]["columns"]],
-        "kept": kept_at_first(result),
+        "kept": initial_selection(result),
     }
 
 
 @cache
-def _library() -> str:
+def _plotly_library() -> str:
     """Return what draws the charts, packed once."""
-    return _packed(get_plotlyjs())
+    return _compress(get_plotlyjs())
 
 
-def _packed(source: str) -> str:
+def _compress(source: str) -> str:
     """Return text as base64 of gzip, which a browser unpacks; without the time, which is never the same twice."""
     return base64.b64encode(gzip.compress(source.encode("utf-8", errors="replace"), mtime=0)).decode("ascii")
 
 
-def _glance(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+def _overview(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Return the first sentence of each section: what a reader with one minute takes away."""
     return [(section["id"], section["label"], section["shown"]["lead"]) for section in sections]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import counted, label, listed, number, rounded
+from tamiz.report.text import chart_label, count_with_noun, format_number, join_names, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # By the number of columns: the letters of a name that fit beside its neighbours, none where only numbers do, and the pixels that
 # a set needs.
-_LETTERS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
+_NAME_LENGTHS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
 _WIDTH = {2: 150, 3: 130, 4: 110, 5: 92, 6: 46}
-_LINE, _GAP = 14, 44
-_MOST_PRINTED = 4
-_MOST_APART = 1.7
+_LINE, _LEVEL_SPACING = 14, 44
+_MAX_PRINTED_COLUMNS = 4
+_MAX_SPACING = 1.7
 
 
 def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -35,32 +35,32 @@ def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
     if lattice is None:
         return None
     names, merits = lattice["columns"], lattice["merits"]
-    kept = _number_of(subset["columns"], names)
+    kept = _set_code(subset["columns"], names)
     order = sorted(range(len(merits)), key=lambda k: (-merits[k], k.bit_count(), _members(k, len(names))))
     return {
         "title": _title(subset, kept),
-        "chart": _chart(lattice, kept, [_number_of(step["columns"], names) for step in subset["course"]]),
+        "chart": _chart(lattice, kept, [_set_code(step["columns"], names) for step in subset["course"]]),
         # On paper there is no scrolling, and the table is what can be read.
-        "crowded": len(names) > _MOST_PRINTED,
-        "key": [] if _LETTERS[len(names)] else names,
+        "crowded": len(names) > _MAX_PRINTED_COLUMNS,
+        "key": [] if _NAME_LENGTHS[len(names)] else names,
         "width": 130 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names))),
         "described": f"All {len(merits)} subsets of {len(names)} columns by their size, shaded by merit.",
         "sets": [
-            {"names": _named(k, names), "size": k.bit_count(), "merit": merits[k], "kept": k == kept} for k in order
+            {"names": _set_name(k, names), "size": k.bit_count(), "merit": merits[k], "kept": k == kept} for k in order
         ],
     }
 
 
-def _number_of(columns: Sequence[str], names: Sequence[str]) -> int:
+def _set_code(columns: Sequence[str], names: Sequence[str]) -> int:
     return sum(1 << j for j, name in enumerate(names) if name in columns)
 
 
-def _members(number_of: int, n: int) -> list[int]:
-    return [j for j in range(n) if number_of >> j & 1]
+def _members(set_code: int, n: int) -> list[int]:
+    return [j for j in range(n) if set_code >> j & 1]
 
 
-def _named(number_of: int, names: Sequence[str]) -> str:
-    return listed([names[j] for j in _members(number_of, len(names))]) or "no column"
+def _set_name(set_code: int, names: Sequence[str]) -> str:
+    return join_names([names[j] for j in _members(set_code, len(names))]) or "no column"
 
 
 def _levels(n: int) -> list[list[int]]:
@@ -80,12 +80,12 @@ def _title(subset: Mapping[str, Any], kept: int) -> str:
         else "the search counts a smaller gain as none" if merits[best] - merits[kept] <= subset["min_gain"]
         else "the search did not come to it"
     )  # fmt: skip
-    return f"{_named(best, lattice['columns'])} would be better ({number(merits[best])}): {why}"
+    return f"{_set_name(best, lattice['columns'])} would be better ({format_number(merits[best])}): {why}"
 
 
 def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict[str, Any]:
     names, merits = lattice["columns"], lattice["merits"]
-    places, ticks, height = _places(len(names))
+    places, ticks, height = _node_positions(len(names))
     nodes = [k for level in _levels(len(names)) for k in level]
     is_best = merits[lattice["best"]] <= merits[kept]
     spec = make_chart(
@@ -101,12 +101,12 @@ def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict
                 showlegend=False,
                 marker={
                     "size": 18,
-                    "color": [rounded(merits[k]) for k in nodes],
+                    "color": [round_coordinate(merits[k]) for k in nodes],
                     "showscale": True,
                     "opacity": 1,
                     "colorbar": {"title": {"text": "Merit"}},
                 },
-                customdata=[[*_told(k, names), number(merits[k])] for k in nodes],
+                customdata=[[*_hover_lines(k, names), format_number(merits[k])] for k in nodes],
                 hovertemplate="%{customdata[0]}<br>%{customdata[1]}, merit %{customdata[2]}<extra></extra>",
             ),
         ],
@@ -115,8 +115,8 @@ def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict
         xaxis={"visible": False, "fixedrange": True},
         yaxis={
             "tickvals": ticks,
-            "ticktext": [counted(size, "column") for size in range(len(names) + 1)],
-            "range": [-_GAP - _LINE * 2, height - _GAP / 2],
+            "ticktext": [count_with_noun(size, "column") for size in range(len(names) + 1)],
+            "range": [-_LEVEL_SPACING - _LINE * 2, height - _LEVEL_SPACING / 2],
             "showgrid": False,
             "zeroline": False,
             "fixedrange": True,
@@ -126,27 +126,27 @@ def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict
     return {**spec, "nodes": nodes, "start": nodes.index(kept)}
 
 
-def _places(n: int) -> tuple[dict[int, tuple[float, float]], list[float], float]:
+def _node_positions(n: int) -> tuple[dict[int, tuple[float, float]], list[float], float]:
     """Return where each set stands, the heights of the sizes, and the height of all in pixels: no column at the foot."""
     places: dict[int, tuple[float, float]] = {}
     ticks: list[float] = []
     height, widest = 0.0, max(len(level) for level in _levels(n))
     for size, level in enumerate(_levels(n)):
         # The names of a set stand below it, one on a line, and its merit under them.
-        lines = (max(size, 1) if _LETTERS[n] else 1) + 1
-        height += _GAP + _LINE * lines if size else 0.0
+        lines = (max(size, 1) if _NAME_LENGTHS[n] else 1) + 1
+        height += _LEVEL_SPACING + _LINE * lines if size else 0.0
         ticks.append(height)
         # Short levels have room: their names need it more.
-        apart = min(widest / len(level), _MOST_APART)
+        apart = min(widest / len(level), _MAX_SPACING)
         places |= {k: (apart * (i - (len(level) - 1) / 2), height) for i, k in enumerate(level)}
-    return places, ticks, height + _GAP
+    return places, ticks, height + _LEVEL_SPACING
 
 
-def _edges(places: Mapping[int, tuple[float, float]], n: int) -> Any:
-    ends = [(k, k | 1 << j) for k in places for j in range(n) if not k >> j & 1]
+def _edges(positions: Mapping[int, tuple[float, float]], n: int) -> Any:
+    ends = [(k, k | 1 << j) for k in positions for j in range(n) if not k >> j & 1]
     return go.Scatter(
-        x=[x for one, other in ends for x in (places[one][0], places[other][0], None)],
-        y=[y for one, other in ends for y in (places[one][1], places[other][1], None)],
+        x=[x for one, other in ends for x in (positions[one][0], positions[other][0], None)],
+        y=[y for one, other in ends for y in (positions[one][1], positions[other][1], None)],
         mode="lines",
         line={"width": 1},
         opacity=0.6,
@@ -155,10 +155,10 @@ def _edges(places: Mapping[int, tuple[float, float]], n: int) -> Any:
     )
 
 
-def _course(places: Mapping[int, tuple[float, float]], course: Sequence[int]) -> Any:
+def _course(positions: Mapping[int, tuple[float, float]], course: Sequence[int]) -> Any:
     return go.Scatter(
-        x=[places[k][0] for k in course],
-        y=[places[k][1] for k in course],
+        x=[positions[k][0] for k in course],
+        y=[positions[k][1] for k in course],
         mode="lines",
         line={"width": 4},
         name="The course of the search",
@@ -167,10 +167,10 @@ def _course(places: Mapping[int, tuple[float, float]], course: Sequence[int]) ->
     )
 
 
-def _ring(place: tuple[float, float], name: str) -> Any:
+def _ring(position: tuple[float, float], name: str) -> Any:
     return go.Scatter(
-        x=[place[0]],
-        y=[place[1]],
+        x=[position[0]],
+        y=[position[1]],
         mode="markers",
         marker={"size": 28, "symbol": "circle-open", "line": {"width": 2.5}},
         name=name,
@@ -178,7 +178,9 @@ def _ring(place: tuple[float, float], name: str) -> Any:
     )
 
 
-def _labels(places: Mapping[int, tuple[float, float]], lattice: Mapping[str, Any], kept: int) -> list[dict[str, Any]]:
+def _labels(
+    positions: Mapping[int, tuple[float, float]], lattice: Mapping[str, Any], kept: int
+) -> list[dict[str, Any]]:
     names, merits, best = lattice["columns"], lattice["merits"], lattice["best"]
     return [
         {
@@ -190,36 +192,36 @@ def _labels(places: Mapping[int, tuple[float, float]], lattice: Mapping[str, Any
             "font": {"size": 11},
             "text": "<br>".join(
                 [
-                    *(_short(k, names) or ["no column" if _LETTERS[len(names)] else "none"]),
-                    f"<b>{_alike(merits[k], max(map(abs, merits)))}</b>",
+                    *(_label_lines(k, names) or ["no column" if _NAME_LENGTHS[len(names)] else "none"]),
+                    f"<b>{_format_merit(merits[k], max(map(abs, merits)))}</b>",
                     *(["the best"] if k == best and merits[best] > merits[kept] else []),
                 ]
             ),
         }
-        for k, (x, y) in places.items()
+        for k, (x, y) in positions.items()
     ]
 
 
-def _short(number_of: int, names: Sequence[str]) -> list[str]:
+def _label_lines(set_code: int, names: Sequence[str]) -> list[str]:
     """Return the lines that name the columns of a set, numbered where two names would look the same."""
-    members, limit = _members(number_of, len(names)), _LETTERS[len(names)]
+    members, limit = _members(set_code, len(names)), _NAME_LENGTHS[len(names)]
     if not limit:
         return [" ".join(str(j + 1) for j in members)] if members else []
-    short = [label(name, limit) for name in names]
+    short = [chart_label(name, limit) for name in names]
     if len(set(short)) < len(short):
-        short = [f"{j + 1} {label(name, limit - 2)}" for j, name in enumerate(names)]
+        short = [f"{j + 1} {chart_label(name, limit - 2)}" for j, name in enumerate(names)]
     return [short[j] for j in members]
 
 
-def _alike(merit: float, largest: float) -> str:
+def _format_merit(merit: float, largest: float) -> str:
     """Return a merit with the decimals that give the largest three digits: they are compared with each other."""
     if not 1e-4 <= largest < 1000:
-        return number(merit, digits=3)
+        return format_number(merit, digits=3)
     return f"{merit:.{2 - math.floor(math.log10(largest))}f}".replace("-", "−")
 
 
-def _told(number_of: int, names: Sequence[str]) -> list[str]:
+def _hover_lines(set_code: int, names: Sequence[str]) -> list[str]:
     """Return the names of a set, three a line, and its size."""
-    members = [label(names[j], 40) for j in _members(number_of, len(names))]
+    members = [chart_label(names[j], 40) for j in _members(set_code, len(names))]
     lines = [", ".join(members[k : k + 3]) for k in range(0, len(members), 3)]
-    return [",<br>".join(lines) or "no column", counted(len(members), "column")]
+    return [",<br>".join(lines) or "no column", count_with_noun(len(members), "column")]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted, percent
+from tamiz.report.text import count_with_noun, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ADJUSTED = "adjusted mutual information"
+ADJUSTED_INFORMATION = "adjusted mutual information"
 
 
-def leakage_evidence(leak: Mapping[str, Any], target: str) -> str:
+def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
     """Return what a column alone shows of the target, to stand behind its name.
 
     Parameters
     ----------
-    leak : mapping
-        One of `find_leaks`.
+    leakage : mapping
+        One of `find_leakage`.
     target : str
         The target's name, as it is to be printed.
 
@@ -29,37 +29,35 @@ def leakage_evidence(leak: Mapping[str, Any], target: str) -> str:
     >>> leakage_evidence({**leak, "n_rows": 1200, "by_groups": False, "coverage": None}, "churn")
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
-    rows = counted(leak["n_rows"], "row")
-    if leak["score_name"] == ADJUSTED:
-        of = " (one of each group)" if leak["by_groups"] else ""
-        almost = "" if leak["score"] > 1 - 1e-9 else "almost "
+    rows = count_with_noun(leakage["n_rows"], "row")
+    if leakage["score_name"] == ADJUSTED_INFORMATION:
+        of = " (one of each group)" if leakage["by_groups"] else ""
+        almost = "" if leakage["score"] > 1 - 1e-9 else "almost "
         return (
-            f"is {almost}a recoding of {target}: {ADJUSTED} {_floored(leak['score'], 3)} on {rows}{of}, where 1 is a one-to-one "
+            f"is {almost}a recoding of {target}: {ADJUSTED_INFORMATION} {_format_floor(leakage['score'], 3)} on {rows}{of}, where 1 is a one-to-one "
             "recoding and 0 is expected by chance"
         )
-    score = f"an R² of {_floored(leak['score'], 3)}"
-    if leak["score_name"] != "R2":
-        score = (
-            f"a {leak['score_name']} of {_floored(100 * leak['score'], 1)}% ({percent(leak['baseline'])} by guessing)"
-        )
-    subject = "by its missing values alone " if leak["predictor"] == "gaps" else "alone "
-    folds = "5-fold cross-validation of whole groups" if leak["by_groups"] else "5-fold cross-validation"
-    return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage(leak)}"
+    score = f"an R² of {_format_floor(leakage['score'], 3)}"
+    if leakage["score_name"] != "R2":
+        score = f"a {leakage['score_name']} of {_format_floor(100 * leakage['score'], 1)}% ({format_percent(leakage['baseline'])} by guessing)"
+    subject = "by its missing values alone " if leakage["predictor"] == "gaps" else "alone "
+    folds = "5-fold cross-validation of whole groups" if leakage["by_groups"] else "5-fold cross-validation"
+    return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 
 
-def _coverage(leak: Mapping[str, Any]) -> str:
+def _coverage_text(leakage: Mapping[str, Any]) -> str:
     """Return which classes were judged, nothing where all were."""
-    found = leak["coverage"]
+    found = leakage["coverage"]
     if found is None:
         return ""
-    least = f"at least {found['least']} {'groups' if leak['by_groups'] else 'rows'}"
+    least = f"at least {found['least']} {'groups' if leakage['by_groups'] else 'rows'}"
     return (
-        f": the {found['n_classes']:,} of {found['of_classes']:,} classes with {least}, which contain {leak['n_rows']:,} of "
+        f": the {found['n_classes']:,} of {found['of_classes']:,} classes with {least}, which contain {leakage['n_rows']:,} of "
         f"{found['of_rows']:,} rows"
     )
 
 
-def _floored(value: float, decimals: int) -> str:
+def _format_floor(value: float, decimals: int) -> str:
     """Return a score that is not rounded up to a perfect one."""
     text = f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.{decimals}f}"
     return text.rstrip("0").rstrip(".")

@@ -6,10 +6,18 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.display.arrows import Arrow, arrows
+from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
-from tamiz.report.axes import told_axes
-from tamiz.report.text import count, counted, label, listed, number, percent, shortened
+from tamiz.report.axes import collect_axes
+from tamiz.report.text import (
+    chart_label,
+    count_with_noun,
+    format_count,
+    format_number,
+    format_percent,
+    join_names,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,22 +44,22 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if not result["maps"]:
         return None
     drawn = [reduced for reduced in result["maps"] if reduced["points"] is not None]
-    maps = [_map(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
+    maps = [_map_context(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
     axes = [told["axes"] for told in maps if told["axes"]]
     return {
         "lead": _lead(maps),
-        "points": _points(len(drawn[0]["rows"]), result["table"]["n_rows_used"])
+        "points": _points_text(len(drawn[0]["rows"]), result["table"]["n_rows_used"])
         if any(told["chart"] for told in maps)
         else None,
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(told["arrows"] for told in maps),
         "about": {
-            "most_shapes": charts.MOST_SHAPES,
+            "most_shapes": charts.MAX_SVG_POINTS,
             "maps": [{"key": told["key"], "drawn": told["chart"] is not None} for told in maps],
             "colors": [
-                *(_color(column, index) for index, column in enumerate(result["colors"])),
-                *_placed(result["quality"], len(drawn)),
+                *(_coloring(column, index) for index, column in enumerate(result["colors"])),
+                *_stress_coloring(result["quality"], len(drawn)),
             ],
         },
     }
@@ -62,16 +70,16 @@ def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
     if len(maps) == 1:
         return str(maps[0]["lead"])
     first = maps[0]["lead"]
-    return f"{len(maps)} maps of the same rows: {listed([told['label'] for told in maps], limit=9)}. On the first, {_begun(first)}"
+    return f"{len(maps)} maps of the same rows: {join_names([told['label'] for told in maps], limit=9)}. On the first, {_continue_sentence(first)}"
 
 
-def _begun(sentence: str) -> str:
+def _continue_sentence(sentence: str) -> str:
     """Return a sentence as it goes on after a comma: an axis keeps its capital."""
     return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
 
 
-def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    one_place = _one_place(reduced)
+def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    one_place = _single_point_note(fitted_map)
     if one_place:
         nothing: dict[str, Any] = {
             "near": "",
@@ -81,51 +89,51 @@ def _map(reduced: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, 
             "axes": None,
             "galleries": [],
         }
-        told = {"key": _key(index), "label": reduced["label"], "notes": reduced["notes"], "lead": one_place}
+        told = {"key": _key(index), "label": fitted_map["label"], "notes": fitted_map["notes"], "lead": one_place}
         return {**told, **nothing, "left_out": False}
-    spectrum, points, axes = reduced["spectrum"], reduced["points"], reduced["axes"]
+    spectrum, points, axes = fitted_map["spectrum"], fitted_map["points"], fitted_map["axes"]
     n_axes = len(axes)
     if n_axes == 1:
         # One coordinate is drawn against the order of the rows, since a line of points hides how many there are.
         axes = [*axes, "Row"]
-        points = points and [[x, row + 1] for (x,), row in zip(points, reduced["rows"], strict=True)]
+        points = points and [[x, row + 1] for (x,), row in zip(points, fitted_map["rows"], strict=True)]
     shares, held = ["", ""], ""
-    if _are_shares(spectrum) and len(spectrum["values"]) >= 2:
-        shares = [f" ({percent(value)})" for value in spectrum["values"][:2]]
-        held = f"{axes[0]} and {axes[1]} hold {percent(spectrum['cumulative'][1])} of {_whole(spectrum)}."
-    one_scale = reduced["common_unit"] and points is not None and charts.equal_scales(points)
-    near = _near(reduced) if held else ""
-    any_axes = _any_axes(spectrum)
+    if _has_shares(spectrum) and len(spectrum["values"]) >= 2:
+        shares = [f" ({format_percent(value)})" for value in spectrum["values"][:2]]
+        held = f"{axes[0]} and {axes[1]} hold {format_percent(spectrum['cumulative'][1])} of {_total_name(spectrum)}."
+    one_scale = fitted_map["common_unit"] and points is not None and charts.can_share_scale(points)
+    near = _distance_note(fitted_map) if held else ""
+    any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no names to read at arrows: there the images say what the axes are.
-    over = _arrows(reduced["loadings"], points, one_scale) if n_axes > 1 and not reduced["galleries"] else []
+    over = _arrows(fitted_map["loadings"], points, one_scale) if n_axes > 1 and not fitted_map["galleries"] else []
     return {
         "key": _key(index),
-        "label": reduced["label"],
-        "notes": reduced["notes"],
-        "lead": any_axes or held or reduced["nearness"],
+        "label": fitted_map["label"],
+        "notes": fitted_map["notes"],
+        "lead": any_axes or held or fitted_map["nearness"],
         "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
-        "arrows": _told_arrows(len(over), reduced["loadings"]),
-        "chart": None if points is None else charts.scatter(len(points), axes[:2], shares, over, one_scale=one_scale),
+        "arrows": _arrows_text(len(over), fitted_map["loadings"]),
+        "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
-        "axes": None if any_axes else told_axes(reduced, columns),
-        "galleries": [_gallery(shown) for shown in reduced["galleries"]],
+        "axes": None if any_axes else collect_axes(fitted_map, columns),
+        "galleries": [_image_set(shown) for shown in fitted_map["galleries"]],
         "left_out": points is None,
     }
 
 
-def _one_place(reduced: Mapping[str, Any]) -> str:
+def _single_point_note(fitted_map: Mapping[str, Any]) -> str:
     """Return that all rows of a map are in one place, where they are."""
-    spectrum, points = reduced["spectrum"], reduced["points"]
-    if _are_shares(spectrum) and spectrum["cumulative"][-1] == 0:
+    spectrum, points = fitted_map["spectrum"], fitted_map["points"]
+    if _has_shares(spectrum) and spectrum["cumulative"][-1] == 0:
         return "All rows are in one place: no column of this map varies."
     if points and all(point == points[0] for point in points):
         return "All rows that would be drawn are in one place."
     return ""
 
 
-def _any_axes(spectrum: Mapping[str, Any] | None) -> str:
+def _equal_eigenvalues_note(spectrum: Mapping[str, Any] | None) -> str:
     """Return that no axis of a map comes before another, where all eigenvalues are equal but for rounding."""
-    values = [] if spectrum is None or _are_shares(spectrum) else spectrum["values"]
+    values = [] if spectrum is None or _has_shares(spectrum) else spectrum["values"]
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
         return ""
     return "All eigenvalues are equal, as where every row is joined to every other: this map does not tell which rows are alike."
@@ -144,12 +152,14 @@ def _arrows(
 
     def told(arrow: Arrow) -> dict[str, Any]:
         name, (x, y) = loadings["columns"][arrow.column], loadings["values"][arrow.column][:2]
-        return {"x": arrow.x, "y": arrow.y, "name": name, "told": f"loadings {number(x)} and {number(y)}"}
+        return {"x": arrow.x, "y": arrow.y, "name": name, "told": f"loadings {format_number(x)} and {format_number(y)}"}
 
-    return [told(arrow) for arrow in arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)]
+    return [
+        told(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)
+    ]
 
 
-def _told_arrows(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
+def _arrows_text(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
     if not n_arrows or loadings is None:
         return ""
     n = len(loadings["columns"])
@@ -157,38 +167,40 @@ def _told_arrows(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
     return f"Each arrow is a column, and rows further along it have larger values of it{which}."
 
 
-def _gallery(gallery: Mapping[str, Any]) -> dict[str, Any]:
+def _image_set(gallery: Mapping[str, Any]) -> dict[str, Any]:
     images, n = gallery["images"], gallery["n_images"]
-    drawn = f"The first {len(images)} of {count(n)} are drawn." if len(images) < n else ""
+    drawn = f"The first {len(images)} of {format_count(n)} are drawn." if len(images) < n else ""
     return {
         "title": gallery["title"],
         "note": " ".join(filter(None, [gallery["note"], drawn])),
-        "images": [{**image, "range": f"{number(image['low'])} to {number(image['high'])}"} for image in images],
+        "images": [
+            {**image, "range": f"{format_number(image['low'])} to {format_number(image['high'])}"} for image in images
+        ],
     }
 
 
-def _points(n_points: int, n_rows: int) -> str:
-    all_rows = f"Each point is one of the {counted(n_rows, 'row')}"
+def _points_text(n_points: int, n_rows: int) -> str:
+    all_rows = f"Each point is one of the {count_with_noun(n_rows, 'row')}"
     some = f"Each point is a row: {n_points:,} of the {n_rows:,} are drawn"
     return f"{some if n_points < n_rows else all_rows}. Row 1 is the first row of the table."
 
 
-def _near(reduced: Mapping[str, Any]) -> str:
+def _distance_note(fitted_map: Mapping[str, Any]) -> str:
     """Return what nearness on the map means; two axes that hold little of the whole must not be read as the whole."""
-    spectrum = reduced["spectrum"]
+    spectrum = fitted_map["spectrum"]
     if spectrum["cumulative"][1] < 0.5:
-        held = percent(spectrum["cumulative"][1])
-        return f"Both axes together hold only {held} of {_whole(spectrum)}: rows that look near may be far apart."
-    return str(reduced["nearness"])
+        held = format_percent(spectrum["cumulative"][1])
+        return f"Both axes together hold only {held} of {_total_name(spectrum)}: rows that look near may be far apart."
+    return str(fitted_map["nearness"])
 
 
-def _are_shares(spectrum: Mapping[str, Any] | None) -> bool:
+def _has_shares(spectrum: Mapping[str, Any] | None) -> bool:
     return spectrum is not None and bool(spectrum["cumulative"])
 
 
-def _whole(spectrum: Mapping[str, Any]) -> str:
+def _total_name(spectrum: Mapping[str, Any]) -> str:
     """Return what the shares of a spectrum are shares of, in the words of its own label."""
-    return shortened(spectrum["label"], 60).removeprefix("Share of ")
+    return shorten(spectrum["label"], 60).removeprefix("Share of ")
 
 
 def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -199,77 +211,82 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     n_shown = min(total, _COMPONENTS_SHOWN)
     drawn = f"The first {n_shown} of {total:,} are drawn." if total > n_shown else ""
     note = " ".join(filter(None, [spectrum["note"], drawn]))
-    if not _are_shares(spectrum):
-        title = f"{_first_values(spectrum)}{_residuals(spectrum['residuals'])}"
+    if not _has_shares(spectrum):
+        title = f"{_first_eigenvalues_text(spectrum)}{_residuals_text(spectrum['residuals'])}"
         told = "The value of each coordinate."
-        return {"title": title, "note": note, "chart": charts.eigenvalues(dict(spectrum), n_shown), "described": told}
+        return {
+            "title": title,
+            "note": note,
+            "chart": charts.eigenvalue_chart(dict(spectrum), n_shown),
+            "described": told,
+        }
     names = [f"Component {i + 1}" for i in range(n_shown)]
-    held = _four_fifths(spectrum)
+    held = _components_for_80_percent(spectrum)
     if not spectrum["reference"]:
         told = "The share of each component, and of all up to it."
-        return {"title": held, "note": note, "chart": charts.scree(dict(spectrum), names), "described": told}
+        return {"title": held, "note": note, "chart": charts.scree_chart(dict(spectrum), names), "described": told}
     note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": shortened(spectrum["reference_title"], 200),
+        "title": shorten(spectrum["reference_title"], 200),
         "note": note,
-        "chart": charts.parallel_analysis(dict(spectrum), names),
+        "chart": charts.parallel_analysis_chart(dict(spectrum), names),
         "described": told,
     }
 
 
-def _are_all(spectrum: Mapping[str, Any]) -> bool:
+def _includes_all_shares(spectrum: Mapping[str, Any]) -> bool:
     """Whether the shares are all there are: those not computed are not counted either."""
     return bool(spectrum["cumulative"][-1] >= 1 - _ROUNDING)
 
 
-def _four_fifths(spectrum: Mapping[str, Any]) -> str:
+def _components_for_80_percent(spectrum: Mapping[str, Any]) -> str:
     cumulative, total = spectrum["cumulative"], len(spectrum["values"])
     n = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), total)
     verb = "holds" if n == 1 else "hold"
-    if _are_all(spectrum):
-        known = "The only component" if total == 1 else f"{counted(n, 'component')} of {total:,}"
+    if _includes_all_shares(spectrum):
+        known = "The only component" if total == 1 else f"{count_with_noun(n, 'component')} of {total:,}"
     else:
         known = "The first component" if n == 1 else f"The first {n:,} components"
-    return f"{known} {verb} {percent(cumulative[n - 1])} of {_whole(spectrum)}"
+    return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_values(spectrum: Mapping[str, Any]) -> str:
-    name = shortened(spectrum["label"], 60).lower()
+def _first_eigenvalues_text(spectrum: Mapping[str, Any]) -> str:
+    name = shorten(spectrum["label"], 60).lower()
     # A power of ten is not broken over two lines.
-    told = [number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
+    told = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
     return f"The first two {name}s are {told[0]} and {told[1]}" if len(told) == 2 else f"The {name} is {told[0]}"
 
 
-def _residuals(residuals: Sequence[float]) -> str:
+def _residuals_text(residuals: Sequence[float]) -> str:
     """Return how well the values solve their equation: the power of ten that no residual reaches."""
     if not any(residuals):
         return "; residuals 0" if residuals else ""
-    bound = number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
+    bound = format_number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
     return f"; residuals below {bound.removeprefix('1 × ')}"
 
 
-def _placed(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
+def _stress_coloring(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
     """Return the colouring by how badly each row is placed: a number for each map, on one scale."""
     stress = [] if quality is None or n_maps == 0 else quality["stress_per_point"]
     known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
     told = {"option": "how badly each row is placed", "title": "stress of the row", "gap": "not judged"}
-    return [{**told, "kind": "numeric", "column": None, "range": [0, _nearly_all(known)]}]
+    return [{**told, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
 
 
-def _nearly_all(values: list[float]) -> float:
+def _percentile_98(values: list[float]) -> float:
     """Return what one value in fifty exceeds: by the largest alone, all others would have one colour."""
     return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
-def _color(column: Mapping[str, Any], index: int) -> dict[str, Any]:
+def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
     """Return one colouring of the points: by numbers, or by groups with the rarest levels put together."""
     name = column["name"]
     told = {
-        "option": f"{shortened(name, 60)}{_role(column)}",
-        "title": label(name),
+        "option": f"{shorten(name, 60)}{_role_text(column)}",
+        "title": chart_label(name),
         "kind": column["kind"],
         "gap": "missing",
         "column": index,
@@ -281,21 +298,21 @@ def _color(column: Mapping[str, Any], index: int) -> dict[str, Any]:
     common = present
     if len(present) > _LEVELS_SHOWN:
         common = sorted(sorted(present, key=lambda code: (-counts[code], code))[: _LEVELS_SHOWN - 1])
-    groups = [label(column["levels"][code]) for code in common]
+    groups = [chart_label(column["levels"][code]) for code in common]
     if len(common) < len(present):
         groups.append(f"other ({len(present) - len(common):,} levels)")
     group = {code: common.index(code) if code in common else len(common) for code in present}
     return {
         **told,
-        "levels": [label(level, 60) for level in column["levels"]],
-        "plain": [shortened(level, 60) for level in column["levels"]],
+        "levels": [chart_label(level, 60) for level in column["levels"]],
+        "plain": [shorten(level, 60) for level in column["levels"]],
         "group": [group.get(code, -1) for code in range(len(column["levels"]))],
         "groups": groups,
     }
 
 
-def _role(column: Mapping[str, Any]) -> str:
+def _role_text(column: Mapping[str, Any]) -> str:
     """Return what stands behind a name: the target, and how far apart clusters are."""
     if column["role"] == "cluster":
-        return f" (mean silhouette {number(column['silhouette'], digits=2)})"
+        return f" (mean silhouette {format_number(column['silhouette'], digits=2)})"
     return " (target)" if column["role"] == "target" else ""

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import quality_charts
-from tamiz.report.text import count, counted, listed, percent, shortened
+from tamiz.report.text import count_with_noun, format_count, format_percent, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # A number's name for readers, and what it means.
-_TOLD = {
+_MEASURE_TEXTS = {
     "kruskal_stress": (
         "Kruskal’s stress-1",
         "What distances on the map, at its best scale, differ from those of the rows by, over their size: 0 where all agree. A map "
@@ -43,8 +43,8 @@ _TOLD = {
         "Share of rows whose {k} nearest on the map vote for their own {target}{guess}.",
     ),
 }
-_DISTANCES, _ORDER, _NEIGHBORS = "kruskal_stress", "rank_correlation", "rank_agreement"
-_OF_NEIGHBORS = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBORS)
+_DISTANCE_MEASURE, _ORDER_MEASURE, _NEIGHBOUR_MEASURE = "kruskal_stress", "rank_correlation", "rank_agreement"
+_NEIGHBOUR_MEASURES = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBOUR_MEASURE)
 _DECIMALS = 3
 
 
@@ -66,48 +66,50 @@ def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     names = [reduced["label"] for reduced in result["maps"]]
     measures = {measure["name"]: measure for measure in quality["measures"]}
-    words = _words(result)
+    words = _meaning_fields(result)
     return {
         "lead": _lead(measures, names),
-        "compared": _compared(quality, result["table"]["n_rows_used"]),
+        "compared": _comparison_text(quality, result["table"]["n_rows_used"]),
         "names": names,
         "several": len(names) > 1,
         "rows": [
             _row(measures[name], label, meaning.format(**words))
-            for name, (label, meaning) in _TOLD.items()
+            for name, (label, meaning) in _MEASURE_TEXTS.items()
             if name in measures
         ],
         "curves": _curves(quality, names),
-        "pairs": _pairs(quality["pairs"], names),
+        "pairs": _shepard_charts(quality["pairs"], names),
         "every_pair": quality["pairs"] is not None and quality["pairs"]["every_pair"],
     }
 
 
-def _words(result: Mapping[str, Any]) -> dict[str, str]:
+def _meaning_fields(result: Mapping[str, Any]) -> dict[str, str]:
     """Return what stands in the sentences of this table."""
     table = result["table"]
     weights = [c["weight"] for c in table["classes"]]
-    guess = f"; guessing the largest class gives {percent(max(weights) / sum(weights))}" if weights else ""
-    target = "" if table["target"] is None else shortened(table["target"], 40)
-    return {"k": count(result["quality"]["n_neighbors"]), "target": target, "guess": guess}
+    guess = f"; guessing the largest class gives {format_percent(max(weights) / sum(weights))}" if weights else ""
+    target = "" if table["target"] is None else shorten(table["target"], 40)
+    return {"k": format_count(result["quality"]["n_neighbors"]), "target": target, "guess": guess}
 
 
-def _compared(quality: Mapping[str, Any], n_rows: int) -> str:
+def _comparison_text(quality: Mapping[str, Any], n_rows: int) -> str:
     n = quality["n_rows"]
     rows = (
-        f"all {counted(n, 'row')}" if n == n_rows else f"the {counted(n, 'row')} drawn, each compared with all of these"
+        f"all {count_with_noun(n, 'row')}"
+        if n == n_rows
+        else f"the {count_with_noun(n, 'row')} drawn, each compared with all of these"
     )
     return f"By {rows}. Distances in the table: {quality['metric']['label']}."
 
 
-def _values(measure: Mapping[str, Any]) -> list[float | None]:
+def _shown_values(measure: Mapping[str, Any]) -> list[float | None]:
     """Return the values as they are shown, so that equal ones look equal."""
     return [None if value is None else round(value, _DECIMALS) for value in measure["values"]]
 
 
-def _best(measure: Mapping[str, Any]) -> list[int]:
+def _best_maps(measure: Mapping[str, Any]) -> list[int]:
     """Return the maps that no other one beats, none where all are equal."""
-    values = _values(measure)
+    values = _shown_values(measure)
     known = [value for value in values if value is not None]
     if len(set(known)) < 2:
         return []
@@ -116,10 +118,10 @@ def _best(measure: Mapping[str, Any]) -> list[int]:
 
 
 def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]:
-    best = _best(measure)
+    best = _best_maps(measure)
     cells = [
         {"text": "–" if value is None else f"{value:.{_DECIMALS}f}".replace("-", "−"), "best": k in best}
-        for k, value in enumerate(_values(measure))
+        for k, value in enumerate(_shown_values(measure))
     ]
     better = "larger is better" if measure["larger_is_better"] else "smaller is better"
     return {"label": label, "better": better, "cells": cells, "meaning": meaning}
@@ -128,36 +130,36 @@ def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]
 def _lead(measures: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
     """Return which map keeps distances best, and which neighbours: the best by most measures, and by how many of them."""
     if len(names) == 1:
-        stress, kept = (_values(measures[name])[0] for name in (_DISTANCES, _NEIGHBORS))
-        return f"{_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
-    distances, order = (_best(measures[name]) for name in (_DISTANCES, _ORDER))
-    neighbors, agreeing, n = _most_often([_best(measures[name]) for name in _OF_NEIGHBORS])
+        stress, kept = (_shown_values(measures[name])[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
+        return f"{_short_map_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
+    distances, order = (_best_maps(measures[name]) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
+    neighbors, agreeing, n = _most_wins([_best_maps(measures[name]) for name in _NEIGHBOUR_MEASURES])
     told = []
     if distances:
-        also = f" (their order by {_named(order, names)})" if order and order != distances else ""
-        told.append(f"distances are kept best by {_named(distances, names)}{also}")
+        also = f" (their order by {_join_map_names(order, names)})" if order and order != distances else ""
+        told.append(f"distances are kept best by {_join_map_names(distances, names)}{also}")
     if neighbors:
         among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
         if neighbors == distances and not also and not among:
-            return f"Distances and neighbours are kept best by {_named(distances, names)}."
-        told.append(f"neighbours {'by' if told else 'are kept best by'} {_named(neighbors, names)}{among}")
+            return f"Distances and neighbours are kept best by {_join_map_names(distances, names)}."
+        told.append(f"neighbours {'by' if told else 'are kept best by'} {_join_map_names(neighbors, names)}{among}")
     sentence = ", ".join(told) or "all maps keep distances and neighbours equally well"
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-def _most_often(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
+def _most_wins(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
     """Return the maps that are the best by most measures, by how many they are, and how many tell the maps apart."""
     votes = Counter(k for maps in best for k in maps)
     most = max(votes.values(), default=0)
     return sorted(k for k, n in votes.items() if n == most), most, sum(map(bool, best))
 
 
-def _named(maps: Sequence[int], names: Sequence[str]) -> str:
-    return listed(_name(names[k]) for k in maps)
+def _join_map_names(maps: Sequence[int], names: Sequence[str]) -> str:
+    return join_names(_short_map_name(names[k]) for k in maps)
 
 
-def _name(label: str) -> str:
-    return shortened(label, 40)
+def _short_map_name(label: str) -> str:
+    return shorten(label, 40)
 
 
 def _curves(quality: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
@@ -170,23 +172,23 @@ def _curves(quality: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] 
     wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_rows"] / 4))
     title = "How many of its nearest rows a row keeps"
     if len(names) > 1 and near < wide:
-        first, second = (_most(curves["r_nx"], names, at) for at in (near, wide))
-        title = f"Of the {count(sizes[near])} nearest rows most are kept by {first}, "
-        title += f"of the {count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
-    return {"title": title, "chart": quality_charts.agreement(dict(curves), names)}
+        first, second = (_best_map_at(curves["r_nx"], names, at) for at in (near, wide))
+        title = f"Of the {format_count(sizes[near])} nearest rows most are kept by {first}, "
+        title += f"of the {format_count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
+    return {"title": title, "chart": quality_charts.agreement_chart(dict(curves), names)}
 
 
-def _most(curves: Sequence[Sequence[float]], names: Sequence[str], at: int) -> str:
+def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
     known = [k for k, values in enumerate(curves) if values]
-    return _name(names[max(known, key=lambda k: curves[k][at])])
+    return _short_map_name(names[max(known, key=lambda k: curves[k][index])])
 
 
-def _pairs(pairs: Mapping[str, Any] | None, names: Sequence[str]) -> list[dict[str, Any]]:
+def _shepard_charts(pairs: Mapping[str, Any] | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the Shepard diagram of every map."""
     if pairs is None:
         return []
     return [
-        {"key": f"pairs-{k + 1}", "label": name, "chart": quality_charts.pairs(pairs["in_table"], on_map)}
+        {"key": f"pairs-{k + 1}", "label": name, "chart": quality_charts.shepard_chart(pairs["in_table"], on_map)}
         for k, (name, on_map) in enumerate(zip(names, pairs["on_map"], strict=True))
         if on_map
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import label, rounded
+from tamiz.report.text import chart_label, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 _DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]
 
 
-def agreement(curves: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def agreement_chart(curves: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return how many neighbours each map keeps beyond chance, by the size of the neighbourhood; the page colours the lines."""
     sizes = curves["n_neighbors"]
     lines = [
         go.Scatter(
             x=sizes,
-            y=[rounded(value) for value in values],
+            y=[round_coordinate(value) for value in values],
             mode="lines",
-            name=label(name, 40),
+            name=chart_label(name, 40),
             line={"width": 2.5, "dash": _DASHES[k % len(_DASHES)]},
             hovertemplate="%{y:.3f} of the %{x:,d} nearest<extra>%{fullData.name}</extra>",
         )
@@ -48,15 +48,15 @@ def agreement(curves: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {**chart, "levels": True}
 
 
-def pairs(in_table: Sequence[float], on_map: Sequence[float]) -> dict[str, Any]:
+def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[str, Any]:
     """Return pairs of rows by their distances in the table and on a map, and the line where both are equal."""
     widest = 1.04 * max(in_table)
     axis = {"zeroline": False, "fixedrange": True, "nticks": 6}
     return make_chart(
         [
             go.Scatter(
-                x=[rounded(value) for value in in_table],
-                y=[rounded(value) for value in on_map],
+                x=[round_coordinate(value) for value in in_table],
+                y=[round_coordinate(value) for value in on_map],
                 mode="markers",
                 name="A pair of rows",
                 marker={"size": 4, "opacity": 0.6},

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted, listed, number
+from tamiz.report.text import count_with_noun, format_number, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Merits that are means over folds may differ in their last bits.
-_SAME = 1e-12
-_MOST_TOGETHER = 3
+_MERIT_TOLERANCE = 1e-12
+_MAX_GROUP_NAMES = 3
 # A smaller symmetric uncertainty is the reason by itself.
-_HARDLY = 0.01
+_NEGLIGIBLE_UNCERTAINTY = 0.01
 # Kinds of columns that are numbers.
-_CUT = ("numeric", "date")
+_NUMERIC_KINDS = ("numeric", "date")
 
 
 def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -38,13 +38,13 @@ def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
 
 
-def how_cut(result: Mapping[str, Any]) -> str:
+def discretization_note(result: Mapping[str, Any]) -> str:
     """Return how numbers were cut for what columns have in common, in a sentence; nothing where none were."""
     table = result["table"]
     if table["target"] is None:
         return ""
     if table["classes"]:
-        if not any(column["kind"] in _CUT and not column["left_out"] for column in table["columns"]):
+        if not any(column["kind"] in _NUMERIC_KINDS and not column["left_out"] for column in table["columns"]):
             return ""
         words = "Numbers are cut by MDL, which looks at the target"
         return (
@@ -56,53 +56,53 @@ def how_cut(result: Mapping[str, Any]) -> str:
 def _row(reason: Mapping[str, Any], subset: Mapping[str, Any]) -> dict[str, Any]:
     other = reason["other_merit"]
     change = None if other is None else other - subset["value"]
-    if change is not None and abs(change) < _SAME:
+    if change is not None and abs(change) < _MERIT_TOLERANCE:
         change = 0.0
     return {
         "name": reason["name"],
         "chosen": reason["chosen"],
         "other_merit": other,
         "change": change,
-        "change_text": _signed(change),
+        "change_text": _format_change(change),
         "relevance": reason["relevance"],
-        "repeats": [{"name": name, "value": number(value, digits=2)} for name, value in reason["repeats"]],
-        "sentence": _sentence(reason, change, subset),
+        "repeats": [{"name": name, "value": format_number(value, digits=2)} for name, value in reason["repeats"]],
+        "sentence": _reason_sentence(reason, change, subset),
     }
 
 
-def _signed(change: float | None) -> str:
-    return number(change, digits=3) if change is None or change <= 0 else f"+{number(change, digits=3)}"
+def _format_change(change: float | None) -> str:
+    return format_number(change, digits=3) if change is None or change <= 0 else f"+{format_number(change, digits=3)}"
 
 
-def _sentence(reason: Mapping[str, Any], change: float | None, subset: Mapping[str, Any]) -> str:
+def _reason_sentence(reason: Mapping[str, Any], change: float | None, subset: Mapping[str, Any]) -> str:
     """Return why, in one sentence: what the user said, what was asked for, and what the numbers say."""
-    it = " and ".join(["it", *([listed(reason["together"], limit=_MOST_TOGETHER)] if reason["together"] else [])])
+    it = " and ".join(["it", *([join_names(reason["together"], limit=_MAX_GROUP_NAMES)] if reason["together"] else [])])
     flipped = f"{'without' if reason['chosen'] else 'with'} {it}"
     effect = _effect(flipped, change)
     if reason["role"] is not None:
         return f"{reason['role'].capitalize()} by you; {effect}."
     if reason["same_as"] is not None:
-        return f"Repeats {listed([reason['same_as']])} exactly, and was not searched; {effect}."
-    beyond = _beyond(reason["other_size"], subset["sizes"])
+        return f"Repeats {join_names([reason['same_as']])} exactly, and was not searched; {effect}."
+    beyond = _size_limit_text(reason["other_size"], subset["sizes"])
     if beyond:
         there = "would be left" if reason["chosen"] else "there would be"
-        number_of = counted(reason["other_size"], "column")
+        number_of = count_with_noun(reason["other_size"], "column")
         sizes = f"{number_of} {there}" if reason["chosen"] else f"{there} {number_of}"
         return f"{flipped.capitalize()} {sizes}, and {beyond} asked for; {_effect('', change)}."
     if change is None or reason["chosen"]:
-        return f"{effect.capitalize()}{_left_untried(change, subset['min_gain'])}."
+        return f"{effect.capitalize()}{_untried_text(change, subset['min_gain'])}."
     return f"{_cause(reason, change)}{effect if change < 0 else effect.capitalize()}{_why_not(change, subset['min_gain'])}."
 
 
-def _effect(flipped: str, change: float | None) -> str:
+def _effect(alternative: str, change: float | None) -> str:
     if change is None:
-        return f"{flipped} the merit was not asked for".strip()
+        return f"{alternative} the merit was not asked for".strip()
     if change == 0:
-        return f"{flipped} the merit would stay the same".strip()
-    return f"{flipped} the merit would {'rise' if change > 0 else 'fall'} by {number(abs(change), digits=2)}".strip()
+        return f"{alternative} the merit would stay the same".strip()
+    return f"{alternative} the merit would {'rise' if change > 0 else 'fall'} by {format_number(abs(change), digits=2)}".strip()
 
 
-def _beyond(size: int, sizes: Sequence[int] | None) -> str:
+def _size_limit_text(size: int, sizes: Sequence[int] | None) -> str:
     """Return what sizes were asked for where this is none of them, else nothing."""
     if sizes is None or sizes[0] <= size <= sizes[1]:
         return ""
@@ -117,25 +117,25 @@ def _cause(reason: Mapping[str, Any], change: float) -> str:
     told, repeats = reason["relevance"], reason["repeats"]
     if told is None:
         return "Adds less than it costs: "
-    if told < _HARDLY:
-        return f"Has a symmetric uncertainty of {number(told, digits=2)} with the target; "
+    if told < _NEGLIGIBLE_UNCERTAINTY:
+        return f"Has a symmetric uncertainty of {format_number(told, digits=2)} with the target; "
     if repeats and repeats[0][1] >= told:
         name, shared = repeats[0]
         return (
-            f"Repeats {listed([name])} ({number(shared, digits=2)}) more than it tells of the target "
-            f"({number(told, digits=2)}); "
+            f"Repeats {join_names([name])} ({format_number(shared, digits=2)}) more than it tells of the target "
+            f"({format_number(told, digits=2)}); "
         )
-    return f"Adds less than it costs, though it tells {number(told, digits=2)} of the target; "
+    return f"Adds less than it costs, though it tells {format_number(told, digits=2)} of the target; "
 
 
 def _why_not(change: float, min_gain: float) -> str:
     """Return why a column stays out that would not lower the merit."""
     if change < 0:
         return ""
-    return ", and of equal sets the smaller is kept" if change == 0 else _left_untried(change, min_gain)
+    return ", and of equal sets the smaller is kept" if change == 0 else _untried_text(change, min_gain)
 
 
-def _left_untried(change: float | None, min_gain: float) -> str:
+def _untried_text(change: float | None, min_gain: float) -> str:
     """Return why a set of a higher merit was not taken."""
     if change is None or change <= 0:
         return ""

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.buys_words import between, difference, direction, model_name, score_name, sizes, told_by
-from tamiz.report.text import counted, listed
+from tamiz.report.buys_words import (
+    change_direction,
+    format_difference,
+    format_interval,
+    model_name,
+    n_chosen_text,
+    score_format_for,
+    score_title,
+)
+from tamiz.report.text import count_with_noun, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tamiz.report.trust import Told
+    from tamiz.report.trust import ScoreFormat
 
-_ALL = "all_columns"
+_ALL_COLUMNS = "all_columns"
 # Parts of a sentence are never cut.
-_WIDE = 200
-_MOST_NAMED = 12
+_FULL_WIDTH = 200
+_MAX_NAMED = 12
 # No model may lose more: the rule of `recommend_columns`.
 _LARGEST_LOSS = 0.03
 
@@ -38,18 +46,20 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     warnings = result["warnings"]
     return {
-        "lead": recommended(found),
-        "cost": cost(found),
-        "columns": found["columns"] if found["recommended"] != _ALL and _gains(found, _chosen(found)) else [],
-        "made": f"{counted(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
+        "lead": recommendation_text(found),
+        "cost": recommendation_cost(found),
+        "columns": found["columns"]
+        if found["recommended"] != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
+        else [],
+        "made": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
         "with the rows that the fold does not test. Beside each score: its difference from the score with all columns.",
         "models": [model["label"] for model in found["models"]],
-        "groups": [_group(found, k) for k in range(len(found["scores"]))],
+        "groups": [_score_rows(found, k) for k in range(len(found["scores"]))],
         "notes": [note for note in found["notes"] if note not in warnings],
     }
 
 
-def kept_at_first(result: Mapping[str, Any]) -> list[str]:
+def initial_selection(result: Mapping[str, Any]) -> list[str]:
     """Return the columns that the reader's own choice begins with: those recommended, else the subset, else none.
 
     Parameters
@@ -58,121 +68,127 @@ def kept_at_first(result: Mapping[str, Any]) -> list[str]:
         A result as `Result.to_dict` gives it.
     """
     found, subset = result["recommendation"], result["subset"]
-    if found is not None and _gains(found, _chosen(found)):
-        columns: list[str] = _chosen(found)["columns"]
+    if found is not None and _beats_baseline(found, _recommended_candidate(found)):
+        columns: list[str] = _recommended_candidate(found)["columns"]
         return columns
     return [] if subset is None else subset["columns"]
 
 
-def recommended(found: Mapping[str, Any]) -> str:
+def recommendation_text(recommendation: Mapping[str, Any]) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
-    name, candidates = found["recommended"], {one["id"]: one for one in found["candidates"]}
-    chosen, score = candidates[name], found["scores"][0]
-    told = told_by(score["id"])
+    name, candidates = recommendation["recommended"], {one["id"]: one for one in recommendation["candidates"]}
+    chosen, score = candidates[name], recommendation["scores"][0]
+    told = score_format_for(score["id"])
     means = [cell["mean"] for cell in chosen["scores"][0]]
-    reached = told.score(means[0]) if len(means) == 1 else f"{told.score(min(means))} to {told.score(max(means))}"
-    measured = (
-        f"{_named(score['id'])} {reached} over {counted(len(means), 'model')} in nested cross-validation of "
-        f"{counted(found['n_samples'], 'row')}; baseline {told.score(score['baseline']['mean'])}"
+    reached = (
+        told.format_score(means[0])
+        if len(means) == 1
+        else f"{told.format_score(min(means))} to {told.format_score(max(means))}"
     )
-    if not _gains(found, chosen):
+    measured = (
+        f"{_capital_score_name(score['id'])} {reached} over {count_with_noun(len(means), 'model')} in nested cross-validation of "
+        f"{count_with_noun(recommendation['n_samples'], 'row')}; baseline {told.format_score(score['baseline']['mean'])}"
+    )
+    if not _beats_baseline(recommendation, chosen):
         return f"No selection, and not all columns together, scores above the baseline: {measured}."
-    if name == _ALL:
-        return f"Keep all {counted(found['n_columns'], 'column')}: {_why_all(found)}. {measured}."
-    kept = f"{len(chosen['columns']):,} of {counted(found['n_columns'], 'column')}"
-    return f"Keep {kept} ({_inside(chosen['label'])}): {listed(chosen['columns'], limit=_MOST_NAMED)}. {measured}."
+    if name == _ALL_COLUMNS:
+        return f"Keep all {count_with_noun(recommendation['n_columns'], 'column')}: {_keep_all_reason(recommendation)}. {measured}."
+    kept = f"{len(chosen['columns']):,} of {count_with_noun(recommendation['n_columns'], 'column')}"
+    return f"Keep {kept} ({_label_in_sentence(chosen['label'])}): {join_names(chosen['columns'], limit=_MAX_NAMED)}. {measured}."
 
 
-def _why_all(found: Mapping[str, Any]) -> str:
+def _keep_all_reason(recommendation: Mapping[str, Any]) -> str:
     """Return why no smaller selection is recommended."""
-    others = _others(found)
+    others = _other_candidates(recommendation)
     if not others:
         return "no smaller selection could be compared"
     costly = f"every smaller selection costs a model more than {_LARGEST_LOSS}"
-    if all(one["id"] in found["refused"] or _worst(one) < -_LARGEST_LOSS for one in others):
+    if all(one["id"] in recommendation["refused"] or _worst_change(one) < -_LARGEST_LOSS for one in others):
         return costly
     return f"{costly}, or the models together more than their standard error"
 
 
-def _others(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _other_candidates(recommendation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the candidates but for all columns."""
-    return [one for one in found["candidates"] if one["id"] != _ALL]
+    return [one for one in recommendation["candidates"] if one["id"] != _ALL_COLUMNS]
 
 
-def _worst(candidate: Mapping[str, Any]) -> float:
+def _worst_change(candidate: Mapping[str, Any]) -> float:
     """Return the largest loss beside all columns, as a change of the score that decides."""
     return min(float(change["mean"]) for change in candidate["changes"][0])
 
 
-def cost(found: Mapping[str, Any]) -> str:
+def recommendation_cost(recommendation: Mapping[str, Any]) -> str:
     """Return in a sentence what the recommended columns change for each model, beside all columns."""
-    told = told_by(found["scores"][0]["id"])
-    name = found["recommended"]
-    if name == _ALL:
-        others = _others(found)
+    told = score_format_for(recommendation["scores"][0]["id"])
+    name = recommendation["recommended"]
+    if name == _ALL_COLUMNS:
+        others = _other_candidates(recommendation)
         if not others:
             return ""
-        nearest = max(others, key=_worst)
-        changes = _changes(found["models"], nearest["changes"][0], told)
-        size = counted(len(nearest["columns"]), "column")
-        return f"The nearest selection, {_inside(nearest['label'])} ({size}), changes {changes}."
-    chosen = _chosen(found)
-    changes = _changes(found["models"], chosen["changes"][0], told)
+        nearest = max(others, key=_worst_change)
+        changes = _changes_text(recommendation["models"], nearest["changes"][0], told)
+        size = count_with_noun(len(nearest["columns"]), "column")
+        return f"The nearest selection, {_label_in_sentence(nearest['label'])} ({size}), changes {changes}."
+    chosen = _recommended_candidate(recommendation)
+    changes = _changes_text(recommendation["models"], chosen["changes"][0], told)
     return f"Beside all columns, {told.name} changes {changes}."
 
 
-def _changes(models: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]], told: Told) -> str:
+def _changes_text(
+    models: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]], score_format: ScoreFormat
+) -> str:
     """Return the change of each model with its interval, the largest loss first."""
     pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1]["mean"])
     parts = [
-        f"by {difference(change['mean'], told)} ({between(change['interval'], told)}) for {model_name(model)}"
+        f"by {format_difference(change['mean'], score_format)} ({format_interval(change['interval'], score_format)}) for {model_name(model)}"
         for model, change in pairs
     ]
-    return listed(parts, width=_WIDE)
+    return join_names(parts, width=_FULL_WIDTH)
 
 
-def _chosen(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recommended_candidate(recommendation: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the recommended candidate."""
-    return next(one for one in found["candidates"] if one["id"] == found["recommended"])
+    return next(one for one in recommendation["candidates"] if one["id"] == recommendation["recommended"])
 
 
-def _gains(found: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
+def _beats_baseline(recommendation: Mapping[str, Any], candidate: Mapping[str, Any]) -> bool:
     """Return whether some model scores above the baseline by more than the interval of its mean."""
-    baseline = found["scores"][0]["baseline"]["mean"]
-    return any(cell["interval"][0] > baseline for cell in chosen["scores"][0])
+    baseline = recommendation["scores"][0]["baseline"]["mean"]
+    return any(cell["interval"][0] > baseline for cell in candidate["scores"][0])
 
 
-def _group(found: Mapping[str, Any], k: int) -> dict[str, Any]:
+def _score_rows(recommendation: Mapping[str, Any], k: int) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    score = found["scores"][k]
-    told = told_by(score["id"])
+    score = recommendation["scores"][k]
+    told = score_format_for(score["id"])
     return {
-        "name": score_name(score["id"]),
-        "baseline": told.score(score["baseline"]["mean"]),
+        "name": score_title(score["id"]),
+        "baseline": told.format_score(score["baseline"]["mean"]),
         "rows": [
             {
                 "label": one["label"],
-                "kept": one["id"] == found["recommended"] and _gains(found, one),
-                "size": sizes(one["n_chosen"]),
+                "kept": one["id"] == recommendation["recommended"] and _beats_baseline(recommendation, one),
+                "size": n_chosen_text(one["n_chosen"]),
                 "cells": [
                     (
-                        told.score(cell["mean"]),
-                        "" if one["id"] == _ALL else difference(change["mean"], told),
-                        "" if one["id"] == _ALL else direction(change["interval"]),
+                        told.format_score(cell["mean"]),
+                        "" if one["id"] == _ALL_COLUMNS else format_difference(change["mean"], told),
+                        "" if one["id"] == _ALL_COLUMNS else change_direction(change["interval"]),
                     )
                     for cell, change in zip(one["scores"][k], one["changes"][k], strict=True)
                 ],
             }
-            for one in found["candidates"]
+            for one in recommendation["candidates"]
         ],
     }
 
 
-def _inside(label: str) -> str:
+def _label_in_sentence(label: str) -> str:
     """Return a selection's label inside a sentence."""
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
-def _named(scoring: str) -> str:
-    told = told_by(scoring)
+def _capital_score_name(scoring: str) -> str:
+    told = score_format_for(scoring)
     return told.name[:1].upper() + told.name[1:]

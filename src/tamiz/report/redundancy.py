@@ -7,13 +7,13 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import redundancy_charts
-from tamiz.report.text import counted, listed, shortened
+from tamiz.report.text import count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Pairs in the table, and groups shown at once: what a reader can still take in.
-_MOST_PAIRS, _MOST_GROUPS = 15, 20
+_MAX_PAIRS, _MAX_GROUPS = 15, 20
 _STEPS = 255
 
 
@@ -34,7 +34,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if found is None:
         return None
     names, groups = found["columns"], found["groups"]
-    shares = _shares(found["values"])
+    shares = _decode_pairs(found["values"])
     pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group["columns"]}
     # A constant column is not compared: it says nothing, so there is nothing to keep.
@@ -45,15 +45,15 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": _lead(found, pairs),
         "title": _title(pairs),
-        "drawn": _drawn(found),
-        "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MOST_PAIRS]],
+        "drawn": _matrix_caption(found),
+        "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MAX_PAIRS]],
         "n_pairs": found["n_columns"] * (found["n_columns"] - 1) // 2,
-        "chart": redundancy_charts.matrix(names, shares, [group["columns"] for group in groups]),
-        "width": redundancy_charts.width(len(names)),
+        "chart": redundancy_charts.matrix_chart(names, shares, [group["columns"] for group in groups]),
+        "width": redundancy_charts.matrix_width(len(names)),
         "threshold": f"{found['threshold']:g}",
         "groups": [_group(group, found["threshold"]) for group in groups],
-        "n_shown": _MOST_GROUPS,
-        "how": _how(found, result["table"]["n_rows_used"]),
+        "n_shown": _MAX_GROUPS,
+        "how": _method_text(found, result["table"]["n_rows_used"]),
         "choice": {
             "groups": [{"columns": g["columns"], "keep": g["columns"].index(g["keep"])} for g in groups],
             "others": others,
@@ -64,7 +64,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _shares(values: str) -> list[float]:
+def _decode_pairs(values: str) -> list[float]:
     return [step / _STEPS for step in base64.b64decode(values)]
 
 
@@ -78,51 +78,51 @@ def _group(group: Mapping[str, Any], threshold: float) -> dict[str, Any]:
     }
 
 
-def _lead(found: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
-    groups, n = found["groups"], counted(found["n_columns"], "column")
+def _lead(redundancy: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
+    groups, n = redundancy["groups"], count_with_noun(redundancy["n_columns"], "column")
     if not groups:
         (share, names) = pairs[0]
         if share == 0:
             return f"Every pair of the {n} shares less than 0.01."
-        if share >= found["threshold"]:
-            return f"{listed(names)} share {share:.2f}, but there are too few rows to tell whether they say the same."
-        return f"No two of the {n} say the same; {listed(names)} come nearest and share {share:.2f}."
-    words = f"{listed(groups[0]['columns'], limit=4)} say the same"
+        if share >= redundancy["threshold"]:
+            return (
+                f"{join_names(names)} share {share:.2f}, but there are too few rows to tell whether they say the same."
+            )
+        return f"No two of the {n} say the same; {join_names(names)} come nearest and share {share:.2f}."
+    words = f"{join_names(groups[0]['columns'], limit=4)} say the same"
     grouped = sum(len(group["columns"]) for group in groups)
     if len(groups) == 1:
-        rest = found["n_columns"] - grouped
+        rest = redundancy["n_columns"] - grouped
         return (
             f"{words}; {'the other column is' if rest == 1 else f'the other {rest:,} columns are'} in no group."
             if rest
             else f"{words}."
         )
-    return f"{words}: {counted(len(groups), 'group')} like that hold {grouped:,} of the {n}."
+    return f"{words}: {count_with_noun(len(groups), 'group')} like that hold {grouped:,} of the {n}."
 
 
 def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
     share, names = pairs[0]
-    return f"{listed(names)} share most: {share:.2f}" if share else "Every pair of columns shares less than 0.01"
+    return f"{join_names(names)} share most: {share:.2f}" if share else "Every pair of columns shares less than 0.01"
 
 
-def _drawn(found: Mapping[str, Any]) -> str:
+def _matrix_caption(redundancy: Mapping[str, Any]) -> str:
     words = (
         "A cell is what two columns share, as a part of what they hold: 1 where each tells the other, 0 where neither does. "
         "Columns that share much stand side by side, across as they do down"
     )
-    words += "; a frame is a group." if found["groups"] else "."
-    if len(found["columns"]) < found["n_columns"]:
-        words += (
-            f" Drawn are the {len(found['columns']):,} of {found['n_columns']:,} columns that share most with another."
-        )
+    words += "; a frame is a group." if redundancy["groups"] else "."
+    if len(redundancy["columns"]) < redundancy["n_columns"]:
+        words += f" Drawn are the {len(redundancy['columns']):,} of {redundancy['n_columns']:,} columns that share most with another."
     return words
 
 
-def _how(found: Mapping[str, Any], n_rows: int) -> str:
+def _method_text(redundancy: Mapping[str, Any], n_rows: int) -> str:
     """Return how columns were compared, in a sentence or two."""
-    words = [shortened(found["measure"]["label"], 60), *([found["how"]] if found["how"] else [])]
-    if found["n_rows"] < n_rows:
-        words.append(f"of a sample of {counted(found['n_rows'], 'row')}")
+    words = [shorten(redundancy["measure"]["label"], 60), *([redundancy["how"]] if redundancy["how"] else [])]
+    if redundancy["n_rows"] < n_rows:
+        words.append(f"of a sample of {count_with_noun(redundancy['n_rows'], 'row')}")
     told = f"{', '.join(words)}."
-    if found["n_left"]:
-        told += f" {counted(found['n_left'], 'column')} more were too many to be compared, and are kept."
+    if redundancy["n_left"]:
+        told += f" {count_with_noun(redundancy['n_left'], 'column')} more were too many to be compared, and are kept."
     return told

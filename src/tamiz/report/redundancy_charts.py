@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import label
+from tamiz.report.text import chart_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Names beside more rows than this would stand in each other's way.
-_MOST_LABELS = 40
-_ROW, _LEAST_HEIGHT, _MOST_HEIGHT = 18, 240, 760
-_NAMES, _LEAST_WIDTH = 180, 420
+_MAX_LABELS = 40
+_ROW, _MIN_HEIGHT, _MAX_HEIGHT = 18, 240, 760
+_NAMES, _MIN_WIDTH = 180, 420
 # From the page itself, light or dark, to one colour: what is not shared is not seen.
 _SCALE = [[0, "rgba(52,132,176,0)"], [1, "rgba(52,132,176,1)"]]
 _FRAME = {"color": "#d9692b", "width": 2}
 
 
-def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return a cell for every two columns, and a frame around groups that stand together.
 
     Parameters
@@ -40,7 +40,12 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
             cells[i][j] = cells[j][i] = round(next(values), 2)
     # Names as coordinates would be taken for numbers, for dates, or for what every object of the page has ("constructor").
     places = list(range(n))
-    named = {"type": "linear", "tickmode": "array", "tickvals": places, "ticktext": [label(name) for name in names]}
+    named = {
+        "type": "linear",
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": [chart_label(name) for name in names],
+    }
     return make_chart(
         [
             go.Heatmap(
@@ -49,8 +54,8 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
                 z=cells,
                 zmin=0,
                 zmax=1,
-                xgap=1 if n <= _MOST_LABELS else 0,
-                ygap=1 if n <= _MOST_LABELS else 0,
+                xgap=1 if n <= _MAX_LABELS else 0,
+                ygap=1 if n <= _MAX_LABELS else 0,
                 hovertemplate="%{y}<br>%{x}<br>share %{z:.2f}<extra></extra>",
                 colorscale=_SCALE,
                 colorbar={
@@ -69,7 +74,7 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
                 },
             )
         ],
-        height=min(_MOST_HEIGHT, max(_LEAST_HEIGHT, 60 + _ROW * n)),
+        height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 60 + _ROW * n)),
         # Across the names are those at the side.
         xaxis={**named, "showticklabels": False, "showgrid": False, "zeroline": False},
         yaxis={
@@ -77,16 +82,16 @@ def matrix(names: Sequence[str], shares: Sequence[float], groups: Sequence[Seque
             "autorange": "reversed",
             "showgrid": False,
             "zeroline": False,
-            "showticklabels": n <= _MOST_LABELS,
+            "showticklabels": n <= _MAX_LABELS,
             "tickfont": {"size": 12},
         },
         shapes=_frames(names, groups),
     )  # fmt: skip
 
 
-def width(n: int) -> int:
+def matrix_width(n_columns: int) -> int:
     """Return how wide the matrix of so many columns may be: its cells are little wider than they are high."""
-    return max(_LEAST_WIDTH, _NAMES + 2 * _ROW * n)
+    return max(_MIN_WIDTH, _NAMES + 2 * _ROW * n_columns)
 
 
 def _frames(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:

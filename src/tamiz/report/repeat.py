@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import counted, listed, named
+from tamiz.report.text import count_with_noun, join_names, visible_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
+def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the section shows: the blocks to copy, the seed and the versions.
 
     Parameters
@@ -23,7 +23,7 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
     dict
         The template's names.
     """
-    repeat = result["repeat"]
+    repeat = result["reproduction"]
     return {
         "lead": _lead(result),
         "blocks": [
@@ -35,7 +35,7 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
                     "told": "Run it in the folder that holds the table.",
                     "code": repeat["command"],
                 },
-                {"id": "python", "title": "In Python", "told": _told(repeat), "code": repeat["python"]},
+                {"id": "python", "title": "In Python", "told": _python_hint(repeat), "code": repeat["python"]},
                 {
                     "id": "config",
                     "title": "As a config file",
@@ -49,7 +49,7 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
         "facts": [
             ("Seed", "none" if result["seed"] is None else str(result["seed"])),
             *(
-                [("Notes", f"{counted(len(result['warnings']), 'sentence')} at the top of this page")]
+                [("Notes", f"{count_with_noun(len(result['warnings']), 'sentence')} at the top of this page")]
                 if result["warnings"]
                 else []
             ),
@@ -59,15 +59,15 @@ def collect_repeat(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lead(result: Mapping[str, Any]) -> str:
-    name = named(result["title"])
-    if result["repeat"]["command"] is None:
+    name = visible_name(result["title"])
+    if result["reproduction"]["command"] is None:
         return "The Python below repeats this study; no command line does."
     if result["seed"] is None:
         return f"The lines below repeat this study of {name}, but for what it drew by lot."
     return f"The lines below give this report of {name} again: the same table, seed and settings give the same numbers."
 
 
-def _told(repeat: Mapping[str, Any]) -> str:
+def _python_hint(repeat: Mapping[str, Any]) -> str:
     if repeat["given"]:
-        return f"Put in place of {listed(repeat['given'])} what the study was given."
+        return f"Put in place of {join_names(repeat['given'])} what the study was given."
     return "Run it in the folder that holds the table. No other folder is named here."

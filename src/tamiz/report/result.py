@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
-from tamiz.report.buys_words import bought
-from tamiz.report.files import write_whole
-from tamiz.report.recommendation import cost, recommended
+from tamiz.report.buys_words import model_effect_text
+from tamiz.report.files import write_text_atomically
+from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.shape import FORMAT, wanting
-from tamiz.report.text import counted, edges_told, listed, number, shortened
-from tamiz.report.trust import verdict
+from tamiz.report.text import count_with_noun, edges_text, format_number, join_names, shorten
+from tamiz.report.trust import assessment_verdict
 
 if TYPE_CHECKING:
     import os
@@ -110,7 +110,9 @@ class Result:
         Path
             The file written.
         """
-        return write_whole(path, json.dumps(self.data, allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n")
+        return write_text_atomically(
+            path, json.dumps(self.data, allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n"
+        )
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one HTML file, whole or not at all.
@@ -125,7 +127,7 @@ class Result:
         Path
             The file written.
         """
-        return write_whole(path, self.page())
+        return write_text_atomically(path, self.page())
 
     def page(self) -> str:
         """Return the report, the text of one HTML file.
@@ -149,49 +151,49 @@ class Result:
                 "run the study again."
             ) from error
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _summary_lines(self) -> list[tuple[str, str]]:
         """Return the answer in a few words and lines: a term and what is told of it."""
         table, ranking, subset = self.data["table"], self.data["ranking"], self.data["subset"]
-        told = f"{counted(table['n_rows_used'], 'row')}, {counted(len(table['columns']), 'column')}"
+        told = f"{count_with_noun(table['n_rows_used'], 'row')}, {count_with_noun(len(table['columns']), 'column')}"
         if table["target"] is not None:
-            kind = counted(len(table["classes"]), "class", "classes") if table["classes"] else "numeric"
-            told += f", target {shortened(table['target'], 60)} ({kind})"
+            kind = count_with_noun(len(table["classes"]), "class", "classes") if table["classes"] else "numeric"
+            told += f", target {shorten(table['target'], 60)} ({kind})"
         lines = [("Table", told)]
         for criterion in ranking["criteria"] if ranking is not None else []:
             scores = zip(ranking["columns"], ranking["scores"][criterion["id"]], strict=True)
             best = sorted((pair for pair in scores if pair[1] is not None), key=lambda pair: -pair[1])[:3]
-            lines.append((criterion["label"], ", ".join(f"{shortened(name, 30)} {number(s)}" for name, s in best)))
+            lines.append((criterion["label"], ", ".join(f"{shorten(name, 30)} {format_number(s)}" for name, s in best)))
         if subset is not None:
-            kept = listed(subset["columns"], limit=10) or "no column"
+            kept = join_names(subset["columns"], limit=10) or "no column"
             lines.append(
                 (
                     "Subset",
-                    f"{kept} ({subset['merit']['label']} {number(subset['value'])} by {subset['search']['label']},"
-                    f" {counted(subset['n_evaluations'], 'evaluation')})",
+                    f"{kept} ({subset['merit']['label']} {format_number(subset['value'])} by {subset['search']['label']},"
+                    f" {count_with_noun(subset['n_evaluations'], 'evaluation')})",
                 )
             )
         if self.data["recommendation"] is not None:
-            lines.append(("Recommended", recommended(self.data["recommendation"])))
-            costs = cost(self.data["recommendation"])
+            lines.append(("Recommended", recommendation_text(self.data["recommendation"])))
+            costs = recommendation_cost(self.data["recommendation"])
             lines += [("Costs", costs)] if costs else []
-        if self.data["buys"] is not None:
-            lines.append(("Effect on models", bought(self.data["buys"])))
+        if self.data["model_effect"] is not None:
+            lines.append(("Effect on models", model_effect_text(self.data["model_effect"])))
         if self.data["assessment"] is not None:
-            lines.append(("Trust", verdict(self.data["assessment"])))
+            lines.append(("Trust", assessment_verdict(self.data["assessment"])))
         if self.data["graph"] is not None:
-            lines.append(("Graph", edges_told(self.data["graph"])))
+            lines.append(("Graph", edges_text(self.data["graph"])))
         if self.data["maps"]:
-            lines.append(("Maps", listed([reduced["label"] for reduced in self.data["maps"]])))
+            lines.append(("Maps", join_names([reduced["label"] for reduced in self.data["maps"]])))
         lines += [("Interrupted", self.data["interrupted"])] if self.data["interrupted"] else []
         return lines + [("Warning", warning) for warning in self.data["warnings"]]
 
     def __repr__(self) -> str:
-        lines = [f"  {term}: {told}" for term, told in self._lines()]
+        lines = [f"  {term}: {told}" for term, told in self._summary_lines()]
         return "\n".join([f"Result of {self.data['title']}", *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(told)}</td></tr>'
-            for term, told in self._lines()
+            for term, told in self._summary_lines()
         )
         return f"<table><caption>Result of {escape(str(self.data['title']))}</caption><tbody>{rows}</tbody></table>"

@@ -9,23 +9,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def on_the_command_line(kinds: Mapping[str, str]) -> str:
+def kinds_option(kinds: Mapping[str, str]) -> str:
     """Return options that say what columns are.
 
     Examples
     --------
-    >>> on_the_command_line({"zip": "categorical", "date of birth": "date"})
+    >>> kinds_option({"zip": "categorical", "date of birth": "date"})
     "--kinds zip=categorical --kinds 'date of birth=date'"
     """
     return " ".join(_option(f"{name}={kind}") for name, kind in kinds.items())
 
 
-def in_python(kinds: Mapping[str, str]) -> str:
+def kinds_argument(kinds: Mapping[str, str]) -> str:
     """Return an argument that says what columns are.
 
     Examples
     --------
-    >>> in_python({"zip": "categorical"})
+    >>> kinds_argument({"zip": "categorical"})
     "kinds={'zip': 'categorical'}"
     """
     return f"kinds={dict(kinds)!r}"
@@ -33,10 +33,10 @@ def in_python(kinds: Mapping[str, str]) -> str:
 
 def _option(pair: str) -> str:
     # What begins with a dash would be read as another option.
-    return _quoted(f"--kinds={pair}") if pair.startswith("-") else f"--kinds {_quoted(pair)}"
+    return _shell_quote(f"--kinds={pair}") if pair.startswith("-") else f"--kinds {_shell_quote(pair)}"
 
 
-def _quoted(word: str) -> str:
+def _shell_quote(word: str) -> str:
     """Return a word as a shell takes it; what cannot be seen, or turns the direction of the text, is spelled out."""
     if word.isprintable():
         return shlex.quote(word)

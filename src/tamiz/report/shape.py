@@ -205,7 +205,7 @@ _SHAPE: dict[str, Any] = {
         },
     ),
     # What `ColumnComparison.to_dict` gives; the models of a score are in the order of the models.
-    "buys": (
+    "model_effect": (
         {
             "selector": str,
             "folds": str,
@@ -223,8 +223,8 @@ _SHAPE: dict[str, Any] = {
             "notes": [str],
         },
     ),
-    # What `AddedColumns.to_dict` gives; the lines of a panel are in the order of the models.
-    "argument": (
+    # What `NoiseExperiment.to_dict` gives; the lines of a panel are in the order of the models.
+    "noise_experiment": (
         {
             "numbers": [float],
             "models": [_CHOSEN],
@@ -242,7 +242,7 @@ _SHAPE: dict[str, Any] = {
     ),
     # The same study as a command line and a config file (none, and why, where there is none) and in Python, with the names that
     # stand for what was in memory.
-    "repeat": {"command": (str,), "config": (str,), "no_command": (str,), "python": str, "given": [str]},
+    "reproduction": {"command": (str,), "config": (str,), "no_command": (str,), "python": str, "given": [str]},
     # What `SelectionReport.to_dict` gives.
     "assessment": (
         {

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import counted, label, number, rounded
+from tamiz.report.text import chart_label, count_with_noun, format_number, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 
 
-def merit_by_size(
+def merit_by_size_chart(
     points: Mapping[str, Sequence[float]],
     frontier: Sequence[Mapping[str, Any]],
     chosen: Mapping[str, Any],
@@ -41,7 +41,7 @@ def merit_by_size(
         [
             go.Scatter(
                 x=list(points["size"]),
-                y=[rounded(m) for m in points["merit"]],
+                y=[round_coordinate(m) for m in points["merit"]],
                 mode="markers",
                 name="A subset",
                 marker={"size": 4 if many else 6, "opacity": 0.5 if many else 0.7},
@@ -50,21 +50,21 @@ def merit_by_size(
             ),
             go.Scatter(
                 x=sizes,
-                y=[rounded(best["merit"]) for best in frontier],
+                y=[round_coordinate(best["merit"]) for best in frontier],
                 mode="lines+markers" if len(sizes) <= 60 else "lines",
                 line={"width": 2.5},
                 marker={"size": 7},
                 name="The best of each size",
-                customdata=[_told(best) for best in frontier],
+                customdata=[_hover_text(best) for best in frontier],
                 hovertemplate="Best of %{customdata[0]}: merit %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
             ),
             go.Scatter(
                 x=[chosen["size"]],
-                y=[rounded(chosen["merit"])],
+                y=[round_coordinate(chosen["merit"])],
                 mode="markers",
                 marker={"size": 17, "symbol": "circle-open", "line": {"width": 2.5}},
                 name="The subset kept",
-                customdata=[_told(chosen)],
+                customdata=[_hover_text(chosen)],
                 hovertemplate="Kept: %{customdata[0]}, merit %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
             ),
         ],
@@ -76,15 +76,15 @@ def merit_by_size(
             "zeroline": False,
             **({"dtick": 1} if max(points["size"]) - min(points["size"]) <= 12 else {"nticks": 10}),
         },
-        yaxis={"title": {"text": label(merit, 40)}, "zeroline": False},
+        yaxis={"title": {"text": chart_label(merit, 40)}, "zeroline": False},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
 
 
-def _told(best: Mapping[str, Any]) -> list[str]:
+def _hover_text(best: Mapping[str, Any]) -> list[str]:
     """Return how many columns a set has, its merit and its columns, three a line."""
-    names = [label(name) for name in best["columns"][:_MOST_NAMED]]
+    names = [chart_label(name) for name in best["columns"][:_MAX_NAMED]]
     rest = int(best["size"]) - len(names)
     names += [f"and {rest:,} more"] if rest > 0 and names else []
     lines = [", ".join(names[k : k + 3]) for k in range(0, len(names), 3)]
-    return [counted(best["size"], "column"), number(best["merit"]), ",<br>".join(lines)]
+    return [count_with_noun(best["size"], "column"), format_number(best["merit"]), ",<br>".join(lines)]

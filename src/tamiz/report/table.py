@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
 from tamiz.report.leakage import leakage_evidence
-from tamiz.report.schema_lines import in_python, on_the_command_line
-from tamiz.report.text import MOST_LISTED, count, counted, listed, number, percent, shortened, unlisted
+from tamiz.report.schema_lines import kinds_argument, kinds_option
+from tamiz.report.text import (
+    MAX_LISTED,
+    count_with_noun,
+    format_count,
+    format_number,
+    format_percent,
+    join_names,
+    shorten,
+    unlisted_note,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,9 +25,9 @@ if TYPE_CHECKING:
 _CLASSES_SHOWN = 12
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
 # Columns in one line to copy.
-_MOST_DOUBTS = 12
+_MAX_SUGGESTIONS = 12
 # Leaks in a list.
-_MOST_LEAKS = 8
+_MAX_LEAKAGE_ROWS = 8
 
 
 def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -39,15 +48,15 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": _lead(table),
         "facts": list(_facts(table)),
-        "balance": _balance(table),
+        "balance": _class_balance(table),
         "target_summary": _target_summary(table),
-        "leaks": _leaks(table),
-        "harmless": [leak for leak in _told_leaks(table) if not leak["takes_part"]],
-        "doubts": _doubts(table),
-        "left_out": [column for column in columns if column["left_out"]][:MOST_LISTED],
+        "leaks": _leakage_box(table),
+        "harmless": [leak for leak in _leakage_rows(table) if not leak["takes_part"]],
+        "doubts": _kind_suggestions(table),
+        "left_out": [column for column in columns if column["left_out"]][:MAX_LISTED],
         "n_left_out": sum(bool(column["left_out"]) for column in columns),
-        "columns": [_row(column, table["n_rows_used"]) for column in columns[:MOST_LISTED]],
-        "unlisted": unlisted(len(columns)),
+        "columns": [_row(column, table["n_rows_used"]) for column in columns[:MAX_LISTED]],
+        "unlisted": unlisted_note(len(columns)),
         "has_values": any(column["n_distinct"] is not None for column in columns),
         "has_levels": any(column["n_levels"] is not None for column in columns),
     }
@@ -55,45 +64,45 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _lead(table: Mapping[str, Any]) -> str:
     n_rows, n_used, n_columns = table["n_rows"], table["n_rows_used"], len(table["columns"])
-    words = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}"
+    words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
     if table["target"] is None:
         return f"{words}; no target was given."
-    words += f" beside the target {shortened(table['target'], 60)}"
+    words += f" beside the target {shorten(table['target'], 60)}"
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
-        words += f"; {counted(n_rows - n_used, 'row')} without a target {verb} not used"
-    return f"{words}.{_lead_on_leaks(table)}"
+        words += f"; {count_with_noun(n_rows - n_used, 'row')} without a target {verb} not used"
+    return f"{words}.{_leakage_lead(table)}"
 
 
-def _lead_on_leaks(table: Mapping[str, Any]) -> str:
+def _leakage_lead(table: Mapping[str, Any]) -> str:
     """Return what must be known before any score is read: which columns in use may leak the target."""
     used = {column["name"] for column in table["columns"] if not column["left_out"]}
     leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
     if not leaking:
         return ""
     verb = "its values are" if len(leaking) == 1 else "their values are"
-    named, target = listed(leaking, limit=3), shortened(table["target"], 40)
+    named, target = join_names(leaking, limit=3), shorten(table["target"], 40)
     return f" Possible target leakage: {named}, unless {verb} known before {target}."
 
 
-def _leaks(table: Mapping[str, Any]) -> dict[str, Any] | None:
+def _leakage_box(table: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the leaks among the columns that take part, and the lines that leave them out."""
-    taking = [leak for leak in _told_leaks(table) if leak["takes_part"]]
+    taking = [leak for leak in _leakage_rows(table) if leak["takes_part"]]
     if not taking:
         return None
     kinds = {leak["name"]: "id" for leak in taking}
-    more = len(taking) - _MOST_LEAKS
+    more = len(taking) - _MAX_LEAKAGE_ROWS
     return {
-        "taking": taking[:_MOST_LEAKS],
+        "taking": taking[:_MAX_LEAKAGE_ROWS],
         "more": more,
-        "command": on_the_command_line(kinds),
-        "python": in_python(kinds),
+        "command": kinds_option(kinds),
+        "python": kinds_argument(kinds),
     }
 
 
-def _told_leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _leakage_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     left_out = {column["name"] for column in table["columns"] if column["left_out"]}
-    target = shortened(table["target"], 40)
+    target = shorten(table["target"], 40)
     return [
         {
             "name": leak["name"],
@@ -104,14 +113,14 @@ def _told_leaks(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _doubts(table: Mapping[str, Any]) -> dict[str, Any] | None:
+def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the columns that may be of another kind than the one guessed, and the lines that say so."""
     found = [column for column in table["columns"] if column["doubt"]]
     target = {"name": table["target"], "kind": "classes", "doubt": table["target_doubt"], "left_out": None}
     found = [*([target] if table["target_doubt"] else []), *found]
     if not found:
         return None
-    shown = found[:_MOST_DOUBTS]
+    shown = found[:_MAX_SUGGESTIONS]
     kinds = {column["name"]: column["doubt"]["kind"] for column in shown}
     return {
         "rows": [
@@ -124,36 +133,40 @@ def _doubts(table: Mapping[str, Any]) -> dict[str, Any] | None:
             for column in shown
         ],
         "more": len(found) - len(shown),
-        "command": on_the_command_line(kinds),
-        "python": in_python(kinds),
+        "command": kinds_option(kinds),
+        "python": kinds_argument(kinds),
     }
 
 
-def _repeats(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what repeats: rows, rows of another class, columns."""
     rows, facts = table["duplicate_rows"], []
     told = "not looked at: too many rows to hold a number for each"
     if rows is not None:
         verb = "repeats" if rows["n"] == 1 else "repeat"
         told = (
-            f"{counted(rows['n'], 'row')} {verb} an earlier one, such as {_rows_named(rows)}" if rows["n"] else "none"
+            f"{count_with_noun(rows['n'], 'row')} {verb} an earlier one, such as {_example_rows(rows)}"
+            if rows["n"]
+            else "none"
         )
         torn = rows["contradictions"]
         if torn["n"]:
             facts.append(
                 (
                     "Contradicting rows",
-                    f"{counted(torn['n'], 'row')} equal to one of another class, such as {_rows_named(torn)}",
+                    f"{count_with_noun(torn['n'], 'row')} equal to one of another class, such as {_example_rows(torn)}",
                 )
             )
-    same = [
-        f"{shortened(c['name'], 40)} repeats {shortened(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]
+    same = [f"{shorten(c['name'], 40)} repeats {shorten(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]]
+    return [
+        ("Repeated rows", told),
+        *facts,
+        ("Repeated columns", join_names(same, limit=4, width=90) if same else "none"),
     ]
-    return [("Repeated rows", told), *facts, ("Repeated columns", listed(same, limit=4, width=90) if same else "none")]
 
 
-def _rows_named(found: Mapping[str, Any]) -> str:
-    return f"rows {listed([f'{row + 1:,}' for row in found['example']])}"
+def _example_rows(duplicates: Mapping[str, Any]) -> str:
+    return f"rows {join_names([f'{row + 1:,}' for row in duplicates['example']])}"
 
 
 def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -162,30 +175,33 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     for column in columns:
         kinds[column["kind"]] = kinds.get(column["kind"], 0) + 1
     facts = [
-        ("Kinds", listed([f"{count(n)} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]))
+        (
+            "Kinds",
+            join_names([f"{format_count(n)} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]),
+        )
     ]
     gaps = [column for column in columns if column["n_missing"]]
     missing = "no column has gaps"
     if gaps:
         worst = max(gaps, key=lambda column: column["n_missing"])
-        most = f"{counted(worst['n_missing'], 'gap')} in {shortened(worst['name'], 40)}"
-        missing = f"in {counted(len(gaps), 'column')}, {'' if len(gaps) == 1 else 'most '}{most}"
+        most = f"{count_with_noun(worst['n_missing'], 'gap')} in {shorten(worst['name'], 40)}"
+        missing = f"in {count_with_noun(len(gaps), 'column')}, {'' if len(gaps) == 1 else 'most '}{most}"
     facts.append(("Missing values", missing))
     constant = [column["name"] for column in columns if column["constant"]]
-    facts.append(("Constant columns", listed(constant) if constant else "none"))
-    facts += _repeats(table)
+    facts.append(("Constant columns", join_names(constant) if constant else "none"))
+    facts += _duplicate_facts(table)
     if table["weight_column"] is not None:
-        facts.append(("Row weights", f"from the column {shortened(table['weight_column'], 40)}"))
+        facts.append(("Row weights", f"from the column {shorten(table['weight_column'], 40)}"))
     if table["group_column"] is not None:
-        facts.append(("Groups of rows", f"from the column {shortened(table['group_column'], 40)}"))
+        facts.append(("Groups of rows", f"from the column {shorten(table['group_column'], 40)}"))
     if table["time_column"] is not None:
-        facts.append(("Time of rows", f"from the column {shortened(table['time_column'], 40)}"))
+        facts.append(("Time of rows", f"from the column {shorten(table['time_column'], 40)}"))
     if table["row_order"] is not None:
         facts.append(("Order of the rows", table["row_order"]))
     return [fact for fact in facts if fact[1]]
 
 
-def _balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
+def _class_balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
     classes = table["classes"]
     if not classes:
         return None
@@ -197,14 +213,14 @@ def _balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
         names.append(f"{len(ordered) - len(shown):,} more classes together")
         weights.append(float(sum(c["weight"] for c in ordered[len(shown) :])))
     first, last = ordered[0], ordered[-1]
-    share = percent(first["weight"] / total)
-    title = f"{shortened(first['name'], 40)} is the largest of {len(classes):,} classes: {share} of the rows"
+    share = format_percent(first["weight"] / total)
+    title = f"{shorten(first['name'], 40)} is the largest of {len(classes):,} classes: {share} of the rows"
     if first["weight"] == last["weight"]:
-        title = f"The {counted(len(classes), 'class', 'classes')} hold {share} of the rows each"
+        title = f"The {count_with_noun(len(classes), 'class', 'classes')} hold {share} of the rows each"
     return {
         "title": title,
         "note": "Guessing the largest class every time is right this often; a useful column does better.",
-        "chart": charts.shares(names, weights, noun="row"),
+        "chart": charts.class_shares_chart(names, weights, noun="row"),
         "rows": list(zip(names, weights, strict=True)),
     }
 
@@ -214,7 +230,7 @@ def _target_summary(table: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     if summary is None:
         return None
     words = [("mean", "Mean"), ("sd", "Standard deviation"), ("min", "Smallest"), ("max", "Largest")]
-    return [(word, number(summary[key])) for key, word in words]
+    return [(word, format_number(summary[key])) for key, word in words]
 
 
 def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
@@ -223,11 +239,11 @@ def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
         "name": column["name"],
         "kind": column["kind"],
         "n_missing": n_missing,
-        "missing": f"{n_missing:,} ({percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
+        "missing": f"{n_missing:,} ({format_percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
         "n_distinct": column["n_distinct"],
-        "counted": _values(column),
-        "holds": _holds(column["levels"], column["n_levels"]),
-        "numbers": [(column[key], _told(column, key)) for key in ("min", "mean", "max", "sd")],
+        "counted": _n_distinct_text(column),
+        "holds": _levels_text(column["levels"], column["n_levels"]),
+        "numbers": [(column[key], _format_statistic(column, key)) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),
         "is_left_out": bool(column["left_out"]),
     }
@@ -237,34 +253,34 @@ def _note(column: Mapping[str, Any]) -> str:
     if column["left_out"]:
         return "left out"
     if column["same_as"]:
-        return f"same as {shortened(column['same_as'], 30)}"
+        return f"same as {shorten(column['same_as'], 30)}"
     return "constant" if column["constant"] else ""
 
 
-def _values(column: Mapping[str, Any]) -> str:
+def _n_distinct_text(column: Mapping[str, Any]) -> str:
     """Return how many values a column has; of a number they were counted while they were few."""
     if column["n_distinct"] is not None:
         return f"{column['n_distinct']:,}"
     return "" if column["left_out"] else "many"
 
 
-def _told(column: Mapping[str, Any], key: str) -> str:
+def _format_statistic(column: Mapping[str, Any], key: str) -> str:
     """Return a number of a column; of dates, which are seconds since 1970, a day or how many."""
     value = column[key]
     if column["kind"] != "date" or value is None:
-        return number(value)
+        return format_number(value)
     if key == "sd":
-        return counted(float(f"{value / _DAY:.4g}"), "day")
+        return count_with_noun(float(f"{value / _DAY:.4g}"), "day")
     try:
         return (_EPOCH + timedelta(seconds=value)).date().isoformat()
     except OverflowError:
-        return number(value)
+        return format_number(value)
 
 
-def _holds(levels: Sequence[str] | None, n_levels: int | None) -> str:
+def _levels_text(levels: Sequence[str] | None, n_levels: int | None) -> str:
     """Return the first levels, then how many more there are: the result itself keeps only the first twenty."""
     if not levels:
         return ""
-    shown = [shortened(level, 24) for level in levels[:4]]
+    shown = [shorten(level, 24) for level in levels[:4]]
     more = (n_levels or len(levels)) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")

@@ -12,14 +12,14 @@ registry = Registry(
     best_first             best_first:BestFirst                        search    Best-first search
     beam                   beam:Beam                                   search    Beam search
     genetic                genetic:Genetic                             search    Genetic search
-    random_subsets         random_subsets:RandomSubsets                search    Sets at random
+    random_subsets         random_subsets:RandomSubsets                search    Random subsets
     exhaustive             exhaustive:Exhaustive                       search    Exhaustive search
     branch_and_bound       branch_and_bound:BranchAndBound             search    Branch and bound
-    evaluations            stopping:Evaluations                        stopping  A number of evaluations
-    seconds                stopping:Seconds                            stopping  A time
-    stale                  stopping:Stale                              stopping  Steps without a gain
-    min_gain               stopping:MinGain                            stopping  A gain too small
-    target                 stopping:Target                             stopping  A merit reached
+    evaluations            stopping:Evaluations                        stopping  Maximum number of evaluations
+    seconds                stopping:Seconds                            stopping  Time limit
+    patience               stopping:Patience                           stopping  Steps without improvement
+    min_gain               stopping:MinGain                            stopping  Minimum gain
+    target_merit           stopping:TargetMerit                        stopping  Target merit
     """,
 )
 

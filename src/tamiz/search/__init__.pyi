@@ -11,8 +11,8 @@ from tamiz.search.random_subsets import RandomSubsets as RandomSubsets
 from tamiz.search.recursive_elimination import RecursiveElimination as RecursiveElimination
 from tamiz.search.stopping import Evaluations as Evaluations
 from tamiz.search.stopping import MinGain as MinGain
+from tamiz.search.stopping import Patience as Patience
 from tamiz.search.stopping import Seconds as Seconds
-from tamiz.search.stopping import Stale as Stale
-from tamiz.search.stopping import Target as Target
+from tamiz.search.stopping import TargetMerit as TargetMerit
 
 registry: Registry

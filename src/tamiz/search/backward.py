@@ -6,7 +6,7 @@ import numpy as np
 
 from tamiz.candidates import Candidates
 from tamiz.search.base import Problem, Search, Walk
-from tamiz.search.sizes import most_steps
+from tamiz.search.sizes import max_moves
 
 
 class Backward(Search):
@@ -45,23 +45,23 @@ class Backward(Search):
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""
         mask = ~problem.excluded if problem.start is None else problem.start.copy()
-        merit = (yield Candidates.of(mask))[0]
+        merit = (yield Candidates.from_masks(mask))[0]
         while units := problem.removals(mask):
-            merits = yield Candidates.flips(mask, units)
+            merits = yield Candidates.from_flips(mask, units)
             best = len(merits) - 1 - int(np.argmax(merits[::-1]))
-            if not (problem.sized or merits[best] >= merit - problem.tolerance):
+            if not (problem.size_requested or merits[best] >= merit - problem.tolerance):
                 return "every further drop lowers the merit"
             mask[units[best]] = False
             merit = max(merit, merits[best]) if problem.tolerance else merits[best]
         return (
             "the size asked for is reached"
-            if problem.sized and mask.sum() == problem.least
+            if problem.size_requested and mask.sum() == problem.min_size
             else "no column is left to drop"
         )
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return what it costs to drop as many columns as may go out."""
         mask = ~problem.excluded if problem.start is None else problem.start
         units = [unit for unit in problem.units if mask[unit[0]]]
-        n_steps = most_steps(units, int(mask.sum()) - problem.least)
+        n_steps = max_moves(units, int(mask.sum()) - problem.min_size)
         return 1 + sum(len(units) - step for step in range(n_steps))

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tamiz.candidates import Masks, Proposal
-from tamiz.evaluator import Form
+from tamiz.evaluator import MeritProperties
 from tamiz.registry import suggestion
-from tamiz.search.sizes import can_make, leading, nearest_sums
-from tamiz.validation import check_count
+from tamiz.search.sizes import can_reach_size, movable_units, nearest_sizes
+from tamiz.validation import check_n_features
 
 # A walk ends with the sentence that says why.
 Walk: TypeAlias = "Generator[Proposal, NDArray[np.float64], str]"
@@ -38,46 +38,48 @@ class Problem:
     Attributes
     ----------
     n_columns : int
-    least, most : int
+    min_size, max_size : int
         Sizes that a chosen set may have.
-    sized : bool
-        Whether the sizes were asked for: a greedy search then goes on where the merit falls, until `least`.
+    size_requested : bool
+        Whether the sizes were asked for: a greedy search then goes on where the merit falls, until `min_size`.
     fixed, excluded : ndarray of shape (n_columns,), bool
         Columns in every set, and in none.
     start : ndarray of shape (n_columns,), bool, or None
         Where to begin; None leaves it to the search.
     units : list of ndarray
         Columns that move together, in column order; most units are one column.
-    form : Form
+    merit_properties : Form
         What is known of the merit beyond its values.
     tolerance : float
         What a set may lose to the best one where it has fewer columns.
     """
 
     n_columns: int
-    least: int
-    most: int
-    sized: bool
+    min_size: int
+    max_size: int
+    size_requested: bool
     fixed: Masks
     excluded: Masks
     start: Masks | None = None
     units: list[NDArray[np.intp]] = field(default_factory=list)
-    form: Form = field(default_factory=Form)
+    merit_properties: MeritProperties = field(default_factory=MeritProperties)
     tolerance: float = 0.0
 
     def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
         """Return the units that can still come in and leave a way to the sizes asked for."""
         size = int(mask.sum())
-        return leading([unit for unit in self.units if not mask[unit[0]]], self.least - size, self.most - size)
+        return movable_units(
+            [unit for unit in self.units if not mask[unit[0]]], self.min_size - size, self.max_size - size
+        )
 
     def removals(self, mask: Masks) -> list[NDArray[np.intp]]:
         """Return the units that can still go out and leave a way to the sizes asked for."""
         size = int(mask.sum())
-        return leading([unit for unit in self.units if mask[unit[0]]], size - self.most, size - self.least)
+        return movable_units([unit for unit in self.units if mask[unit[0]]], size - self.max_size, size - self.min_size)
 
 
 @dataclass(frozen=True)
-class Word:
+class ShorthandParameter:
     """What a word after a search's name stands for: "20" in "beam:20", "backward" in "best-first:backward".
 
     Attributes
@@ -91,16 +93,16 @@ class Word:
     parameter: str
     choices: tuple[str, ...] = ()
 
-    def read(self, word: str) -> str | int:
+    def parse(self, text: str) -> str | int:
         """Return the value of the parameter."""
-        if word in self.choices:
-            return word
+        if text in self.choices:
+            return text
         if self.choices:
             known = ", ".join(self.choices)
-            raise ValueError(f"{self.parameter} is one of {known}, got {word!r}{suggestion(word, self.choices)}.")
-        if not word.isdecimal() or int(word) < 1:
-            raise ValueError(f"{self.parameter} is a whole number of at least 1, got {word!r}.")
-        return int(word)
+            raise ValueError(f"{self.parameter} is one of {known}, got {text!r}{suggestion(text, self.choices)}.")
+        if not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"{self.parameter} is a whole number of at least 1, got {text!r}.")
+        return int(text)
 
 
 class Search(BaseEstimator, ABC):
@@ -110,12 +112,12 @@ class Search(BaseEstimator, ABC):
     ----------
     min_gain : float
         A merit counts as better than the best so far when it exceeds it by more than this.
-    word : Word or None
+    shorthand : ShorthandParameter or None
         What a word after the search's name stands for, None where it takes none.
     """
 
     min_gain: float = 0.0
-    word: ClassVar[Word | None] = None
+    shorthand: ClassVar[ShorthandParameter | None] = None
 
     def __init__(
         self,
@@ -123,21 +125,21 @@ class Search(BaseEstimator, ABC):
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
         self.start = start
         self.fixed = fixed
         self.excluded = excluded
-        self.groups = groups
+        self.column_groups = column_groups
 
     @classmethod
-    def named(cls, word: str, **settings: Any) -> Self:
+    def from_shorthand(cls, text: str, **settings: Any) -> Self:
         """Return the search that a word after its name asks for, the usual one where there is no word.
 
         Parameters
         ----------
-        word : str
-            `Beam.named("20")` is `Beam(width=20)`.
+        text : str
+            `Beam.from_shorthand("20")` is `Beam(width=20)`.
         **settings
             What else the search is made with.
 
@@ -146,46 +148,46 @@ class Search(BaseEstimator, ABC):
         ValueError
             When the search takes no such word.
         """
-        if word and cls.word is None:
-            raise ValueError(f"{cls.__name__} takes no word after a colon, got {word!r}.")
-        if word and cls.word is not None:
-            settings[cls.word.parameter] = cls.word.read(word)
+        if text and cls.shorthand is None:
+            raise ValueError(f"{cls.__name__} takes no word after a colon, got {text!r}.")
+        if text and cls.shorthand is not None:
+            settings[cls.shorthand.parameter] = cls.shorthand.parse(text)
         return cls(**settings)
 
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
         """Yield proposals, receive the merits of the sets that each comes to."""
 
-    def most_evaluations(self, problem: Problem) -> int | None:  # noqa: ARG002 - a search with a limit reads the problem
+    def max_evaluations(self, problem: Problem) -> int | None:  # noqa: ARG002 - a search with a limit reads the problem
         """Return how many sets the search evaluates at most, None where no such number can be given."""
         return None
 
-    def problem(self, names: Sequence[str], used: NDArray[np.intp], n_features: SetSize | None) -> Problem:
+    def make_problem(self, names: Sequence[str], usable: NDArray[np.intp], n_features: SetSize | None) -> Problem:
         """Return the problem of choosing among the used columns of a table."""
         n = len(names)
-        fixed = _mask(self.fixed, names, "fixed")
-        excluded = _mask(self.excluded, names, "excluded")
+        fixed = _column_mask(self.fixed, names, "fixed")
+        excluded = _column_mask(self.excluded, names, "excluded")
         if (both := np.flatnonzero(fixed & excluded)).size:
             raise ValueError(f"Column {names[both[0]]!r} is both fixed and excluded.")
         unused = np.ones(n, dtype=bool)
-        unused[used] = False
+        unused[usable] = False
         if (left_out := np.flatnonzero(fixed & unused)).size:
             raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but takes no part in this table.")
         excluded |= unused
-        least, most = _sizes(n_features, int((~excluded).sum()), n)
+        least, most = _size_range(n_features, int((~excluded).sum()), n)
         n_fixed = int(fixed.sum())
         if n_fixed > most:
             raise ValueError(f"{n_fixed} columns are fixed, but n_features={n_features}; ask for at least {n_fixed}.")
         least = max(least, n_fixed)
         start = None
         if self.start is not None:
-            start = _mask(self.start, names, "start") | fixed
+            start = _column_mask(self.start, names, "start") | fixed
             if (both := np.flatnonzero(start & excluded)).size:
                 raise ValueError(f"Column {names[both[0]]!r} is to start with, but takes no part.")
         units = self._units(names, fixed, excluded)
         widths = [len(unit) for unit in units]
-        if not can_make(widths, least - n_fixed, most - n_fixed):
-            near = [n_fixed + size for size in nearest_sums(widths, least - n_fixed, most - n_fixed)]
+        if not can_reach_size(widths, least - n_fixed, most - n_fixed):
+            near = [n_fixed + size for size in nearest_sizes(widths, least - n_fixed, most - n_fixed)]
             raise ValueError(
                 f"n_features={n_features} cannot be had, as groups move together; ask for {' or '.join(str(n) for n in near if n)}."
             )
@@ -198,8 +200,8 @@ class Search(BaseEstimator, ABC):
     def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[NDArray[np.intp]]:
         units: list[NDArray[np.intp]] = []
         grouped = np.zeros(len(names), dtype=bool)
-        for group in self.groups or ():
-            mask = _mask(group, names, "groups")
+        for group in self.column_groups or ():
+            mask = _column_mask(group, names, "column_groups")
             if not mask.any():
                 raise ValueError("groups has a group of no columns.")
             if (twice := np.flatnonzero(mask & grouped)).size:
@@ -213,7 +215,7 @@ class Search(BaseEstimator, ABC):
         return sorted(units, key=lambda unit: int(unit[0]))
 
 
-def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
+def _column_mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
     mask = np.zeros(len(names), dtype=bool)
     if isinstance(columns, str):
         raise TypeError(f"{role} must be a list of columns, got the text {columns!r}.")
@@ -231,7 +233,7 @@ def _mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
     return mask
 
 
-def _sizes(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
+def _size_range(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
     """Return the least and the largest size asked for; a share is one of the columns that can be chosen."""
     if n_features is None:
         return 0, n_free
@@ -241,7 +243,7 @@ def _sizes(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int
         raise TypeError(f"n_features must be a whole number, a share or a pair (least, most), got {n_features!r}.")
     if n_free == 0:
         raise ValueError("No column can be chosen: each is excluded, or takes no part in this table.")
-    low, high = (check_count("n_features", size, n_free) for size in pair)
+    low, high = (check_n_features("n_features", size, n_free) for size in pair)
     if low > high:
         raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
     if high > n_free:

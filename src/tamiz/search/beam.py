@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
-from tamiz.search.base import Columns, Problem, Search, Walk, Word
-from tamiz.search.forward import beginning
-from tamiz.search.sizes import most_steps
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.forward import starting_mask
+from tamiz.search.sizes import max_moves
 from tamiz.validation import check_integer
 
 
@@ -26,7 +26,7 @@ class Beam(Search):
         How many sets of a step go on.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that come in together.
 
     Notes
@@ -51,7 +51,7 @@ class Beam(Search):
     array([2, 3])
     """
 
-    word = Word("width")
+    shorthand = ShorthandParameter("width")
 
     def __init__(
         self,
@@ -60,33 +60,33 @@ class Beam(Search):
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.width = width
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""
         width = check_integer("width", self.width, low=1)
-        beam = [beginning(problem)]
-        merit = (yield Candidates.of(beam[0]))[0]
+        beam = [starting_mask(problem)]
+        merit = (yield Candidates.from_masks(beam[0]))[0]
         while True:
             additions = [(mask, units) for mask in beam if (units := problem.additions(mask))]
             if not additions:
-                reached = problem.sized and max(mask.sum() for mask in beam) == problem.most
+                reached = problem.size_requested and max(mask.sum() for mask in beam) == problem.max_size
                 return "the size asked for is reached" if reached else "no column is left to add"
-            merits = yield Candidates.joined([Candidates.flips(mask, units) for mask, units in additions])
-            if not (problem.sized or merits.max() > merit):
+            merits = yield Candidates.concatenate([Candidates.from_flips(mask, units) for mask, units in additions])
+            if not (problem.size_requested or merits.max() > merit):
                 return "no further column raises the merit"
             merit = merits.max()
             beam = _best_sets(additions, merits, width)
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return what full beams cost, or all sets of each step where these are fewer."""
-        mask = beginning(problem)
+        mask = starting_mask(problem)
         units = [unit for unit in problem.units if not mask[unit[0]]]
         most, n_sets = 1, 1
-        for step in range(most_steps(units, problem.most - int(mask.sum()))):
+        for step in range(max_moves(units, problem.max_size - int(mask.sum()))):
             n_parents = min(n_sets, check_integer("width", self.width, low=1))
             n_sets = n_sets * (len(units) - step) // (step + 1)
             most += min(n_parents * (len(units) - step), n_sets)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
-from tamiz.search.base import Columns, Problem, Search, Walk, Word
-from tamiz.search.forward import beginning
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.forward import starting_mask
 from tamiz.validation import check_choice, check_integer, check_real
 
 Direction = Literal["forward", "backward", "bidirectional"]
@@ -30,14 +30,14 @@ class BestFirst(Search):
     direction : {"forward", "backward", "bidirectional"}, default="forward"
         Add columns, beginning with none; drop columns, beginning with all; or try every addition and then every drop,
         beginning with none.
-    stale : int, default=5
+    patience : int, default=5
         Stop after this many expansions in a row without a gain.
     min_gain : float, default=1e-5
         An addition is a gain where the merit exceeds the best so far by more than this; a drop where it exceeds it at all, or
         equals it with fewer columns.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that move together.
 
     Notes
@@ -62,33 +62,33 @@ class BestFirst(Search):
     array([2, 3])
     """
 
-    word = Word("direction", _DIRECTIONS)
+    shorthand = ShorthandParameter("direction", _DIRECTIONS)
 
     def __init__(
         self,
         *,
         direction: Direction = "forward",
-        stale: int = 5,
+        patience: int = 5,
         min_gain: float = 1e-5,
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.direction = direction
-        self.stale = stale
+        self.patience = patience
         self.min_gain = min_gain
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates, one expansion at a time."""
         check_choice("direction", self.direction, _DIRECTIONS)
-        check_integer("stale", self.stale, low=1)
+        check_integer("patience", self.patience, low=1)
         check_real("min_gain", self.min_gain, low=0)
         backward = self.direction == "backward" and problem.start is None
-        first = ~problem.excluded if backward else beginning(problem)
-        best = _Best(int(first.sum()), float((yield Candidates.of(first))[0]), self.min_gain)
-        front = _Front(first, best.merit)
+        first = ~problem.excluded if backward else starting_mask(problem)
+        best = _Incumbent(int(first.sum()), float((yield Candidates.from_masks(first))[0]), self.min_gain)
+        front = _Frontier(first, best.merit)
         expanded: set[bytes] = set()
         stale, nearest = 0, first
         while (mask := front.pop()) is not None:
@@ -97,33 +97,33 @@ class BestFirst(Search):
             expanded.add(name)
             if not units:
                 continue
-            merits = yield Candidates.flips(mask, units)
+            merits = yield Candidates.from_flips(mask, units)
             front.push(mask, units, merits)
-            stale = 0 if best.take(mask, units, merits) else stale + 1
+            stale = 0 if best.update(mask, units, merits) else stale + 1
             child = _best_child(mask, units, merits)
-            nearest = child if _distance(problem, child) < _distance(problem, nearest) else nearest
-            if stale >= self.stale:
+            nearest = child if _size_distance(problem, child) < _size_distance(problem, nearest) else nearest
+            if stale >= self.patience:
                 break
         else:
             return "every set within reach was expanded"
         # Best first would go through all small sets before it came to a large one that is worse: straight on instead.
-        while _distance(problem, nearest):
-            units = problem.additions(nearest) if nearest.sum() < problem.least else problem.removals(nearest)
+        while _size_distance(problem, nearest):
+            units = problem.additions(nearest) if nearest.sum() < problem.min_size else problem.removals(nearest)
             if not units:
                 break
-            merits = yield Candidates.flips(nearest, units)
+            merits = yield Candidates.from_flips(nearest, units)
             nearest = _best_child(nearest, units, merits)
-        return f"{self.stale} expansions in a row without a gain"
+        return f"{self.patience} expansions in a row without a gain"
 
     def _moves(self, problem: Problem, mask: Masks) -> list[NDArray[np.intp]]:
         additions = [] if self.direction == "backward" else problem.additions(mask)
         return additions if self.direction == "forward" else additions + problem.removals(mask)
 
 
-def _distance(problem: Problem, mask: Masks) -> int:
+def _size_distance(problem: Problem, mask: Masks) -> int:
     """Return how many columns a set lacks, or has too many."""
     size = int(mask.sum())
-    return max(problem.least - size, size - problem.most, 0)
+    return max(problem.min_size - size, size - problem.max_size, 0)
 
 
 def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> Masks:
@@ -132,7 +132,7 @@ def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> M
     return child
 
 
-class _Best:
+class _Incumbent:
     """The best merit so far, and how many columns it takes."""
 
     def __init__(self, size: int, merit: float, min_gain: float) -> None:
@@ -140,7 +140,7 @@ class _Best:
         self.merit = merit
         self._min_gain = min_gain
 
-    def take(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> bool:
+    def update(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> bool:
         """Take in the children of a set, and return whether one of them is a gain."""
         gained = False
         for place in np.flatnonzero(merits >= self.merit).tolist():
@@ -155,7 +155,7 @@ class _Best:
         return gained
 
 
-class _Front:
+class _Frontier:
     """The sets that wait for expansion, best merit first, of equal merits the smaller, and of equal sizes the one that came first.
 
     Every expansion keeps its children sorted; a heap holds the best child left of each. A table of thousands of columns

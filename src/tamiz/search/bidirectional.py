@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
 from tamiz.search.base import Problem, Search, Walk
-from tamiz.search.forward import climb
+from tamiz.search.forward import forward_path
 
 
 class Bidirectional(Search):
@@ -52,23 +52,23 @@ class Bidirectional(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""
-        climbed = yield from climb(problem)
-        state = _State(problem, climbed.mask, climbed.merits)
+        climbed = yield from forward_path(problem)
+        state = _FloatingState(problem, climbed.mask, climbed.merit_by_size)
         while True:
-            yield from _drop(state)
+            yield from _drop_columns(state)
             units = problem.additions(state.mask)
             if not units:
-                reached = problem.sized and state.size == problem.most
+                reached = problem.size_requested and state.size == problem.max_size
                 return "the size asked for is reached" if reached else "no column is left to add"
-            merits = yield Candidates.flips(state.mask, units)
+            merits = yield Candidates.from_flips(state.mask, units)
             best = int(np.argmax(merits))
-            wanted = problem.sized and state.size < problem.least
+            wanted = problem.size_requested and state.size < problem.min_size
             if not (wanted or merits[best] > state.best_merit()):
                 return "no step raises the merit"
-            state.move(units[best], float(merits[best]))
+            state.flip_unit(units[best], float(merits[best]))
 
 
-class _State:
+class _FloatingState:
     """The present set, and the best merit seen at every number of columns."""
 
     def __init__(self, problem: Problem, mask: Masks, merits: dict[int, float]) -> None:
@@ -80,10 +80,10 @@ class _State:
 
     def best_merit(self) -> float:
         """Return the best merit of an allowed size."""
-        allowed = [m for size, m in self.merits.items() if self.problem.least <= size <= self.problem.most]
+        allowed = [m for size, m in self.merits.items() if self.problem.min_size <= size <= self.problem.max_size]
         return max(allowed, default=-np.inf)
 
-    def move(self, unit: NDArray[np.intp], merit: float) -> None:
+    def flip_unit(self, unit: NDArray[np.intp], merit: float) -> None:
         """Flip a unit."""
         self.mask[unit] ^= True
         self.size = int(self.mask.sum())
@@ -91,13 +91,13 @@ class _State:
         self.merits[self.size] = max(merit, self.merits.get(self.size, -np.inf))
 
 
-def _drop(state: _State) -> Generator[Candidates, Floats, None]:
+def _drop_columns(state: _FloatingState) -> Generator[Candidates, Floats, None]:
     """Drop columns while that gives the best set of its size, or while there are more than may be."""
     while units := [unit for unit in state.problem.units if state.mask[unit[0]]]:
-        merits = yield Candidates.flips(state.mask, units)
+        merits = yield Candidates.from_flips(state.mask, units)
         last_best = len(merits) - 1 - int(np.argmax(merits[::-1]))
         # Of a size not seen yet it has to be better than the set at hand.
         limit = state.merits.get(state.size - len(units[last_best]), state.merit)
-        if not (merits[last_best] > limit or state.size > state.problem.most):
+        if not (merits[last_best] > limit or state.size > state.problem.max_size):
             return
-        state.move(units[last_best], float(merits[last_best]))
+        state.flip_unit(units[last_best], float(merits[last_best]))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.exact.bounded import dropped
-from tamiz.search.exact.branches import branches
-from tamiz.search.exact.counts import n_sets
-from tamiz.search.exact.sums import UnitSums
+from tamiz.search.exact.bounded import branch_by_bounds
+from tamiz.search.exact.branches import branch_quadratic
+from tamiz.search.exact.counts import count_sets
+from tamiz.search.exact.sums import UnitQuadraticForm
 from tamiz.validation import check_real
 
 
@@ -19,11 +19,11 @@ class BranchAndBound(Search):
 
     Parameters
     ----------
-    gap : float, default=0.0
+    optimality_gap : float, default=0.0
         Be content when no set has a merit higher by more than this.
     start, fixed, excluded : list of column names or numbers, default=None
         A good set to begin with, columns to keep in every set, and columns to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that come in together.
 
     Raises
@@ -65,30 +65,30 @@ class BranchAndBound(Search):
     def __init__(
         self,
         *,
-        gap: float = 0.0,
+        optimality_gap: float = 0.0,
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
-        self.gap = gap
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
+        self.optimality_gap = optimality_gap
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return the number of sets, and of those to begin with: they may be met again."""
-        return n_sets(problem) + 2
+        return count_sets(problem) + 2
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield parts of all sets to be looked at."""
-        gap = check_real("gap", self.gap, low=0)
-        sums = UnitSums.of(problem)
+        gap = check_real("optimality_gap", self.optimality_gap, low=0)
+        sums = UnitQuadraticForm.from_problem(problem)
         if sums is not None:
-            yield from branches(problem, sums, gap)
-        elif problem.form.bound(problem.fixed[None]) is not None:
-            yield from dropped(problem, gap)
+            yield from branch_quadratic(problem, sums, gap)
+        elif problem.merit_properties.upper_bounds(problem.fixed[None]) is not None:
+            yield from branch_by_bounds(problem, gap)
         else:
             raise ValueError(
-                f"BranchAndBound needs a merit with quadratic() or bound(); {problem.form.name} has neither. Use Exhaustive for "
+                f"BranchAndBound needs a merit with quadratic() or bound(); {problem.merit_properties.name} has neither. Use Exhaustive for "
                 "few columns, or Beam."
             )
         return "no set is better" if gap == 0 else f"no set is better by more than {gap:g}"

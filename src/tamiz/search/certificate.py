@@ -26,16 +26,16 @@ class Certificate:
     invariants: ClassVar[Invariants] = {"merit": Number(), "bound": Number()}
 
     @property
-    def gap(self) -> float:
+    def optimality_gap(self) -> float:
         """The most that a better set can gain; 0 where the set found is proven to be best."""
         return max(self.bound - self.merit, 0.0)
 
     @property
-    def proven(self) -> bool:
+    def is_optimal(self) -> bool:
         """Whether no set is better."""
         return self.bound <= self.merit
 
     def __str__(self) -> str:
-        if self.proven:
+        if self.is_optimal:
             return "proven best: no set that may be chosen has a higher merit"
-        return f"no set that may be chosen has a merit above {self.bound:.4g}, {self.gap:.2g} more than the one found"
+        return f"no set that may be chosen has a merit above {self.bound:.4g}, {self.optimality_gap:.2g} more than the one found"

@@ -12,7 +12,7 @@ from tamiz.candidates import Masks
 from tamiz.search.base import Problem
 
 
-def columns_of(problem: Problem, members: Masks) -> Masks:
+def expand_units(problem: Problem, unit_masks: Masks) -> Masks:
     """Return sets of units, of shape (n_sets, n_units), as sets of columns with the fixed ones."""
     # Columns that belong to no unit stand beside the last one.
     unit_of = np.full(problem.n_columns, len(problem.units))
@@ -20,11 +20,11 @@ def columns_of(problem: Problem, members: Masks) -> Masks:
         unit_of[np.concatenate(problem.units)] = np.repeat(
             np.arange(len(problem.units)), [len(unit) for unit in problem.units]
         )
-    none = np.zeros((len(members), 1), dtype=bool)
-    return np.take(np.concatenate([members, none], axis=1), unit_of, axis=1) | problem.fixed
+    none = np.zeros((len(unit_masks), 1), dtype=bool)
+    return np.take(np.concatenate([unit_masks, none], axis=1), unit_of, axis=1) | problem.fixed
 
 
-class Choices:
+class UnitSetSampler:
     """All sets of units, by their number of columns.
 
     Units of one width are alike: a set of a given size is drawn in two lots, how many units of each width, then which.
@@ -32,45 +32,45 @@ class Choices:
     Parameters
     ----------
     units : list of ndarray
-    most : int
+    max_size : int
         The largest number of columns in question.
     """
 
-    def __init__(self, units: Sequence[NDArray[np.intp]], most: int) -> None:
+    def __init__(self, units: Sequence[NDArray[np.intp]], max_size: int) -> None:
         width = np.array([len(unit) for unit in units], dtype=np.intp)
-        self._kinds = [(int(value), np.flatnonzero(width == value)) for value in np.unique(width)]
-        self._ways = [_log_binomials(len(alike)) for _, alike in self._kinds]
+        self._width_classes = [(int(value), np.flatnonzero(width == value)) for value in np.unique(width)]
+        self._log_choices = [_log_binomials(len(alike)) for _, alike in self._width_classes]
         # The logarithm of the number of sets of every size, made of no kind, of the first kind, of the first two, ...
-        self._log_counts = [np.where(np.arange(most + 1) == 0, 0.0, -np.inf)]
-        for (value, _), ways in zip(self._kinds, self._ways, strict=True):
-            before, counts = self._log_counts[-1], np.full(most + 1, -np.inf)
+        self._log_counts = [np.where(np.arange(max_size + 1) == 0, 0.0, -np.inf)]
+        for (value, _), ways in zip(self._width_classes, self._log_choices, strict=True):
+            before, counts = self._log_counts[-1], np.full(max_size + 1, -np.inf)
             for size in np.flatnonzero(np.isfinite(before)).tolist():
-                n = min(len(ways), (most - size) // value + 1)
+                n = min(len(ways), (max_size - size) // value + 1)
                 grown = counts[size : size + n * value : value]
                 grown[:] = np.logaddexp(grown, before[size] + ways[:n])
             self._log_counts.append(counts)
 
     def log_counts(self) -> NDArray[np.float64]:
-        """Return the logarithm of the number of sets of every size from 0 to `most`."""
+        """Return the logarithm of the number of sets of every size from 0 to `max_size`."""
         return self._log_counts[-1]
 
     def draw(self, sizes: NDArray[np.intp], rng: np.random.Generator) -> Masks:
         """Return a set of units of each of these sizes, all sets of a size with the same chance."""
-        members = np.zeros((len(sizes), sum(len(alike) for _, alike in self._kinds)), dtype=bool)
+        members = np.zeros((len(sizes), sum(len(alike) for _, alike in self._width_classes)), dtype=bool)
         for member, size in zip(members, sizes.tolist(), strict=True):
             left = size
-            for kind in reversed(range(len(self._kinds))):
-                value, alike = self._kinds[kind]
+            for kind in reversed(range(len(self._width_classes))):
+                value, alike = self._width_classes[kind]
                 # The first kind has to make up what is left.
-                n = left // value if kind == 0 else self._n_of_kind(kind, left, rng)
+                n = left // value if kind == 0 else self._draw_count(kind, left, rng)
                 member[rng.permutation(alike)[:n]] = True
                 left -= n * value
         return members
 
-    def _n_of_kind(self, kind: int, size: int, rng: np.random.Generator) -> int:
-        value, alike = self._kinds[kind]
+    def _draw_count(self, width_class: int, size: int, rng: np.random.Generator) -> int:
+        value, alike = self._width_classes[width_class]
         n = np.arange(min(len(alike), size // value) + 1)
-        chances = self._ways[kind][n] + self._log_counts[kind][size - value * n]
+        chances = self._log_choices[width_class][n] + self._log_counts[width_class][size - value * n]
         sums = np.cumsum(np.exp(chances - chances.max()))
         return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from tamiz.candidates import Candidates, Proposal
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.exact.codes import MOST_UNITS, code_ranges
-from tamiz.search.exact.combinations import combinations
-from tamiz.search.exact.counts import n_sets
-from tamiz.search.exact.listed import all_sets
-from tamiz.search.exact.sums import Bounded, Incumbent, UnitSums, nothing
+from tamiz.search.exact.codes import MAX_CODE_UNITS, code_ranges
+from tamiz.search.exact.combinations import combination_proposals
+from tamiz.search.exact.counts import count_sets
+from tamiz.search.exact.listed import all_candidates
+from tamiz.search.exact.sums import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
 
 # Going through all codes takes about 1 ns a set, through combinations of one size some 10 to 100: codes where no more than one
 # in so many is of a size that may be chosen.
-_RARE = 32
+_MAX_CODES_PER_SET = 32
 
 
 class Exhaustive(Search):
@@ -26,7 +26,7 @@ class Exhaustive(Search):
     ----------
     fixed, excluded : list of column names or numbers, default=None
         Columns to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that come in together.
 
     Notes
@@ -60,40 +60,40 @@ class Exhaustive(Search):
         *,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
         self.fixed = fixed
         self.excluded = excluded
-        self.groups = groups
+        self.column_groups = column_groups
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return the number of sets."""
-        return n_sets(problem)
+        return count_sets(problem)
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield all sets, in pieces."""
         best = -np.inf
-        for proposal in _proposals(problem, n_sets(problem)):
+        for proposal in _proposals(problem, count_sets(problem)):
             merits = yield proposal
             best = float(np.fmax.reduce(merits, initial=best))
         if best > -np.inf:
-            yield Bounded(nothing(problem), best)
+            yield BoundedCandidates(no_candidates(problem), best)
         return "every set of an allowed size was looked at"
 
 
-def _proposals(problem: Problem, total: int) -> Iterator[Proposal]:
+def _proposals(problem: Problem, n_total: int) -> Iterator[Proposal]:
     """Yield proposals that hold all sets."""
-    sums = UnitSums.of(problem)
+    sums = UnitQuadraticForm.from_problem(problem)
     if sums is None:
-        yield from all_sets(problem)
+        yield from all_candidates(problem)
         return
     best = Incumbent(len(sums))
-    if len(sums) <= MOST_UNITS and 2 ** len(sums) <= _RARE * max(total, 2**16):
-        yield from code_ranges(problem, sums, best, total)
+    if len(sums) <= MAX_CODE_UNITS and 2 ** len(sums) <= _MAX_CODES_PER_SET * max(n_total, 2**16):
+        yield from code_ranges(problem, sums, best, n_total)
         return
     n_fixed = int(problem.fixed.sum())
-    if problem.least <= n_fixed <= problem.most:
+    if problem.min_size <= n_fixed <= problem.max_size:
         none = np.zeros(len(sums), dtype=bool)
-        best.take(sums.merit(none), n_fixed, none)
-        yield Candidates.of(problem.fixed)
-    yield from combinations(problem, sums, best, total)
+        best.update(sums.merit(none), n_fixed, none)
+        yield Candidates.from_masks(problem.fixed)
+    yield from combination_proposals(problem, sums, best, n_total)

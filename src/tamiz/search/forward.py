@@ -10,7 +10,7 @@ import numpy as np
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Floats
 from tamiz.search.base import Problem, Search, Walk
-from tamiz.search.sizes import most_steps
+from tamiz.search.sizes import max_moves
 
 
 class Forward(Search):
@@ -47,41 +47,41 @@ class Forward(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the candidates step by step."""
-        return (yield from climb(problem)).why
+        return (yield from forward_path(problem)).stop_reason
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return what a climb costs that adds as many columns as may come in."""
-        mask = beginning(problem)
+        mask = starting_mask(problem)
         units = [unit for unit in problem.units if not mask[unit[0]]]
-        n_steps = most_steps(units, problem.most - int(mask.sum()))
+        n_steps = max_moves(units, problem.max_size - int(mask.sum()))
         return 1 + sum(len(units) - step for step in range(n_steps))
 
 
-class Climb(NamedTuple):
+class ForwardPath(NamedTuple):
     """Where a climb came to: the set, the merits on the way by number of columns, and why it ended."""
 
     mask: Masks
-    merits: dict[int, float]
-    why: str
+    merit_by_size: dict[int, float]
+    stop_reason: str
 
 
-def beginning(problem: Problem) -> Masks:
+def starting_mask(problem: Problem) -> Masks:
     """Return the set that a search begins with when it adds columns."""
     return problem.fixed.copy() if problem.start is None else problem.start.copy()
 
 
-def climb(problem: Problem) -> Generator[Candidates, Floats, Climb]:
+def forward_path(problem: Problem) -> Generator[Candidates, Floats, ForwardPath]:
     """Add the best column again and again while the merit rises, or to the largest size asked for."""
-    mask = beginning(problem)
-    merit = float((yield Candidates.of(mask))[0])
+    mask = starting_mask(problem)
+    merit = float((yield Candidates.from_masks(mask))[0])
     path = {int(mask.sum()): merit}
     while units := problem.additions(mask):
-        merits = yield Candidates.flips(mask, units)
+        merits = yield Candidates.from_flips(mask, units)
         best = int(np.argmax(merits))
-        if not (problem.sized or merits[best] > merit):
-            return Climb(mask, path, "no further column raises the merit")
+        if not (problem.size_requested or merits[best] > merit):
+            return ForwardPath(mask, path, "no further column raises the merit")
         mask[units[best]] = True
         merit = float(merits[best])
         path[int(mask.sum())] = merit
-    reached = problem.sized and mask.sum() == problem.most
-    return Climb(mask, path, "the size asked for is reached" if reached else "no column is left to add")
+    reached = problem.size_requested and mask.sum() == problem.max_size
+    return ForwardPath(mask, path, "the size asked for is reached" if reached else "no column is left to add")

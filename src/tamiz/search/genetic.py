@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamiz.candidates import Candidates, Masks
-from tamiz.search.base import Columns, Problem, Search, Walk, Word
-from tamiz.search.choices import Choices, columns_of
-from tamiz.search.exact.counts import n_sets
-from tamiz.search.forward import beginning
-from tamiz.search.seen import Seen
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.choices import UnitSetSampler, expand_units
+from tamiz.search.exact.counts import count_sets
+from tamiz.search.forward import starting_mask
+from tamiz.search.seen import SubsetIndex
 from tamiz.validation import check_integer, check_real
 
 # So often a child that is no new set is changed again.
-_TRIES = 5
+_MAX_RETRIES = 5
 
 
 class Genetic(Search):
@@ -37,7 +37,7 @@ class Genetic(Search):
         How many columns a child changes on average beside what its parents give it: half of them go, half come.
     start, fixed, excluded : list of column names or numbers, default=None
         A set of the first generation, columns to keep in every set, and columns to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that move together.
 
     Notes
@@ -65,7 +65,7 @@ class Genetic(Search):
     array([ 1,  6,  7, 13, 20, 22, 23, 26, 27])
     """
 
-    word = Word("population")
+    shorthand = ShorthandParameter("population")
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class Genetic(Search):
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.population = population
         self.generations = generations
         self.tournament = tournament
@@ -91,11 +91,11 @@ class Genetic(Search):
         n_generations = check_integer("generations", self.generations, low=1)
         tournament = check_integer("tournament", self.tournament, low=1)
         mutation = check_real("mutation", self.mutation, low=0)
-        pool = _Pool(problem, rng)
-        members = pool.first(n_members)
+        pool = _Breeder(problem, rng)
+        members = pool.first_generation(n_members)
         ranked, merits = members[:0], np.empty(0)
         for _ in range(n_generations):
-            members, candidates = pool.new_of(members)
+            members, candidates = pool.make_new(members)
             found = (yield candidates) if len(members) else np.empty(0)
             members, merits = np.concatenate([ranked, members]), np.concatenate([merits, found])
             # By merit; of equals the one of fewer units, then the one that came first.
@@ -104,64 +104,64 @@ class Genetic(Search):
             if pool.n_left == 0:
                 return "every set was evaluated"
             one, other = ranked[rng.integers(len(ranked), size=(2, n_members, tournament)).min(axis=2)]
-            members = pool.children(one, other, mutation)
+            members = pool.breed(one, other, mutation)
         return f"{n_generations:,} generations were bred"
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return the sets of all generations, or the number of all sets where it is smaller."""
         n_members = check_integer("population", self.population, low=2)
-        return min(n_members * check_integer("generations", self.generations, low=1), n_sets(problem))
+        return min(n_members * check_integer("generations", self.generations, low=1), count_sets(problem))
 
 
-class _Pool:
+class _Breeder:
     """All sets that may be members: how they come about, and which of them were seen. A member is a set of units."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         n_fixed = int(problem.fixed.sum())
         self._problem = problem
         self._rng = rng
-        self._low, self._high = problem.least - n_fixed, problem.most - n_fixed
+        self._min_size, self._max_size = problem.min_size - n_fixed, problem.max_size - n_fixed
         self._width = np.array([len(unit) for unit in problem.units], dtype=np.intp)
-        self._choices = Choices(problem.units, self._high)
-        sizes = np.flatnonzero(np.isfinite(self._choices.log_counts()))
-        self._sizes = sizes[sizes >= self._low]
-        self._seen = Seen(problem.n_columns)
-        self.n_left = n_sets(problem)
+        self._sampler = UnitSetSampler(problem.units, self._max_size)
+        sizes = np.flatnonzero(np.isfinite(self._sampler.log_counts()))
+        self._sizes = sizes[sizes >= self._min_size]
+        self._index = SubsetIndex(problem.n_columns)
+        self.n_left = count_sets(problem)
 
-    def first(self, n_members: int) -> Masks:
+    def first_generation(self, n_members: int) -> Masks:
         """Return the first generation: where other searches begin, and sets of sizes whose logarithms lie evenly."""
         members = np.zeros((n_members, len(self._width)), dtype=bool)
-        begin = beginning(self._problem)
+        begin = starting_mask(self._problem)
         members[0] = [begin[unit[0]] for unit in self._problem.units]
         sizes = self._sizes[self._sizes > 0] if self._sizes.any() else self._sizes
         chances = np.log1p(1 / np.maximum(sizes, 1))
         drawn = self._rng.choice(sizes, size=n_members - 1, p=chances / chances.sum())
-        members[1:] = self._choices.draw(drawn, self._rng)
-        return self._fitted(members, np.zeros_like(members))
+        members[1:] = self._sampler.draw(drawn, self._rng)
+        return self._repair_sizes(members, np.zeros_like(members))
 
-    def children(self, one: Masks, other: Masks, mutation: float) -> Masks:
+    def breed(self, one: Masks, other: Masks, mutation: float) -> Masks:
         """Return a child of every two parents."""
         members = np.where(self._rng.random(one.shape) < 0.5, one, other)
         n_in = members.sum(axis=1, keepdims=True)
         n_out = members.shape[1] - n_in
         rates = 0.5 * mutation / np.maximum(np.where(members, n_in, n_out), 1)
         members ^= self._rng.random(members.shape) < rates
-        return self._fitted(members, one != other)
+        return self._repair_sizes(members, one != other)
 
-    def new_of(self, members: Masks) -> tuple[Masks, Candidates]:
+    def make_new(self, members: Masks) -> tuple[Masks, Candidates]:
         """Return the members that were not seen before, others changed as long as that helps, also as candidates."""
-        for tries in range(_TRIES + 1):
-            masks = columns_of(self._problem, members)
-            keys = self._seen.keys(Candidates.of(masks))
-            new = self._seen.are_new(keys)
-            if new.all() or new.sum() == self.n_left or tries == _TRIES:
+        for tries in range(_MAX_RETRIES + 1):
+            masks = expand_units(self._problem, members)
+            keys = self._index.keys(Candidates.from_masks(masks))
+            new = self._index.are_new(keys)
+            if new.all() or new.sum() == self.n_left or tries == _MAX_RETRIES:
                 break
-            members[~new] = self._changed(members[~new])
-        self._seen.add(keys[new])
+            members[~new] = self._mutate(members[~new])
+        self._index.add(keys[new])
         self.n_left -= int(new.sum())
-        return members[new], Candidates.of(masks[new])
+        return members[new], Candidates.from_masks(masks[new])
 
-    def _changed(self, members: Masks) -> Masks:
+    def _mutate(self, members: Masks) -> Masks:
         """Return sets with a unit dropped, one taken up, or both."""
         lot = self._rng.random(len(members))
         some, all_ = members.any(axis=1), members.all(axis=1)
@@ -172,35 +172,35 @@ class _Pool:
         ):
             unit = np.argmax(self._rng.random(choice.shape) * choice, axis=1)
             members[rows, unit[rows]] ^= True
-        return self._fitted(members, np.zeros_like(members))
+        return self._repair_sizes(members, np.zeros_like(members))
 
-    def _fitted(self, members: Masks, loose: Masks) -> Masks:
+    def _repair_sizes(self, members: Masks, preferred: Masks) -> Masks:
         """Return sets of allowed sizes; `loose` units change first where a set has another."""
         sizes = members @ self._width
-        wrong = np.flatnonzero((sizes < self._low) | (sizes > self._high))
+        wrong = np.flatnonzero((sizes < self._min_size) | (sizes > self._max_size))
         if wrong.size and self._width.max() == 1:
-            sets, surplus = members[wrong], sizes[wrong] - np.clip(sizes[wrong], self._low, self._high)
-            lots = self._rng.random(sets.shape) + ~loose[wrong]
+            sets, surplus = members[wrong], sizes[wrong] - np.clip(sizes[wrong], self._min_size, self._max_size)
+            lots = self._rng.random(sets.shape) + ~preferred[wrong]
             lots[sets != (surplus > 0)[:, None]] = np.inf
             last = np.sort(lots, axis=1)[np.arange(len(wrong)), np.abs(surplus) - 1]
             members[wrong] = sets ^ (lots <= last[:, None])
             return members
         for row in wrong.tolist():
-            self._fit(members[row], int(sizes[row]), loose[row])
+            self._repair_size(members[row], int(sizes[row]), preferred[row])
         return members
 
-    def _fit(self, member: Masks, size: int, loose: Masks) -> None:
+    def _repair_size(self, member: Masks, size: int, preferred: Masks) -> None:
         """Drop or take up units of different widths, in random order, until the size is allowed."""
-        units = np.flatnonzero(member == (size > self._high))
-        order = [*self._rng.permutation(units[loose[units]]), *self._rng.permutation(units[~loose[units]])]
-        sign = -1 if size > self._high else 1
+        units = np.flatnonzero(member == (size > self._max_size))
+        order = [*self._rng.permutation(units[preferred[units]]), *self._rng.permutation(units[~preferred[units]])]
+        sign = -1 if size > self._max_size else 1
         for unit in order:
             changed = size + sign * int(self._width[unit])
-            if (changed >= self._low) if sign < 0 else (changed <= self._high):
+            if (changed >= self._min_size) if sign < 0 else (changed <= self._max_size):
                 member[unit] ^= True
                 size = changed
-            if self._low <= size <= self._high:
+            if self._min_size <= size <= self._max_size:
                 return
         # Groups may leave no way by drops alone, or by additions alone.
         nearest = np.argmin(np.abs(self._sizes - size))
-        member[:] = self._choices.draw(self._sizes[[nearest]], self._rng)[0]
+        member[:] = self._sampler.draw(self._sizes[[nearest]], self._rng)[0]

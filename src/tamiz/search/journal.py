@@ -27,11 +27,11 @@ import numpy as np
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Evaluator, Floats
 from tamiz.exceptions import DataError
-from tamiz.search.seen import Seen
+from tamiz.search.seen import SubsetIndex
 
 _FORMAT = "tamiz journal 2"
 # Between a line and its checksum.
-_MARK = " #"
+_CHECKSUM_MARK = " #"
 
 
 class Journal:
@@ -41,22 +41,22 @@ class Journal:
     ----------
     path : path
         Continued where it exists.
-    facts : mapping
+    identity_fields : mapping
         What the merits depend on (columns, merit, data); a journal of other facts is refused.
     n_columns : int
     """
 
-    def __init__(self, path: str | os.PathLike[str], facts: Mapping[str, Any], n_columns: int) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity_fields: Mapping[str, Any], n_columns: int) -> None:
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
             raise TypeError(f"journal must be the name of a file, got {path!r}.")
         self._path = Path(path)
         self._n_columns = n_columns
-        self._seen = Seen(n_columns)
+        self._index = SubsetIndex(n_columns)
         self._merits = np.empty(0)
         # The line of the parent that stands last: it is not written again, wherever a search was cut off.
-        self._parent = ""
-        head = json.dumps({"format": _FORMAT, **facts}, sort_keys=True)
-        self._sum = zlib.crc32(head.encode())
+        self._last_parent_line = ""
+        head = json.dumps({"format": _FORMAT, **identity_fields}, sort_keys=True)
+        self._checksum = zlib.crc32(head.encode())
         try:
             self._open(head)
         except OSError as error:
@@ -85,23 +85,25 @@ class Journal:
             self._end = self._path.stat().st_size
             return
         if not lines or lines[0] != head:
-            raise DataError(f"{self._path} is {_other(lines[:1], head)}. Name another file, or delete this one.")
+            raise DataError(
+                f"{self._path} is {_describe_mismatch(lines[:1], head)}. Name another file, or delete this one."
+            )
         n_columns = self._n_columns
         parents: list[Masks] = []
         owners: list[int] = []
         units: list[list[int]] = []
         merits: list[float] = []
         for number, written in enumerate(lines[1:], start=2):
-            line = self._checked(number, written)
+            line = self._verify_line(number, written)
             try:
                 if line.startswith("="):
                     parents.append(np.zeros(n_columns, dtype=bool))
-                    parents[-1][_columns(line[1:].split(), n_columns)] = True
-                    self._parent = line
+                    parents[-1][_parse_columns(line[1:].split(), n_columns)] = True
+                    self._last_parent_line = line
                 else:
                     first, *others, merit = line.split()
-                    units.append([] if first == "-" and not others else _columns([first, *others], n_columns))
-                    merits.append(_number(merit))
+                    units.append([] if first == "-" and not others else _parse_columns([first, *others], n_columns))
+                    merits.append(_parse_merit(merit))
                     # An IndexError where no parent came before.
                     owners.append(range(len(parents))[-1])
             except (ValueError, IndexError, OverflowError):
@@ -113,32 +115,32 @@ class Journal:
             flipped = np.array([column for unit in units for column in unit], dtype=np.intp)
             read = Candidates(np.array(parents), np.array(owners, dtype=np.intp), starts, flipped)
             # A set stands once, whichever search wrote it down: the merit is the set's own.
-            keys = self._seen.keys(read)
-            once = np.flatnonzero(self._seen.are_new(keys))
-            self._seen.add(keys[once])
+            keys = self._index.keys(read)
+            once = np.flatnonzero(self._index.are_new(keys))
+            self._index.add(keys[once])
             self._merits = np.array(merits)[once]
 
-    def _checked(self, number: int, written: str) -> str:
+    def _verify_line(self, number: int, text: str) -> str:
         """Return a line without its checksum, which must be that of the file up to there."""
-        line, _, found = written.rpartition(_MARK)
-        if found != self._next_sum(line):
+        line, _, found = text.rpartition(_CHECKSUM_MARK)
+        if found != self._next_checksum(line):
             raise DataError(
-                f"{self._path}, line {number}: {written[:80]!r} is not what a search wrote there: its checksum differs. The file "
+                f"{self._path}, line {number}: {text[:80]!r} is not what a search wrote there: its checksum differs. The file "
                 f"was edited or damaged. Delete line {number} and all lines after it to go on from there, or delete the file."
             )
         return line
 
-    def _next_sum(self, line: str) -> str:
+    def _next_checksum(self, line: str) -> str:
         """Return the checksum of the file up to a line that is next."""
-        self._sum = zlib.crc32(line.encode(), self._sum)
-        return f"{self._sum:08x}"
+        self._checksum = zlib.crc32(line.encode(), self._checksum)
+        return f"{self._checksum:08x}"
 
-    def complete(self, candidates: Candidates, evaluator: Evaluator) -> tuple[Floats, Floats | None]:
+    def evaluate(self, candidates: Candidates, evaluator: Evaluator) -> tuple[Floats, Floats | None]:
         """Return merits, as they are written down where they are; the others are evaluated, and written down.
 
         The scores in the folds are not written: they are returned where all candidates are evaluated, and None otherwise.
         """
-        numbers = self._seen.find(self._seen.keys(candidates))
+        numbers = self._index.lookup(self._index.keys(candidates))
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) == len(candidates):
             merits, scores = evaluator.evaluate_with_folds(candidates)
@@ -156,15 +158,15 @@ class Journal:
         lines: list[str] = []
         flipped, starts = candidates.flipped.tolist(), candidates.starts.tolist()
         parent = -1
-        for c, (owner, merit) in enumerate(zip(candidates.parent.tolist(), merits.tolist(), strict=True)):
+        for c, (owner, merit) in enumerate(zip(candidates.parent_index.tolist(), merits.tolist(), strict=True)):
             if owner != parent:
                 parent = owner
                 line = " ".join(["=", *map(str, np.flatnonzero(candidates.parents[owner]).tolist())])
-                lines += [line] if line != self._parent else []
-                self._parent = line
+                lines += [line] if line != self._last_parent_line else []
+                self._last_parent_line = line
             flips = " ".join(map(str, flipped[starts[c] : starts[c + 1]])) or "-"
             lines.append(f"{flips} {merit.hex()}")
-        self._file.write("".join(f"{line}{_MARK}{self._next_sum(line)}\n" for line in lines))
+        self._file.write("".join(f"{line}{_CHECKSUM_MARK}{self._next_checksum(line)}\n" for line in lines))
         self._file.flush()
 
     def close(self) -> None:
@@ -172,12 +174,12 @@ class Journal:
         self._file.close()
 
 
-def _columns(words: Sequence[str], n_columns: int) -> list[int]:
+def _parse_columns(words: Sequence[str], n_columns: int) -> list[int]:
     """Return the columns that words name; a ValueError for one that is not there."""
     return [range(n_columns).index(int(word)) for word in words]
 
 
-def _number(word: str) -> float:
+def _parse_merit(word: str) -> float:
     """Return the merit that a word writes, minus infinity for a set without one; a ValueError for what is no merit."""
     merit = float.fromhex(word)
     if math.isnan(merit) or merit == math.inf:
@@ -185,7 +187,7 @@ def _number(word: str) -> float:
     return merit
 
 
-def _other(lines: list[str], head: str) -> str:
+def _describe_mismatch(lines: list[str], head: str) -> str:
     """Return what a file is whose first line is another one."""
     another = "the journal of another search, table or merit"
     try:

@@ -5,57 +5,57 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tamiz.memory import in_units
+from tamiz.memory import format_bytes
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """What a search takes at most.
 
     Attributes
     ----------
-    evaluations : int or None
+    max_evaluations : int or None
         Sets, None where the search itself knows no limit.
-    seconds : float or None
+    estimated_seconds : float or None
         By the pace of the sets that were timed; None where the number of sets is not known.
-    seconds_limit : float or None
+    time_limit : float or None
         The rule that stops it, where one looks at the clock.
-    bytes : float
+    max_bytes : float
         For the sets that are written down and for what the merit holds.
     n_timed : int
         Sets that were timed.
-    how : str
+    method : str
         How the merit of a set is found, a sentence.
     """
 
-    evaluations: int | None
-    seconds: float | None
-    seconds_limit: float | None
-    bytes: float
+    max_evaluations: int | None
+    estimated_seconds: float | None
+    time_limit: float | None
+    max_bytes: float
     n_timed: int
-    how: str = ""
+    method: str = ""
 
     def __str__(self) -> str:
         """Return one sentence."""
-        if self.evaluations is None:
+        if self.max_evaluations is None:
             sets = "no number of evaluations can be given: the search goes on while it gains"
         else:
-            sets = f"at most {_counted(self.evaluations, 'evaluation')}"
+            sets = f"at most {_format_count(self.max_evaluations, 'evaluation')}"
         told = [f"Plan: {sets}"]
-        if self.seconds is not None:
-            told.append(f"{_duration(self.seconds)} at the pace of the first {self.n_timed:,}")
-        if self.seconds_limit is not None:
-            told.append(f"stopped after {self.seconds_limit:g} seconds")
-        told.append(f"at most {in_units(self.bytes)} of memory beyond the table")
-        return " ".join(filter(None, ["; ".join(told) + ".", self.how]))
+        if self.estimated_seconds is not None:
+            told.append(f"{_format_duration(self.estimated_seconds)} at the pace of the first {self.n_timed:,}")
+        if self.time_limit is not None:
+            told.append(f"stopped after {self.time_limit:g} seconds")
+        told.append(f"at most {format_bytes(self.max_bytes)} of memory beyond the table")
+        return " ".join(filter(None, ["; ".join(told) + ".", self.method]))
 
 
-def _counted(n: int, word: str) -> str:
+def _format_count(n: int, word: str) -> str:
     # Numbers of sets go far beyond the largest float.
     return f"{n:,} {word}{'' if n == 1 else 's'}" if n < 10**12 else f"about 10^{round(math.log10(n))} {word}s"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Return a time in the unit that suits it."""
     if seconds > 1e13:
         return "more than 100,000 years"

@@ -11,9 +11,9 @@ from tamiz.evaluator import Evaluator
 from tamiz.search.archive import Archive
 from tamiz.search.base import Problem, Search
 from tamiz.search.journal import Journal
-from tamiz.search.plan import Plan
-from tamiz.search.run import run
-from tamiz.search.stopping import Evaluations, Seconds, Stopping
+from tamiz.search.plan import SearchPlan
+from tamiz.search.run import run_search
+from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 from tamiz.sources.base import Source
 
 # A plan times so many sets, and not for longer.
@@ -22,7 +22,7 @@ _TIMED_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Prepared:
+class SearchJob:
     """A search made ready for a table.
 
     Attributes
@@ -33,7 +33,7 @@ class Prepared:
     evaluator : Evaluator
     rng : Generator
         What the search draws lots by.
-    repeats : dict of int to int
+    duplicates : dict of int to int
         Columns that are not searched, each with the one that it repeats exactly.
     """
 
@@ -42,39 +42,47 @@ class Prepared:
     problem: Problem
     evaluator: Evaluator
     rng: np.random.Generator
-    repeats: dict[int, int] = field(default_factory=dict)
+    duplicates: dict[int, int] = field(default_factory=dict)
 
-    def run(self, stop: Stopping | None, journal: Journal | None = None) -> Archive:
+    def run(self, stop: StoppingRule | None, journal: Journal | None = None) -> Archive:
         """Search."""
         problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
         walk = self.search.walk(problem, self.rng)
-        archive = run(walk, self.evaluator, self._archive(), stop, journal, self.search.most_evaluations(problem))
-        archive.settle(problem.tolerance)
+        archive = run_search(
+            walk, self.evaluator, self._new_archive(), stop, journal, self.search.max_evaluations(problem)
+        )
+        archive.apply_tolerance(problem.tolerance)
         return archive
 
-    def plan(self, stop: Stopping | None) -> Plan:
+    def plan(self, stop: StoppingRule | None) -> SearchPlan:
         """Begin the search, and return what all of it would take at most."""
-        most = self.search.most_evaluations(self.problem)
-        limits = [n for n in (most, None if stop is None else stop.room(self._archive())) if n is not None]
+        most = self.search.max_evaluations(self.problem)
+        limits = [
+            n
+            for n in (most, None if stop is None else stop.remaining_evaluations(self._new_archive()))
+            if n is not None
+        ]
         begun = time.perf_counter()
         archive = self.run(Evaluations(_TIMED_SETS) | Seconds(_TIMED_SECONDS))
         seconds = time.perf_counter() - begun
         # A search that ended by itself is no longer than that.
-        evaluations = min([*limits, *([] if archive.cut_off else [archive.n_evaluations])], default=None)
+        evaluations = min([*limits, *([] if archive.stopped_early else [archive.n_evaluations])], default=None)
         # How many times as much there is to do as was timed; numbers of sets go far beyond the largest float.
         scale = 1.0 if evaluations is None else max(1.0, min(evaluations, 10**30) / max(archive.n_evaluations, 1))
         # What passes over sets writes hardly any down.
-        held = archive.n_bytes * (1.0 if archive.n_passed else scale)
-        return Plan(
+        held = archive.n_bytes * (1.0 if archive.n_unrecorded else scale)
+        return SearchPlan(
             evaluations,
             None if evaluations is None else seconds * scale,
-            None if stop is None else stop.seconds(),
-            held + self.evaluator.most_bytes(),
+            None if stop is None else stop.time_limit(),
+            held + self.evaluator.max_bytes(),
             archive.n_evaluations,
-            self.evaluator.how,
+            self.evaluator.method,
         )
 
-    def _archive(self) -> Archive:
+    def _new_archive(self) -> Archive:
         """Return empty books."""
         problem = self.problem
-        return Archive(problem.n_columns, least=problem.least, most=problem.most, min_gain=self.search.min_gain)
+        return Archive(
+            problem.n_columns, min_size=problem.min_size, max_size=problem.max_size, min_gain=self.search.min_gain
+        )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamiz.candidates import Candidates
-from tamiz.search.base import Columns, Problem, Search, Walk, Word
-from tamiz.search.choices import Choices, columns_of
-from tamiz.search.exact.counts import n_sets
-from tamiz.search.seen import Seen
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.choices import UnitSetSampler, expand_units
+from tamiz.search.exact.counts import count_sets
+from tamiz.search.seen import SubsetIndex
 from tamiz.validation import check_integer
 
 _BATCH = 256
@@ -28,7 +28,7 @@ class RandomSubsets(Search):
         How many sets are drawn; all of them where there are no more.
     start, fixed, excluded : list of column names or numbers, default=None
         The first set, columns to keep in every set, and columns to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that are drawn together.
 
     Notes
@@ -52,7 +52,7 @@ class RandomSubsets(Search):
     array([2, 3])
     """
 
-    word = Word("n_subsets")
+    shorthand = ShorthandParameter("n_subsets")
 
     def __init__(
         self,
@@ -61,39 +61,39 @@ class RandomSubsets(Search):
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.n_subsets = n_subsets
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
         """Yield the sets, some hundred at a time."""
         most = check_integer("n_subsets", self.n_subsets, low=1)
         n_fixed = int(problem.fixed.sum())
-        choices, seen = Choices(problem.units, problem.most - n_fixed), Seen(problem.n_columns)
+        choices, seen = UnitSetSampler(problem.units, problem.max_size - n_fixed), SubsetIndex(problem.n_columns)
         # How many sets of every size are not drawn yet; a number of that order is never used up.
         left = np.rint(np.exp(np.minimum(choices.log_counts(), 700.0)))
-        left[: problem.least - n_fixed] = 0
+        left[: problem.min_size - n_fixed] = 0
         if problem.start is not None:
-            first = Candidates.of(problem.start)
+            first = Candidates.from_masks(problem.start)
             yield first
             seen.add(seen.keys(first))
-            if problem.least <= problem.start.sum() <= problem.most:
+            if problem.min_size <= problem.start.sum() <= problem.max_size:
                 left[int(problem.start.sum()) - n_fixed] -= 1
         while len(seen) < most and left.any():
             there = np.flatnonzero(left)
             sizes = there[rng.integers(len(there), size=min(_BATCH, most - len(seen)))]
-            masks = columns_of(problem, choices.draw(sizes, rng))
-            keys = seen.keys(Candidates.of(masks))
+            masks = expand_units(problem, choices.draw(sizes, rng))
+            keys = seen.keys(Candidates.from_masks(masks))
             new = seen.are_new(keys)
             seen.add(keys[new])
             left -= np.bincount(sizes[new], minlength=len(left))
             if new.any():
-                yield Candidates.of(masks[new])
+                yield Candidates.from_masks(masks[new])
         return f"{most:,} sets were drawn" if len(seen) == most else "every set was drawn"
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return the number asked for, or that of all sets where it is smaller."""
         most = check_integer("n_subsets", self.n_subsets, low=1)
         # A start of another size is one more.
-        return min(most, n_sets(problem) + (problem.start is not None))
+        return min(most, count_sets(problem) + (problem.start is not None))

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Form
-from tamiz.search.base import Columns, Problem, Search, Walk, Word
-from tamiz.search.sizes import most_steps
+from tamiz.evaluator import MeritProperties
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.sizes import max_moves
 from tamiz.validation import check_integer, check_real
 
-_DIGITS = 12
+_IMPORTANCE_DIGITS = 12
 
 
 class RecursiveElimination(Search):
@@ -33,7 +33,7 @@ class RecursiveElimination(Search):
         How often values are exchanged; the importance of a column is the mean loss.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
+    column_groups : list of lists of column names or numbers, default=None
         Columns that go out together. Their values are exchanged together too: columns that can stand in for each other would
         otherwise hide what they are worth as a group.
 
@@ -68,7 +68,7 @@ class RecursiveElimination(Search):
     (array([3]), 5)
     """
 
-    word: ClassVar[Word] = Word("step")
+    shorthand: ClassVar[ShorthandParameter] = ShorthandParameter("step")
 
     def __init__(
         self,
@@ -78,22 +78,22 @@ class RecursiveElimination(Search):
         start: Columns | None = None,
         fixed: Columns | None = None,
         excluded: Columns | None = None,
-        groups: Sequence[Columns] | None = None,
+        column_groups: Sequence[Columns] | None = None,
     ) -> None:
-        super().__init__(start=start, fixed=fixed, excluded=excluded, groups=groups)
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.step = step
         self.n_repeats = n_repeats
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - the merit draws the lots
         """Yield one set a step."""
-        step, n_repeats = _checked(self.step), check_integer("n_repeats", self.n_repeats, low=1)
+        step, n_repeats = _check_step(self.step), check_integer("n_repeats", self.n_repeats, low=1)
         mask = ~problem.excluded if problem.start is None else problem.start.copy()
         # Asked for no unit, nothing is computed.
-        _importances(problem.form, mask, [], n_repeats)
-        yield Candidates.of(mask)
+        _importances(problem.merit_properties, mask, [], n_repeats)
+        yield Candidates.from_masks(mask)
         while problem.removals(mask):
             inside = [unit for unit in problem.units if mask[unit[0]]]
-            worth = _importances(problem.form, mask, inside, n_repeats)
+            worth = _importances(problem.merit_properties, mask, inside, n_repeats)
             order = [inside[u] for u in np.lexsort((-np.arange(len(inside)), worth)).tolist()]
             for _ in range(_n_dropped(step, len(inside))):
                 # What may go without leaving the sizes asked for out of reach is another question after every drop.
@@ -103,38 +103,40 @@ class RecursiveElimination(Search):
                     break
                 mask = mask.copy()
                 mask[least] = False
-            yield Candidates.of(mask)
+            yield Candidates.from_masks(mask)
         return (
             "the size asked for is reached"
-            if problem.sized and mask.sum() == problem.least
+            if problem.size_requested and mask.sum() == problem.min_size
             else "no column is left to drop"
         )
 
-    def most_evaluations(self, problem: Problem) -> int:
+    def max_evaluations(self, problem: Problem) -> int:
         """Return what it costs to drop as many columns as may go out."""
-        step = _checked(self.step)
+        step = _check_step(self.step)
         mask = ~problem.excluded if problem.start is None else problem.start
         units = [unit for unit in problem.units if mask[unit[0]]]
-        left, n_drops, n_steps = len(units), most_steps(units, int(mask.sum()) - problem.least), 0
+        left, n_drops, n_steps = len(units), max_moves(units, int(mask.sum()) - problem.min_size), 0
         while n_drops > 0:
             dropped = _n_dropped(step, left)
             left, n_drops, n_steps = left - dropped, n_drops - dropped, n_steps + 1
         return 1 + n_steps
 
 
-def _importances(form: Form, mask: Masks, units: list[NDArray[np.intp]], n_repeats: int) -> NDArray[np.float64]:
+def _importances(
+    merit: MeritProperties, mask: Masks, units: list[NDArray[np.intp]], n_repeats: int
+) -> NDArray[np.float64]:
     """Return what units are worth to a set, in units of the largest worth."""
-    found = form.importances(mask, units, n_repeats)
+    found = merit.importances(mask, units, n_repeats)
     if found is None:
         raise ValueError(
-            f"RecursiveElimination needs a merit that tells what each column is worth to a set; {form.name} does not. Use Backward."
+            f"RecursiveElimination needs a merit that tells what each column is worth to a set; {merit.name} does not. Use Backward."
         )
     largest = np.abs(found).max(initial=0.0)
     # Equal importances differ in their last bits where the losses of folds are added up in another order.
-    return np.round(found / largest, _DIGITS) if largest else found
+    return np.round(found / largest, _IMPORTANCE_DIGITS) if largest else found
 
 
-def _checked(step: float) -> float:
+def _check_step(step: float) -> float:
     """Return a number of units, or their share."""
     if isinstance(step, Integral):
         return check_integer("step", step, low=1)

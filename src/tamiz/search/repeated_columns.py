@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from tamiz.search.base import Problem
 from tamiz.sources.base import Source
-from tamiz.sources.duplicates import same_columns
-from tamiz.sources.fingerprints import take_fingerprints
+from tamiz.sources.duplicates import find_duplicate_columns
+from tamiz.sources.fingerprints import compute_fingerprints
 
-_MOST_NAMED = 5
-WAY = "allow_duplicates=True (--allow-duplicates)"
+_MAX_LISTED = 5
+ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
 
 
-def repeated_columns(source: Source, problem: Problem) -> dict[int, int]:
+def unsearched_duplicates(source: Source, problem: Problem) -> dict[int, int]:
     """Return the columns that a search is better made without, each with the column that it repeats and that is searched.
 
     Parameters
@@ -33,11 +33,11 @@ def repeated_columns(source: Source, problem: Problem) -> dict[int, int]:
     -----
     One pass over the columns, and another over those that are equal, which are compared value by value.
     """
-    prints = take_fingerprints(source, rows=False, distinct_values=False).columns
+    prints = compute_fingerprints(source, rows=False, distinct_values=False).columns
     grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
     free = {j: mark for j, mark in prints.items() if not problem.excluded[j] and j not in grouped}
     sets: dict[int, list[int]] = {}
-    for later, first in same_columns(source, free).items():
+    for later, first in find_duplicate_columns(source, free).items():
         sets.setdefault(first, [first]).append(later)
     repeats: dict[int, int] = {}
     for equal in sets.values():
@@ -47,14 +47,16 @@ def repeated_columns(source: Source, problem: Problem) -> dict[int, int]:
     return dict(sorted(repeats.items()))
 
 
-def describe_repeated_columns(repeats: Mapping[int, int], names: Sequence[str]) -> list[str]:
+def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[str]) -> list[str]:
     """Return the sentence on columns that are not searched, none where there are none."""
-    pairs = [(names[j], names[kept]) for j, kept in repeats.items()]
+    pairs = [(names[j], names[kept]) for j, kept in duplicates.items()]
     if not pairs:
         return []
     if len(pairs) == 1:
         ((name, kept),) = pairs
-        return [f"{name!r} repeats {kept!r} exactly and is not searched; {WAY} lets both in."]
-    listed = ", ".join(f"{name!r} repeats {kept!r}" for name, kept in pairs[:_MOST_NAMED])
-    more = f", and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
-    return [f"{len(pairs):,} columns repeat another exactly and are not searched: {listed}{more}; {WAY} lets them in."]
+        return [f"{name!r} repeats {kept!r} exactly and is not searched; {ALLOW_DUPLICATES} lets both in."]
+    listed = ", ".join(f"{name!r} repeats {kept!r}" for name, kept in pairs[:_MAX_LISTED])
+    more = f", and {len(pairs) - _MAX_LISTED:,} more" if len(pairs) > _MAX_LISTED else ""
+    return [
+        f"{len(pairs):,} columns repeat another exactly and are not searched: {listed}{more}; {ALLOW_DUPLICATES} lets them in."
+    ]

@@ -11,10 +11,10 @@ from tamiz.search.archive import Archive
 from tamiz.validation import check_integer, check_real
 
 
-class Stopping(BaseEstimator, ABC):
+class StoppingRule(BaseEstimator, ABC):
     """A rule for stopping; `a | b` stops when either does, `a & b` when both do."""
 
-    def begin(self) -> Stopping:
+    def start(self) -> StoppingRule:
         """Return the rule for one run: itself, where it holds nothing of the run."""
         return self
 
@@ -22,11 +22,11 @@ class Stopping(BaseEstimator, ABC):
     def reason(self, archive: Archive) -> str | None:
         """Return why to stop now, or None to go on."""
 
-    def room(self, archive: Archive) -> int | None:  # noqa: ARG002 - a rule with a limit reads the archive
+    def remaining_evaluations(self, archive: Archive) -> int | None:  # noqa: ARG002 - a rule with a limit reads the archive
         """Return how many evaluations may still be made, None without a limit: the last batch is cut to it."""
         return None
 
-    def seconds(self) -> float | None:
+    def time_limit(self) -> float | None:
         """Return how long a search may take, None where the rule does not look at the clock."""
         return None
 
@@ -35,17 +35,17 @@ class Stopping(BaseEstimator, ABC):
         """What a set may lose to the best one where it has fewer columns."""
         return 0.0
 
-    def __or__(self, other: Stopping) -> Stopping:
+    def __or__(self, other: StoppingRule) -> StoppingRule:
         return AnyOf(self, other)
 
-    def __and__(self, other: Stopping) -> Stopping:
+    def __and__(self, other: StoppingRule) -> StoppingRule:
         return AllOf(self, other)
 
 
-class AnyOf(Stopping):
+class AnyOf(StoppingRule):
     """Stop when either of two rules does."""
 
-    def __init__(self, first: Stopping, second: Stopping) -> None:
+    def __init__(self, first: StoppingRule, second: StoppingRule) -> None:
         self.first = first
         self.second = second
 
@@ -54,29 +54,33 @@ class AnyOf(Stopping):
         """The larger of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
-    def begin(self) -> Stopping:
+    def start(self) -> StoppingRule:
         """Return both begun."""
-        return AnyOf(self.first.begin(), self.second.begin())
+        return AnyOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
         """Return the first reason there is."""
         return self.first.reason(archive) or self.second.reason(archive)
 
-    def room(self, archive: Archive) -> int | None:
+    def remaining_evaluations(self, archive: Archive) -> int | None:
         """Return the smaller room."""
-        rooms = [room for room in (self.first.room(archive), self.second.room(archive)) if room is not None]
+        rooms = [
+            room
+            for room in (self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive))
+            if room is not None
+        ]
         return min(rooms, default=None)
 
-    def seconds(self) -> float | None:
+    def time_limit(self) -> float | None:
         """Return the shorter time."""
-        times = [limit for limit in (self.first.seconds(), self.second.seconds()) if limit is not None]
+        times = [limit for limit in (self.first.time_limit(), self.second.time_limit()) if limit is not None]
         return min(times, default=None)
 
 
-class AllOf(Stopping):
+class AllOf(StoppingRule):
     """Stop when both of two rules do."""
 
-    def __init__(self, first: Stopping, second: Stopping) -> None:
+    def __init__(self, first: StoppingRule, second: StoppingRule) -> None:
         self.first = first
         self.second = second
 
@@ -85,32 +89,32 @@ class AllOf(Stopping):
         """The larger of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
-    def begin(self) -> Stopping:
+    def start(self) -> StoppingRule:
         """Return both begun."""
-        return AllOf(self.first.begin(), self.second.begin())
+        return AllOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
         """Return both reasons, when there are two."""
         reasons = self.first.reason(archive), self.second.reason(archive)
         return None if None in reasons else " and ".join(map(str, reasons))
 
-    def room(self, archive: Archive) -> int | None:
+    def remaining_evaluations(self, archive: Archive) -> int | None:
         """Return the larger room, None where one of the rules has no limit."""
-        rooms = self.first.room(archive), self.second.room(archive)
+        rooms = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
         return None if rooms[0] is None or rooms[1] is None else max(rooms[0], rooms[1])
 
-    def seconds(self) -> float | None:
+    def time_limit(self) -> float | None:
         """Return the longer time, None where one of the rules does not look at the clock."""
-        times = self.first.seconds(), self.second.seconds()
+        times = self.first.time_limit(), self.second.time_limit()
         return None if times[0] is None or times[1] is None else max(times[0], times[1])
 
 
-class Evaluations(Stopping):
-    """Stop after `most` evaluated sets; the last batch is cut.
+class Evaluations(StoppingRule):
+    """Stop after `limit` evaluated sets; the last batch is cut.
 
     Parameters
     ----------
-    most : int
+    limit : int
 
     Examples
     --------
@@ -123,26 +127,26 @@ class Evaluations(Stopping):
     '6 evaluations made'
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
 
-    def room(self, archive: Archive) -> int:
+    def remaining_evaluations(self, archive: Archive) -> int:
         """Return what is left."""
-        return check_integer("most", self.most, low=1) - archive.n_evaluations
+        return check_integer("limit", self.limit, low=1) - archive.n_evaluations
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when the number is reached."""
-        if archive.n_evaluations < self.most:
+        if archive.n_evaluations < self.limit:
             return None
-        return "1 evaluation made" if self.most == 1 else f"{self.most} evaluations made"
+        return "1 evaluation made" if self.limit == 1 else f"{self.limit} evaluations made"
 
 
-class Seconds(Stopping):
-    """Stop after the part of a batch during which `most` seconds have passed. The one rule whose result depends on the machine.
+class Seconds(StoppingRule):
+    """Stop after the part of a batch during which `limit` seconds have passed. The one rule whose result depends on the machine.
 
     Parameters
     ----------
-    most : float
+    limit : float
         Seconds, above 0.
 
     Examples
@@ -156,18 +160,18 @@ class Seconds(Stopping):
     'no further column raises the merit'
     """
 
-    def __init__(self, most: float) -> None:
-        self.most = most
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
 
-    def begin(self) -> Stopping:
+    def start(self) -> StoppingRule:
         """Return a rule whose clock runs."""
-        return _Deadline(self.most, time.monotonic() + self.seconds())
+        return _Deadline(self.limit, time.monotonic() + self.time_limit())
 
-    def seconds(self) -> float:
+    def time_limit(self) -> float:
         """Return the time."""
-        most = check_real("most", self.most)
+        most = check_real("limit", self.limit)
         if most <= 0:
-            raise ValueError(f"most must be above 0 seconds, got {self.most}.")
+            raise ValueError(f"most must be above 0 seconds, got {self.limit}.")
         return most
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - before the run no time has passed
@@ -175,54 +179,58 @@ class Seconds(Stopping):
         return None
 
 
-class _Deadline(Stopping):
+class _Deadline(StoppingRule):
     """Stop when a moment is past."""
 
-    def __init__(self, most: float, moment: float) -> None:
-        self.most = most
-        self.moment = moment
+    def __init__(self, limit: float, deadline: float) -> None:
+        self.limit = limit
+        self.deadline = deadline
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
         """Return a reason when the time is over."""
-        if time.monotonic() < self.moment:
+        if time.monotonic() < self.deadline:
             return None
-        return "1 second has passed" if self.most == 1 else f"{self.most:g} seconds have passed"
+        return "1 second has passed" if self.limit == 1 else f"{self.limit:g} seconds have passed"
 
 
-class Stale(Stopping):
-    """Stop after `most` steps (batches) in a row without a better set.
+class Patience(StoppingRule):
+    """Stop after `n_steps` steps (batches) in a row without a better set.
 
     Parameters
     ----------
-    most : int
+    n_steps : int
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tamiz import SubsetSelector
     >>> from tamiz.criteria import CFS
-    >>> from tamiz.search import BestFirst, Stale
+    >>> from tamiz.search import BestFirst, Patience
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), BestFirst(), stop=Stale(2)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), BestFirst(), stop=Patience(2)).fit(X, y).archive_.stopped
     '2 steps in a row without a better set'
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps = n_steps
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when nothing better came for so long."""
-        if archive.stale_steps < check_integer("most", self.most, low=1):
+        if archive.n_steps_without_gain < check_integer("n_steps", self.n_steps, low=1):
             return None
-        return "1 step without a better set" if self.most == 1 else f"{self.most} steps in a row without a better set"
+        return (
+            "1 step without a better set"
+            if self.n_steps == 1
+            else f"{self.n_steps} steps in a row without a better set"
+        )
 
 
-class MinGain(Stopping):
-    """Stop at the first step whose best set improves on the best so far by less than `least`.
+class MinGain(StoppingRule):
+    """Stop at the first step whose best set improves on the best so far by less than `min_gain`.
 
     Parameters
     ----------
-    least : float
+    min_gain : float
         In the unit of the merit. Below 0 it is a loss that is tolerated for fewer columns: the search stops at the first step that
         loses more than -least to the best merit so far, `Backward` goes on dropping columns until then, and the smallest evaluated
         set that loses no more than that to the best is chosen.
@@ -238,23 +246,23 @@ class MinGain(Stopping):
     'a step gained less than 0.5'
     """
 
-    def __init__(self, least: float) -> None:
-        self.least = least
+    def __init__(self, min_gain: float) -> None:
+        self.min_gain = min_gain
 
     @property
     def tolerance(self) -> float:
         """The loss that is tolerated."""
-        return max(0.0, -check_real("least", self.least))
+        return max(0.0, -check_real("min_gain", self.min_gain))
 
     def reason(self, archive: Archive) -> str | None:
         """Return a reason when the last step gained too little."""
-        least, gain = check_real("least", self.least), archive.last_gain
+        least, gain = check_real("min_gain", self.min_gain), archive.last_gain
         if gain is None or gain >= least:
             return None
         return f"a step gained less than {least:g}" if least >= 0 else f"a step lost more than {-least:g}"
 
 
-class Target(Stopping):
+class TargetMerit(StoppingRule):
     """Stop when a set reaches a merit of at least `merit`.
 
     Parameters

@@ -7,17 +7,17 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    open_source  open:open_source   function  A table opened
+    open_source  open:open_source        function  A table opened
     split_dates  date_parts:split_dates  function  Dates as year, month, weekday and hour
-    as_source    open:as_source     function  Rows and target as fit takes them
-    Source       base:Source        base      Where rows come from
-    csv          text:open_text       file   Comma separated values
-    tsv          text:open_text       file   Tab separated values
-    txt          text:open_text       file   Separated values
-    parquet      parquet:open_parquet file   Parquet
-    arrow        parquet:open_arrow   file   Arrow IPC
-    feather      parquet:open_arrow   file   Feather
-    arff         arff:open_arff       file   Weka's attribute relation file format
+    as_source    open:as_source          function  Rows and target as fit takes them
+    Source       base:Source             base      Where rows come from
+    csv          text:open_csv           file      Comma separated values
+    tsv          text:open_csv           file      Tab separated values
+    txt          text:open_csv           file      Separated values
+    parquet      parquet:open_parquet    file      Parquet
+    arrow        parquet:open_arrow      file      Arrow IPC
+    feather      parquet:open_arrow      file      Feather
+    arff         arff:open_arff          file      Weka's attribute relation file format
     """,
 )
 

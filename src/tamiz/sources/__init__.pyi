@@ -7,8 +7,8 @@ from tamiz.sources.open import open_source as open_source
 from tamiz.sources.parquet import open_arrow as open_arrow
 from tamiz.sources.parquet import open_arrow as open_arrow
 from tamiz.sources.parquet import open_parquet as open_parquet
-from tamiz.sources.text import open_text as open_text
-from tamiz.sources.text import open_text as open_text
-from tamiz.sources.text import open_text as open_text
+from tamiz.sources.text import open_csv as open_csv
+from tamiz.sources.text import open_csv as open_csv
+from tamiz.sources.text import open_csv as open_csv
 
 registry: Registry

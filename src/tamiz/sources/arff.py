@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
-from tamiz.sources.arff_header import Attribute, read_date, read_header
-from tamiz.sources.arff_rows import Rows, read_rows
+from tamiz.sources.arff_header import ArffAttribute, read_date, read_header
+from tamiz.sources.arff_rows import ArffRows, read_rows
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import to_numbers
-from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
-from tamiz.sources.table import Roles, build, is_whole
+from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.sources.table import OpenOptions, build_table, is_every_row
 from tamiz.sources.text_encoding import find_encoding
-from tamiz.sources.text_values import as_carried, as_whole_numbers
+from tamiz.sources.text_values import as_exact_integers, as_integers_or_codes
 
 
-def open_arff(path: Path, roles: Roles) -> Source:
+def open_arff(path: Path, options: OpenOptions) -> Source:
     """Open an ARFF file: dense or sparse rows, nominal, numeric, string and date attributes, weights of rows.
 
     Weights in the file count where no others are given. An attribute that a sparse row leaves out is 0, or the
@@ -35,7 +35,7 @@ def open_arff(path: Path, roles: Roles) -> Source:
         lines = file.read().split("\n")
     attributes, n_header = read_header(lines, path)
     rows = read_rows(lines[n_header:], n_header + 1, len(attributes))
-    if not len(rows) and roles.fitted is None:
+    if not len(rows) and options.reader is None:
         raise DataError(f"{path} has no rows after its @data line (line {n_header}).")
     by_name = {attribute.name: j for j, attribute in enumerate(attributes)}
 
@@ -44,43 +44,43 @@ def open_arff(path: Path, roles: Roles) -> Source:
 
     def load(name: str) -> RawColumn:
         j = by_name[name]
-        return _column(attributes[j], rows, j)
+        return _read_column(attributes[j], rows, j)
 
     def frame_of(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
-        table = pa.table({name: _carried(load(name).values, rows, by_name[name]) for name in names})
-        return table if is_whole(kept, len(rows)) else table.take(pa.array(kept))
+        table = pa.table({name: _frame_values(load(name).values, rows, by_name[name]) for name in names})
+        return table if is_every_row(kept, len(rows)) else table.take(pa.array(kept))
 
-    in_file = bool(rows.weights) and roles.weight is None and roles.fitted is None
+    in_file = bool(rows.weights) and options.weight is None and options.reader is None
     if in_file:
-        roles = replace(roles, weight=_weights(rows))
-    source = build(list(by_name), load, roles, frame_of, word_row=word_row)
+        options = replace(options, weight=_read_weights(rows))
+    source = build_table(list(by_name), load, options, frame_of, describe_row=word_row)
     if in_file:
         note = f"The file gives {len(rows.weights):,} of {len(rows):,} rows a weight; the others weigh 1."
         source.schema = replace(source.schema, notes=(*source.schema.notes, note))
     return source
 
 
-def _column(attribute: Attribute, rows: Rows, j: int) -> RawColumn:
+def _read_column(attribute: ArffAttribute, rows: ArffRows, j: int) -> RawColumn:
     if attribute.type == "nominal":
-        return RawColumn(attribute.name, _nominal(attribute, rows, j), "categorical", ordered=True)
+        return RawColumn(attribute.name, _read_nominal(attribute, rows, j), "categorical", ordered=True)
     if attribute.type == "string":
         return RawColumn(attribute.name, rows.column(j, None))
     if attribute.type == "date":
-        return RawColumn(attribute.name, _dates(attribute, rows, j), "date")
+        return RawColumn(attribute.name, _read_dates(attribute, rows, j), "date")
     text = rows.column(j, "0")
     numbers, _ = to_numbers(RawColumn(attribute.name, text), lambda at: f"line {rows.lines[at]}")
-    whole = as_whole_numbers(text) if np.fmax.reduce(np.abs(numbers), initial=0.0) >= LARGEST_WHOLE else None
+    whole = as_exact_integers(text) if np.fmax.reduce(np.abs(numbers), initial=0.0) >= LARGEST_EXACT_INTEGER else None
     return RawColumn(attribute.name, numbers if whole is None else whole)
 
 
-def _carried(values: Any, rows: Rows, j: int) -> pa.Array:
+def _frame_values(values: Any, rows: ArffRows, j: int) -> pa.Array:
     if not isinstance(values, np.ndarray):
         return values
-    whole = as_carried(rows.column(j, "0"))
+    whole = as_integers_or_codes(rows.column(j, "0"))
     return pa.array(values, from_pandas=True) if whole is None else whole
 
 
-def _nominal(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
+def _read_nominal(attribute: ArffAttribute, rows: ArffRows, j: int) -> pa.Array:
     text = rows.column(j, attribute.levels[0])
     levels = pa.array(attribute.levels, pa.string())
     codes = pc.index_in(text, value_set=levels)
@@ -94,7 +94,7 @@ def _nominal(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, levels)
 
 
-def _dates(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
+def _read_dates(attribute: ArffAttribute, rows: ArffRows, j: int) -> pa.Array:
     # Left out of a sparse row is the number 0: the first moment of 1970.
     text = rows.column(j, "").dictionary_encode()
     dates = []
@@ -110,7 +110,7 @@ def _dates(attribute: Attribute, rows: Rows, j: int) -> pa.Array:
     return pa.array(dates, pa.timestamp("us")).take(text.indices)
 
 
-def _weights(rows: Rows) -> RawColumn:
+def _read_weights(rows: ArffRows) -> RawColumn:
     weights = np.ones(len(rows))
     for at, text in rows.weights.items():
         try:

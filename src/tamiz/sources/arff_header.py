@@ -12,12 +12,12 @@ from tamiz.registry import suggestion
 from tamiz.sources.arff_rows import split_values, strip_comment, unquote
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.IGNORECASE | re.DOTALL)
-_NUMBERS = ("numeric", "real", "integer")
-_ISO = "yyyy-MM-dd'T'HH:mm:ss"
+_ATTRIBUTE_PATTERN = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.IGNORECASE | re.DOTALL)
+_NUMERIC_TYPES = ("numeric", "real", "integer")
+_DEFAULT_DATE_FORMAT = "yyyy-MM-dd'T'HH:mm:ss"
 
 # Java's SimpleDateFormat in the words of strptime. Runs of other lengths have no counterpart.
-_JAVA = {
+_STRPTIME_CODES = {
     "yyyy": "%Y", "y": "%Y", "yy": "%y", "M": "%m", "MM": "%m", "MMM": "%b", "MMMM": "%B", "d": "%d", "dd": "%d",
     "D": "%j", "DDD": "%j", "H": "%H", "HH": "%H", "h": "%I", "hh": "%I", "m": "%M", "mm": "%M", "s": "%S", "ss": "%S",
     "SSS": "%f", "a": "%p", "E": "%a", "EEE": "%a", "EEEE": "%A", "Z": "%z", "X": "%z", "XX": "%z", "XXX": "%z",
@@ -26,7 +26,7 @@ _JAVA_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
 
 @dataclass(frozen=True)
-class Attribute:
+class ArffAttribute:
     """One declaration: the name, "nominal", "numeric", "string" or "date", and what belongs to it."""
 
     name: str
@@ -36,9 +36,9 @@ class Attribute:
     date_format: str = ""
 
 
-def read_header(lines: Sequence[str], path: object) -> tuple[list[Attribute], int]:
+def read_header(lines: Sequence[str], path: object) -> tuple[list[ArffAttribute], int]:
     """Return the attributes, and the number of lines up to and with @data."""
-    attributes: list[Attribute] = []
+    attributes: list[ArffAttribute] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -67,22 +67,24 @@ def read_header(lines: Sequence[str], path: object) -> tuple[list[Attribute], in
     raise DataError(f"{path} has no @data line after its {len(attributes)} attributes.")
 
 
-def _read_attribute(text: str, number: int) -> Attribute:
-    found = _ATTRIBUTE.match(text)
+def _read_attribute(text: str, number: int) -> ArffAttribute:
+    found = _ATTRIBUTE_PATTERN.match(text)
     if found is None:
         problem = "a quote is opened and not closed" if "'" in text or '"' in text else "the attribute has no name"
         raise DataError(f"line {number}: {problem}.")
     name, rest = unquote(found[1]), found[2].strip()
     if rest.startswith("{"):
-        return Attribute(name, "nominal", number, levels=_read_levels(rest, name, number))
+        return ArffAttribute(name, "nominal", number, levels=_read_levels(rest, name, number))
     kind, _, more = rest.partition(" ") if " " in rest else rest.partition("\t")
     kind = kind.lower()
-    if kind in _NUMBERS:
-        return Attribute(name, "numeric", number)
+    if kind in _NUMERIC_TYPES:
+        return ArffAttribute(name, "numeric", number)
     if kind == "string":
-        return Attribute(name, "string", number)
+        return ArffAttribute(name, "string", number)
     if kind == "date":
-        return Attribute(name, "date", number, date_format=_strptime_format(unquote(more.strip()) or _ISO, number))
+        return ArffAttribute(
+            name, "date", number, date_format=_strptime_format(unquote(more.strip()) or _DEFAULT_DATE_FORMAT, number)
+        )
     if kind == "relational":
         raise DataError(
             f"line {number}: attribute {name!r} is relational, a table within a cell, which cannot be used; "
@@ -90,7 +92,7 @@ def _read_attribute(text: str, number: int) -> Attribute:
         )
     if not kind:
         raise DataError(f"line {number}: attribute {name!r} has no type.")
-    types = [*_NUMBERS, "string", "date"]
+    types = [*_NUMERIC_TYPES, "string", "date"]
     raise DataError(f"line {number}: attribute {name!r} has the unknown type {kind!r}{suggestion(kind, types)}.")
 
 
@@ -122,12 +124,12 @@ def _strptime_format(pattern: str, number: int) -> str:
         if found[2] is None:
             literal = found[0] if found[1] is None else found[1].replace("''", "'") or "'"
             parts.append(literal.replace("%", "%%"))
-        elif found[0] in _JAVA:
-            parts.append(_JAVA[found[0]])
+        elif found[0] in _STRPTIME_CODES:
+            parts.append(_STRPTIME_CODES[found[0]])
         else:
             raise DataError(
                 f"line {number}: {found[0]!r} in the date format {pattern!r} is not known; "
-                f"known are {', '.join(_JAVA)}. Declare the attribute as a string."
+                f"known are {', '.join(_STRPTIME_CODES)}. Declare the attribute as a string."
             )
     return "".join(parts)
 

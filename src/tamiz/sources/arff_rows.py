@@ -16,18 +16,18 @@ Cell = str | None
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # One value and what ends it: a comma or the end; a quoted value must be all there is between two commas.
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,'\"]*)\s*(,|$)")
-_PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,'\"]+?)\s*(,|$)")
-_WEIGHT = re.compile(r"[,\s]\s*\{\s*([^{},'\"]*?)\s*\}\s*$|(?<=\})\s*\{\s*([^{},'\"]*?)\s*\}\s*$")
-_WORD = re.compile(rf"{_QUOTED}|[^\s'\"]+")
+_VALUE_PATTERN = re.compile(rf"\s*({_QUOTED}|[^,'\"]*)\s*(,|$)")
+_SPARSE_PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,'\"]+?)\s*(,|$)")
+_WEIGHT_PATTERN = re.compile(r"[,\s]\s*\{\s*([^{},'\"]*?)\s*\}\s*$|(?<=\})\s*\{\s*([^{},'\"]*?)\s*\}\s*$")
+_WORD_PATTERN = re.compile(rf"{_QUOTED}|[^\s'\"]+")
 # Weka's tokenizer cuts at any percent sign; here one within a word stays, so that a bare 50% is not read as 50.
-_COMMENT = re.compile(rf"((?:{_QUOTED}|[^'\"%]|(?<=\S)%)*)(?<!\S)%.*")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_COMMENT_PATTERN = re.compile(rf"((?:{_QUOTED}|[^'\"%]|(?<=\S)%)*)(?<!\S)%.*")
+_ESCAPE_PATTERN = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPE_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 @dataclass
-class Rows:
+class ArffRows:
     """Rows of text cells, None where missing; a sparse row is a dictionary of the cells it mentions."""
 
     lines: list[int] = field(default_factory=list)
@@ -38,26 +38,26 @@ class Rows:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def column(self, j: int, unmentioned: Cell) -> pa.Array:
+    def column(self, j: int, sparse_default: Cell) -> pa.Array:
         """Return the cells of attribute j as text, null where missing."""
         if self.table is not None:
             text = self.table.column(j).combine_chunks()
             trimmed = pc.ascii_trim_whitespace(text)
             return pc.if_else(pc.equal(trimmed, "?"), pa.scalar(None, pa.string()), trimmed)
-        texts = [row[j] if isinstance(row, list) else row.get(j, unmentioned) for row in self.cells]
+        texts = [row[j] if isinstance(row, list) else row.get(j, sparse_default) for row in self.cells]
         return pa.array(texts, pa.string())
 
 
-def read_rows(lines: Sequence[str], start: int, n_attributes: int) -> Rows:
+def read_rows(lines: Sequence[str], start: int, n_attributes: int) -> ArffRows:
     """Read the lines of the data section; `start` is the number of the first one."""
     kept = [(number, line) for number, line in enumerate(lines, start) if (text := line.strip()) and text[0] != "%"]
     numbers = [number for number, _ in kept]
     texts = [line for _, line in kept]
     if texts and not any(mark in line for line in texts for mark in "'\"{%"):
-        table = _plain_table(texts, n_attributes)
+        table = _read_with_arrow(texts, n_attributes)
         if table is not None:
-            return Rows(numbers, table=table)
-    rows = Rows(numbers)
+            return ArffRows(numbers, table=table)
+    rows = ArffRows(numbers)
     for k, (number, line) in enumerate(kept):
         text = strip_comment(line) if "%" in line else line
         text, weight = _split_weight(text) if text.rstrip().endswith("}") else (text, None)
@@ -67,7 +67,7 @@ def read_rows(lines: Sequence[str], start: int, n_attributes: int) -> Rows:
     return rows
 
 
-def _plain_table(texts: list[str], n_attributes: int) -> pa.Table | None:
+def _read_with_arrow(texts: list[str], n_attributes: int) -> pa.Table | None:
     """Return the rows read by Arrow, or None when a row is not as long as the others."""
     names = [str(j) for j in range(n_attributes)]
     body = "\n".join(texts).encode()
@@ -84,13 +84,13 @@ def _plain_table(texts: list[str], n_attributes: int) -> pa.Table | None:
 
 def strip_comment(line: str) -> str:
     """Return the line up to a percent sign that begins a comment."""
-    found = _COMMENT.match(line)
+    found = _COMMENT_PATTERN.match(line)
     return found[1] if found else line
 
 
 def _split_weight(text: str) -> tuple[str, str | None]:
     """Cut a row's weight, `{0.5}` at its end, off."""
-    found = _WEIGHT.search(text)
+    found = _WEIGHT_PATTERN.search(text)
     # A sparse row is in braces itself: what is left must still be a row.
     if found is None or not text[: found.start()].strip():
         return text, None
@@ -103,11 +103,13 @@ def _read_row(text: str, number: int, n_attributes: int) -> list[Cell] | dict[in
     if text.count(",") < n_attributes - 1 and "," not in re.sub(_QUOTED, "", text):
         _check_quotes(text, number)
         # Weka lets blanks and tabs part values as well.
-        cells = [_cell(word) for word in _WORD.findall(text)]
+        cells = [_parse_cell(word) for word in _WORD_PATTERN.findall(text)]
     else:
         cells = split_values(text, number)
     if len(cells) != n_attributes:
-        raise DataError(f"line {number}: {_count(len(cells), 'value')}, {_count(n_attributes, 'attribute')}.")
+        raise DataError(
+            f"line {number}: {_format_count(len(cells), 'value')}, {_format_count(n_attributes, 'attribute')}."
+        )
     return cells
 
 
@@ -118,7 +120,7 @@ def _read_sparse(text: str, number: int, n_attributes: int) -> dict[int, Cell]:
     row: dict[int, Cell] = {}
     at = 0
     while at < len(body):
-        found = _PAIR.match(body, at)
+        found = _SPARSE_PAIR.match(body, at)
         if found is None:
             _check_quotes(body[at:], number)
             raise DataError(f"line {number}: {body[at : at + 30]!r} is not 'number value', as a sparse row has it.")
@@ -127,7 +129,7 @@ def _read_sparse(text: str, number: int, n_attributes: int) -> dict[int, Cell]:
             raise DataError(f"line {number}: attribute {j} in a sparse row; they are numbered 0 to {n_attributes - 1}.")
         if j in row:
             raise DataError(f"line {number}: attribute {j} occurs twice in a sparse row.")
-        row[j] = _cell(found[2])
+        row[j] = _parse_cell(found[2])
         at = found.end()
     return row
 
@@ -141,24 +143,24 @@ def split_values(text: str, number: int) -> list[Cell]:
             inner = word[1:-1]
             # A comma, a quote or an escape within quotes is left to the slower way.
             if len(word) < 2 or word[0] != word[-1] or "'" in inner or '"' in inner or "\\" in inner:
-                return _split_carefully(text, number)
+                return _split_quoted(text, number)
             cells.append(inner)
         else:
             cells.append(None if word == "?" else word)
     return cells
 
 
-def _split_carefully(text: str, number: int) -> list[Cell]:
+def _split_quoted(text: str, number: int) -> list[Cell]:
     cells: list[Cell] = []
     at = 0
     while True:
-        found = _VALUE.match(text, at)
+        found = _VALUE_PATTERN.match(text, at)
         if found is None:
             _check_quotes(text[at:], number)
             raise DataError(
                 f"line {number}: text beside a quoted value at {text[at : at + 30]!r}; quote the whole value."
             )
-        cells.append(_cell(found[1]))
+        cells.append(_parse_cell(found[1]))
         at = found.end()
         if not found[2]:
             return cells
@@ -170,7 +172,7 @@ def _check_quotes(text: str, number: int) -> None:
         raise DataError(f"line {number}: a quote is opened and not closed; write a quote within a value as \\'.")
 
 
-def _cell(word: str) -> Cell:
+def _parse_cell(word: str) -> Cell:
     word = word.strip()
     return None if word == "?" else unquote(word)
 
@@ -180,13 +182,13 @@ def unquote(word: str) -> str:
     if len(word) < 2 or word[0] not in "'\"" or word[-1] != word[0]:
         return word
     inner = word[1:-1]
-    return _ESCAPE.sub(_unescape, inner) if "\\" in inner else inner
+    return _ESCAPE_PATTERN.sub(_unescape, inner) if "\\" in inner else inner
 
 
 def _unescape(found: re.Match[str]) -> str:
     escaped = found[1]
-    return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _ESCAPED.get(escaped, escaped)
+    return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _ESCAPE_CHARACTERS.get(escaped, escaped)
 
 
-def _count(n: int, what: str) -> str:
+def _format_count(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tamiz import parallel, progress
 from tamiz.exceptions import DataError
-from tamiz.memory import Limit
+from tamiz.memory import MemoryLimit
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Codes
 
@@ -20,13 +20,13 @@ Statistics = TypeVarTuple("Statistics")
 
 # Rows of one piece of work, of wide tables fewer. Statistics are filled piece by piece and merged in order, so it fixes the
 # last bits of every sum: a table gives the same numbers from memory, from a file and at any number of threads.
-PIECE_ROWS, _FEWEST_ROWS, _PIECE_VALUES = 2**15, 2**12, 2**20
+PIECE_ROWS, _MIN_PIECE_ROWS, _MAX_PIECE_VALUES = 2**15, 2**12, 2**20
 
 
 def _piece_rows(n_columns: int) -> int:
     """Return a power of two, so that pieces can be cut further without a rest; no fewer than columns, of which pairs are merged."""
-    fewest, rows = max(_FEWEST_ROWS, n_columns), PIECE_ROWS
-    while rows // 2 >= fewest and rows * n_columns > _PIECE_VALUES:
+    fewest, rows = max(_MIN_PIECE_ROWS, n_columns), PIECE_ROWS
+    while rows // 2 >= fewest and rows * n_columns > _MAX_PIECE_VALUES:
         rows //= 2
     return rows
 
@@ -37,7 +37,7 @@ class Source(ABC):
     Attributes
     ----------
     schema : Schema
-    given : tuple of str
+    column_names : tuple of str
         The names of all columns of the user's table, those with a role among them.
     class_labels : ndarray of shape (n_classes,), or None
         What the user wrote for every class of the target, in the order of `schema.target.levels`; None where it has no classes.
@@ -46,20 +46,20 @@ class Source(ABC):
     group_names : tuple of str
     time : ndarray of shape (n_rows,), float64 or int64, or None
         Numbers that sort as the rows that count do in time.
-    infinite : bytes
+    infinite_digest : bytes
         What tells the infinite values from others that count as missing; empty where there are none.
-    limit : Limit or None
+    memory_limit : MemoryLimit or None
         The memory that the user stated, in force as long as the source is there.
     """
 
     schema: Schema
-    given: tuple[str, ...]
+    column_names: tuple[str, ...]
     class_labels: NDArray[Any] | None = None
     groups: Codes | None = None
     group_names: tuple[str, ...] = ()
     time: NDArray[np.float64] | NDArray[np.int64] | None = None
-    infinite: bytes = b""
-    limit: Limit | None = None
+    infinite_digest: bytes = b""
+    memory_limit: MemoryLimit | None = None
 
     @abstractmethod
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -70,7 +70,7 @@ class Source(ABC):
         """Return columns of the table as the user gave it, dtypes and all, for the rows that count or some of them."""
 
     @abstractmethod
-    def named(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
         """Return what `frame` does for columns by name, those with a role and those that take no part among them."""
 
     @property
@@ -116,14 +116,14 @@ class Source(ABC):
             return [statistic.empty().update(piece) for statistic in wanted]
 
         done, size = 0, _piece_rows(len(columns))
-        pieces = (piece for block in self.blocks(columns) for piece in block.pieces(size))
+        pieces = (piece for block in self.blocks(columns) for piece in block.split_rows(size))
         for filled in parallel.map_blocks(fill, pieces):
             totals = totals or filled
             if totals is not filled:
                 for total, part in zip(totals, filled, strict=True):
                     total.merge(part)
             done += size
-            progress.tell("Reading rows", min(done, self.schema.n_rows), self.schema.n_rows)
+            progress.report_progress("Reading rows", min(done, self.schema.n_rows), self.schema.n_rows)
         for total in totals:
             total.finish()
         return tuple(totals)
@@ -132,11 +132,11 @@ class Source(ABC):
         """Return a hash of the schema and of every value, equal for equal tables."""
         digest = hashlib.sha256(repr(self.schema).encode())
         for block in self.blocks():
-            for column in (*block.numeric_columns, *block.code_columns):
+            for column in (*block.numeric_columns, *block.categorical_columns):
                 digest.update(block.column(column).data)
             for rows in (block.y, block.weight):
                 digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
-        digest.update(self.infinite)
+        digest.update(self.infinite_digest)
         for said in (self.groups, self.time):
             digest.update(b"" if said is None else np.ascontiguousarray(said).data)
         return digest.hexdigest()

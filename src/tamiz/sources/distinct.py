@@ -9,10 +9,10 @@ import pyarrow as pa
 from tamiz.validation import check_memory
 
 # Words of fewer bytes are not worth a question how much memory there is.
-_FEW_BYTES = 2**24
+_UNCHECKED_BYTES = 2**24
 
 
-def distinct(name: str, pieces: Iterable[pa.ChunkedArray]) -> pa.DictionaryArray:
+def encode_dictionary(name: str, pieces: Iterable[pa.ChunkedArray]) -> pa.DictionaryArray:
     """Return a column of text by the numbers of its distinct values, in the order in which they are first met."""
     parts: list[pa.Array] = []
     held = 0
@@ -20,7 +20,7 @@ def distinct(name: str, pieces: Iterable[pa.ChunkedArray]) -> pa.DictionaryArray
         chunks = piece.dictionary_encode().unify_dictionaries().chunks
         parts += chunks
         held += chunks[-1].dictionary.nbytes if chunks else 0
-        if held > _FEW_BYTES:
+        if held > _UNCHECKED_BYTES:
             # The words of the pieces, those of the whole, and where each is found.
             check_memory(
                 4.0 * held,

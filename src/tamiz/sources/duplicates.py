@@ -9,33 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
-from tamiz.sources.fingerprints import Marks, take_fingerprints
+from tamiz.sources.fingerprints import Hashes, compute_fingerprints
 from tamiz.sources.schema import Schema
 
 
 @dataclass(frozen=True)
-class Copies:
+class DuplicateRows:
     """Rows that are equal in every column that takes part and in the target.
 
     Attributes
     ----------
-    first : ndarray of shape (n_rows,)
+    first_row : ndarray of shape (n_rows,)
         The first row that each row is equal to: its own number where none before it is.
-    n_repeats : int
+    n_duplicates : int
         Rows that are equal to an earlier one.
-    n_alike : int
+    n_equal_features : int
         Rows that are equal to another one in every column that takes part, whatever their target.
-    n_torn : int
+    n_conflicting : int
         Those of them that are so to a row of another target.
     """
 
-    first: NDArray[np.intp]
-    n_repeats: int
-    n_alike: int
-    n_torn: int
+    first_row: NDArray[np.intp]
+    n_duplicates: int
+    n_equal_features: int
+    n_conflicting: int
 
 
-def find_copies(source: Source, y: NDArray[Any]) -> Copies | None:
+def find_duplicate_rows(source: Source, y: NDArray[Any]) -> DuplicateRows | None:
     """Return which rows repeat another, target and all; None where no column takes part, or rows are too many to be compared.
 
     Parameters
@@ -49,50 +49,50 @@ def find_copies(source: Source, y: NDArray[Any]) -> Copies | None:
     One pass, and a sort of 8 bytes a row. Two numbers of 64 bits stand for a row: among 10^7 rows, unequal ones are taken for equal
     with a probability of 10^-24.
     """
-    marks = take_fingerprints(source, distinct_values=False).rows if len(source.schema.used) else None
+    marks = compute_fingerprints(source, distinct_values=False).rows if len(source.schema.used) else None
     if marks is None:
         return None
-    shared, leaders = sharing(marks[0]), np.arange(len(y))
+    shared, leaders = rows_with_equal_hash(marks[0]), np.arange(len(y))
     if not len(shared):
-        return Copies(leaders, 0, 0, 0)
+        return DuplicateRows(leaders, 0, 0, 0)
     first, second, values = marks[0][shared], marks[1][shared], y[shared]
     # Rows alike side by side, those of one target together, each in the order of the table.
     order = np.lexsort((values, second, first))
     rows = shared[order]
-    is_new = changes(first[order]) | changes(second[order])
-    starts = np.flatnonzero(is_new | changes(values[order]))
+    is_new = run_starts(first[order]) | run_starts(second[order])
+    starts = np.flatnonzero(is_new | run_starts(values[order]))
     leaders[rows] = rows[np.repeat(starts, np.diff(starts, append=len(rows)))]
     group = np.cumsum(is_new) - 1
     sizes, n_targets = np.bincount(group), np.bincount(group[starts])
-    return Copies(leaders, len(rows) - len(starts), int(sizes[sizes > 1].sum()), int(sizes[n_targets > 1].sum()))
+    return DuplicateRows(leaders, len(rows) - len(starts), int(sizes[sizes > 1].sum()), int(sizes[n_targets > 1].sum()))
 
 
-def sharing(numbers: Marks) -> NDArray[np.intp]:
+def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:
     """Return the rows whose first number another row has as well."""
-    ascending = np.sort(numbers)
+    ascending = np.sort(hashes)
     shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
     del ascending
     if not len(shared):
         return np.empty(0, dtype=np.intp)
-    at = np.minimum(np.searchsorted(shared, numbers), len(shared) - 1)
-    return np.flatnonzero(shared[at] == numbers)
+    at = np.minimum(np.searchsorted(shared, hashes), len(shared) - 1)
+    return np.flatnonzero(shared[at] == hashes)
 
 
-def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+def run_starts(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where a value is another one than the one before it."""
     changed = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed
 
 
-def same_columns(source: Source, prints: dict[int, tuple[Any, ...]]) -> dict[int, int]:
+def find_duplicate_columns(source: Source, fingerprints: dict[int, tuple[Any, ...]]) -> dict[int, int]:
     """Return the columns that repeat an earlier one, each with the first such: equal numbers, or levels that differ in name only.
 
     Parameters
     ----------
     source : Source
-    prints : dict of int to tuple
-        Of `take_fingerprints`.
+    fingerprints : dict of int to tuple
+        Of `compute_fingerprints`.
 
     Notes
     -----
@@ -101,29 +101,29 @@ def same_columns(source: Source, prints: dict[int, tuple[Any, ...]]) -> dict[int
     schema = source.schema
     first: dict[tuple[Any, ...], int] = {}
     same: dict[int, int] = {}
-    for j in sorted(prints):
+    for j in sorted(fingerprints):
         if schema.columns[j].constant:
             continue
-        earlier = first.setdefault(prints[j], j)
-        if earlier != j and _are_same(source, earlier, j):
+        earlier = first.setdefault(fingerprints[j], j)
+        if earlier != j and _are_equal_columns(source, earlier, j):
             same[j] = earlier
     return same
 
 
-def _are_same(source: Source, a: int, b: int) -> bool:
+def _are_equal_columns(source: Source, a: int, b: int) -> bool:
     return all(
-        _are_equal(block.column(a), block.column(b))
+        _are_equal_numbers(block.column(a), block.column(b))
         if source.schema.columns[a].is_number
-        else _are_renamed(block.column(a), block.column(b), source.schema, a, b)
+        else _are_relabelled(block.column(a), block.column(b), source.schema, a, b)
         for block in source.blocks([a, b])
     )
 
 
-def _are_equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+def _are_equal_numbers(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(np.array_equal(a, b, equal_nan=True))
 
 
-def _are_renamed(a: NDArray[Any], b: NDArray[Any], schema: Schema, i: int, j: int) -> bool:
+def _are_relabelled(a: NDArray[Any], b: NDArray[Any], schema: Schema, i: int, j: int) -> bool:
     """Whether every level of one column stands where one level of the other does, and gaps where gaps do."""
     to = np.full(len(schema.columns[i].levels) + 1, -2)
     back = np.full(len(schema.columns[j].levels) + 1, -2)

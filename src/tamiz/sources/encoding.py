@@ -14,10 +14,10 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.coding import Coding
-from tamiz.statistics.cross_products import Indicators, expand
+from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.statistics.moments import Moments
 from tamiz.statistics.tables import LevelCounts
-from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Names, Number, Numbers
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number, Strings
 
 
 @dataclass(frozen=True)
@@ -34,34 +34,37 @@ class Encoding:
         A coordinate is (x - centre) / scale, and `fill` where x is missing: the place of the mean.
     n_missing : int
         Missing values that were given their column's mean.
-    total : float
+    total_weight : float
         Weight of all rows, their number where they have none.
     """
 
     names: list[str]
     numeric: tuple[int, ...]
-    levels: tuple[Indicators, ...]
+    indicators: tuple[LevelIndicators, ...]
     centre: Floats
     scale: Floats
     fill: Floats
     n_missing: int
-    total: float
+    total_weight: float
 
     invariants: ClassVar[Invariants] = {
-        "names": Names("d"),
-        "numeric": Each(Count()),
-        "levels": (
-            Each(Is(Indicators)),
-            Law(
-                lambda it: len(it.names) == len(it.numeric) + sum(one.n_levels for one in it.levels),
+        "names": Strings("d"),
+        "numeric": ListOf(Integer()),
+        "indicators": (
+            ListOf(InstanceOf(LevelIndicators)),
+            Condition(
+                lambda it: len(it.names) == len(it.numeric) + sum(one.n_levels for one in it.indicators),
                 "does not fit the names",
             ),
         ),
-        "centre": Numbers("d"),
-        "scale": (Numbers("d", low=0.0), Law(lambda it: it.scale.all(), "holds 0, which nothing is divided by")),
-        "fill": Numbers("d"),
-        "n_missing": Count(),
-        "total": Number(0.0),
+        "centre": FloatArray("d"),
+        "scale": (
+            FloatArray("d", low=0.0),
+            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+        ),
+        "fill": FloatArray("d"),
+        "n_missing": Integer(),
+        "total_weight": Number(0.0),
     }
 
     @classmethod
@@ -72,18 +75,20 @@ class Encoding:
         stay ties. The indicator of a level is divided by the square root of the level's share, so that rare levels weigh as much as
         frequent ones.
         """
-        check_usable(source.schema)
+        check_has_features(source.schema)
         moments = coordinate_moments(source)
-        spread = moments.spread[: len(source.schema.numeric)]
-        return cls.of(source.schema, moments.mean, spread if standardize else None, moments.total, centred=centred)
+        spread = moments.std[: len(source.schema.numeric)]
+        return cls.from_moments(
+            source.schema, moments.mean, spread if standardize else None, moments.total_weight, centred=centred
+        )
 
     @classmethod
-    def of(
+    def from_moments(
         cls,
         schema: Schema,
         mean: Floats,
         spread: Floats | None,
-        total: float,
+        total_weight: float,
         *,
         centred: bool = True,
         level_scale: Floats | None = None,
@@ -99,30 +104,39 @@ class Encoding:
         centre = mean if centred else np.zeros_like(mean)
         n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
         fill = (mean - centre) / scale
-        return cls(coordinate_names(schema), schema.numeric, indicators(schema), centre, scale, fill, n_missing, total)
+        return cls(
+            coordinate_names(schema),
+            schema.numeric,
+            level_indicators(schema),
+            centre,
+            scale,
+            fill,
+            n_missing,
+            total_weight,
+        )
 
-    def reads(self, schema: Schema) -> bool:
+    def matches(self, schema: Schema) -> bool:
         """Return whether these are the columns of a schema that take part, with as many levels."""
-        return self.numeric == schema.numeric and self.levels == indicators(schema)
+        return self.numeric == schema.numeric and self.indicators == level_indicators(schema)
 
-    def rows(
+    def transform(
         self,
         block: Block,
         dtype: type[np.floating[Any]] = np.float64,
         *,
         fill: bool = True,
-        width: int | None = None,
+        padded_width: int | None = None,
     ) -> NDArray[Any]:
         """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled.
 
         With a width they have zeros behind them.
         """
-        values = np.ascontiguousarray(expand(block, self.numeric, self.levels, dtype))
+        values = np.ascontiguousarray(design_matrix(block, self.numeric, self.indicators, dtype))
         near = self.centre.astype(dtype)
         # What float32 leaves of the centre is taken off what is left of the numbers.
         rest = (self.centre - near).astype(dtype)
         missing = self.fill.astype(dtype) if fill else np.full_like(near, np.nan)
-        points = np.empty((len(values), width or len(near)), dtype)
+        points = np.empty((len(values), padded_width or len(near)), dtype)
         centre_rows(values, near, rest, self.scale.astype(dtype), missing, points)
         return points
 
@@ -133,43 +147,43 @@ class CoordinateMoments:
 
     Attributes
     ----------
-    mean, squares, held : ndarray of shape (n_coordinates,)
+    mean, squared_deviations, present_weight : ndarray of shape (n_coordinates,)
         Of the present values: their mean, the weighted squares about it, their weight.
-    total : float
+    total_weight : float
         Weight of all rows.
     """
 
     mean: Floats
-    squares: Floats
-    held: Floats
-    total: float
+    squared_deviations: Floats
+    present_weight: Floats
+    total_weight: float
 
     @property
-    def spread(self) -> Floats:
+    def std(self) -> Floats:
         """The standard deviation of the present values, 0 where fewer than two are there."""
-        freedom = self.held - 1
-        return np.sqrt(np.divide(self.squares, freedom, out=np.zeros_like(freedom), where=freedom > 0))
+        freedom = self.present_weight - 1
+        return np.sqrt(np.divide(self.squared_deviations, freedom, out=np.zeros_like(freedom), where=freedom > 0))
 
 
 def coordinate_moments(source: Source) -> CoordinateMoments:
     """Return the moments of every coordinate, in one pass."""
     schema = source.schema
-    coding = Coding(schema.level_sizes, {})
+    coding = Coding(schema.n_levels, {})
     moments, counts = source.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-    mean, squares, held = [moments.mean[0]], [moments.squares[0]], [moments.weight[0]]
+    mean, squares, held = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
     for count in counts.counts:
         present = float(count[:-1].sum())
         share = count[:-1] / max(present, 1e-300)
         mean.append(share)
         squares.append(present * share * (1 - share))
         held.append(np.full(len(share), present))
-    total = sum(float(block.weights.sum()) for block in source.blocks([]))
+    total = sum(float(block.weight_or_ones.sum()) for block in source.blocks([]))
     return CoordinateMoments(np.concatenate(mean), np.concatenate(squares), np.concatenate(held), total)
 
 
-def indicators(schema: Schema) -> tuple[Indicators, ...]:
+def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:
     """Return the categorical columns as indicators of their levels."""
-    return tuple(Indicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
+    return tuple(LevelIndicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
 
 
 def coordinate_names(schema: Schema) -> list[str]:
@@ -180,8 +194,10 @@ def coordinate_names(schema: Schema) -> list[str]:
     return names
 
 
-def check_usable(schema: Schema) -> None:
+def check_has_features(schema: Schema) -> None:
     """Refuse a table of which no column takes part."""
     if len(schema.used) == 0:
-        reasons = "; ".join(f"{column.name}: {column.left_out}" for column in schema.columns if column.left_out)
+        reasons = "; ".join(
+            f"{column.name}: {column.exclusion_reason}" for column in schema.columns if column.exclusion_reason
+        )
         raise DataError(f"No column can be used: {reasons}.")

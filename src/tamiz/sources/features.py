@@ -26,7 +26,7 @@ def mixed_table_tags(tags: Tags) -> Tags:
     return tags
 
 
-def number_type(X: Any) -> type[np.floating[Any]]:
+def float_dtype(X: Any) -> type[np.floating[Any]]:
     """Return float32 where all numbers of a table lie in it, else float64."""
     if X is None:
         return np.float64
@@ -41,20 +41,20 @@ def number_type(X: Any) -> type[np.floating[Any]]:
     return np.float32 if dtype == np.float32 else np.float64
 
 
-def remember(estimator: Any, X: Any) -> None:
+def record_features(estimator: Any, X: Any) -> None:
     """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does; neither where X is None."""
     if X is None:
         for name in ("n_features_in_", "feature_names_in_"):
             estimator.__dict__.pop(name, None)
         return
     if not isinstance(X, Source):
-        compare(estimator, X, reset=True)
+        check_features(estimator, X, reset=True)
         return
     estimator.n_features_in_ = X.schema.n_columns
     estimator.feature_names_in_ = np.array(X.schema.names, dtype=object)
 
 
-def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
+def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
     """Refuse rows of other columns than those of fit; of a fit without rows none are known here."""
     if not reset and not hasattr(estimator, "n_features_in_"):
         return
@@ -71,14 +71,14 @@ def compare(estimator: Any, X: Any, *, reset: bool = False) -> None:
             )
         return
     if isinstance(X, Source):
-        _compare_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
+        _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
     # Of a frame the names will do, which a lazy one has only when it is collected.
     table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
 
 
-def _compare_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
+def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
     if len(names) != n_fitted:
         raise DataError(
             f"The source has {len(names)} columns, but {n_fitted} were there in fit; opened with like= the model's schema_ it has "

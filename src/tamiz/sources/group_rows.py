@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_of, weight_of, with_weight
+from tamiz.sources.views import target_array, weight_array, with_weight
 from tamiz.statistics.base import Codes
 
 # The share of the groups with several rows that a column must set apart to identify the group.
-_MOST_MIXED = 0.1
+_MAX_MIXED_SHARE = 0.1
 # The share of a column's variation that lies between groups, where it is a property of the group rather than of the row.
-_LEAST_BETWEEN = 0.9
+_MIN_BETWEEN_SHARE = 0.9
 # Of fewer groups a column sets each apart by chance.
-_LEAST_GROUPS = 10
-_MOST_NAMED = 5
+_MIN_GROUPS = 10
+_MAX_NAMED = 5
 
 
-def count_groups_once(source: Source) -> Source:
+def weight_groups_equally(source: Source) -> Source:
     """Return the table as a criterion of counts reads it: where the target is one per group, each group counts as one row.
 
     Rows of a group whose target is constant in every group repeat one observation of the target. Each row is weighted by 1 over the
@@ -40,15 +40,15 @@ def count_groups_once(source: Source) -> Source:
     Kish (1965), Survey Sampling, section 5.4: the design effect 1 + (m - 1) rho of clusters of m rows.
     """
     groups = source.groups
-    if groups is None or not _has_repeats(groups) or not _is_of_groups(source, groups):
+    if groups is None or not _has_repeated_groups(groups) or not _is_group_level_target(source, groups):
         return source
     weight = 1.0 / np.bincount(groups)[groups]
-    own = weight_of(source)
+    own = weight_array(source)
     name = f"1 / rows of {source.schema.groups!r}"
     return with_weight(source, weight if own is None else weight * own, name)
 
 
-def on_groups(source: Source) -> list[str]:
+def group_warnings(source: Source) -> list[str]:
     """Return how rows of one group count in a ranking, and which columns identify the group; none without groups.
 
     Parameters
@@ -56,67 +56,67 @@ def on_groups(source: Source) -> list[str]:
     source : Source
     """
     groups, schema = source.groups, source.schema
-    if groups is None or not _has_repeats(groups):
+    if groups is None or not _has_repeated_groups(groups):
         return []
     n_groups, named = len(np.unique(groups)), schema.groups or "group"
-    found = _look_at_columns(source, groups)
+    found = _inspect_columns(source, groups)
     sentences = []
-    if schema.target is not None and _is_of_groups(source, groups):
+    if schema.target is not None and _is_group_level_target(source, groups):
         sentences.append(
             f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {named!r}: scores from counts, "
             f"their cut points and CFS weight each of the {schema.n_rows:,} rows by 1 / the number of rows of its group, so that "
             "each group counts once. Scores of models and of neighbours read all rows alike."
         )
     elif schema.target is not None and (
-        constant := [schema.columns[one.column].name for one in found if one.is_of_groups]
+        constant := [schema.columns[one.column].name for one in found if one.is_group_level]
     ):
         sentences.append(
             f"The target {schema.target.name!r} varies within groups of {named!r}, so every row counts in the ranking. Scores of "
             f"columns that are constant within groups, or nearly so, are overstated, for the table has {n_groups:,} independent "
-            f"values of them: {_named(constant)}. The score with whole groups held out (--assess) is not overstated."
+            f"values of them: {_join_names(constant)}. The score with whole groups held out (--assess) is not overstated."
         )
     if identify := [schema.columns[one.column].name for one in found if one.identifies]:
         verb = "identifies" if len(identify) == 1 else "identify"
         sentences.append(
-            f"{_named(identify)} {verb} the group {named!r}: in at least {1 - _MOST_MIXED:.0%} of the groups all values differ "
+            f"{_join_names(identify)} {verb} the group {named!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the groups all values differ "
             "from those of every other group. A model can learn the group from it by heart, which helps with no new group."
         )
     return sentences
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _GroupedColumn:
     column: int
     identifies: bool
-    is_of_groups: bool
+    is_group_level: bool
 
 
-def _has_repeats(groups: Codes) -> bool:
+def _has_repeated_groups(groups: Codes) -> bool:
     return bool(np.bincount(groups).max() > 1)
 
 
-def _is_of_groups(source: Source, groups: Codes) -> bool:
+def _is_group_level_target(source: Source, groups: Codes) -> bool:
     """Whether the target has one value in every group."""
     if source.schema.target is None:
         return False
-    y = target_of(source)
+    y = target_array(source)
     one = np.empty(int(groups.max()) + 1, y.dtype)
     one[groups] = y
     return bool((y == one[groups]).all())
 
 
-def _look_at_columns(source: Source, groups: Codes) -> list[_Seen]:
+def _inspect_columns(source: Source, groups: Codes) -> list[_GroupedColumn]:
     schema = source.schema
     wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant]
 
-    def look(j: int) -> _Seen:
+    def look(j: int) -> _GroupedColumn:
         values = np.concatenate([block.column(j) for block in source.blocks([j])])
         present = ~np.isnan(values) if schema.columns[j].is_number else values >= 0
         some, of = values[present], np.unique(groups[present], return_inverse=True)[1]
         if not len(some):
-            return _Seen(j, False, False)
-        between = share_between(some, of, is_number=schema.columns[j].is_number)
-        return _Seen(j, identifies_groups(some, of), between >= _LEAST_BETWEEN)
+            return _GroupedColumn(j, False, False)
+        between = between_group_share(some, of, is_number=schema.columns[j].is_number)
+        return _GroupedColumn(j, identifies_groups(some, of), between >= _MIN_BETWEEN_SHARE)
 
     return list(parallel.map_blocks(look, wanted))
 
@@ -141,14 +141,14 @@ def identifies_groups(values: NDArray[Any], groups: NDArray[Any]) -> bool:
     above = np.concatenate([below[1:], [True]])
     whole = (ends - starts == size[group[starts]]) & below & above
     several = size > 1
-    if np.count_nonzero(several) < _LEAST_GROUPS:
+    if np.count_nonzero(several) < _MIN_GROUPS:
         return False
     apart = np.zeros(len(size), dtype=bool)
     apart[group[starts[whole]]] = True
-    return bool(np.count_nonzero(apart & several) >= (1 - _MOST_MIXED) * np.count_nonzero(several))
+    return bool(np.count_nonzero(apart & several) >= (1 - _MAX_MIXED_SHARE) * np.count_nonzero(several))
 
 
-def share_between(values: NDArray[Any], groups: NDArray[Any], *, is_number: bool) -> float:
+def between_group_share(values: NDArray[Any], groups: NDArray[Any], *, is_number: bool) -> float:
     """Return the share of the variance (of codes: of Gini's impurity) that lies between groups, adjusted for their number.
 
     Parameters
@@ -175,6 +175,6 @@ def share_between(values: NDArray[Any], groups: NDArray[Any], *, is_number: bool
     return 1 - (within / (n - len(size))) / (total / (n - 1)) if total > 0 else 0.0
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(map(repr, names[:_MOST_NAMED])) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(map(repr, names[:_MAX_NAMED])) + more

@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
+from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.text_values import as_dates
-from tamiz.sources.written import looks_like
+from tamiz.sources.written import recognize_format
 
 # float64, or float32 as it came.
 Numbers = NDArray[np.floating[Any]]
 
 # An integer target of more values than this is a number, not a set of classes.
-MOST_INTEGER_CLASSES = 20
+MAX_INTEGER_CLASSES = 20
 # Below this many rows, values that all differ say little about whether they are names of rows.
-FEWEST_ID_ROWS = 10
+MIN_ID_ROWS = 10
 # Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
-FEWEST_TEXT_LEVELS = 20
+MIN_TEXT_LEVELS = 20
 # The square of a larger number, summed over many rows, is no longer finite.
 LARGEST_NUMBER = np.float64(1e150)
 
@@ -37,17 +37,19 @@ LARGEST_NUMBER = np.float64(1e150)
 _PIECE_VALUES = 2**16
 
 # Looking for each word in turn is faster than counting, for so few.
-_FEW_WORDS = 32
+_MAX_LINEAR_WORDS = 32
 
-_WHOLE = re.compile(r"[-+]?[0-9]+")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
 
 _MIDNIGHT = " 00:00:00"
 
-_ID_NAME = re.compile(r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII)
+_ID_NAME_PATTERN = re.compile(
+    r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII
+)
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedColumn:
     """A column with its kind, its values (floats with NaN, codes with -1, or None when left out), and what to warn of.
 
     Of a target of classes, `labels` are what the user wrote for each.
@@ -59,34 +61,36 @@ class Encoded:
     labels: NDArray[Any] | None = None
 
 
-def encode(raw: RawColumn, override: Kind | None, row: Callable[[int], str], *, has_name: bool = True) -> Encoded:
-    """Give a feature its kind. `row` words a position for a message: "line 12" or "row 11".
+def encode_column(
+    raw: RawColumn, override: Kind | None, describe_row: Callable[[int], str], *, has_name: bool = True
+) -> EncodedColumn:
+    """Give a feature its kind. `describe_row` words a position for a message: "line 12" or "row 11".
 
     Without a name of the user's, no column is taken for an id.
     """
     kind = override or raw.kind
     if kind in ("text", "id"):
-        missing = _n_missing(raw)
-        return Encoded(Column(raw.name, kind, n_missing=missing, left_out=f"declared as {kind}"), None)
+        missing = _count_missing(raw)
+        return EncodedColumn(Column(raw.name, kind, n_missing=missing, exclusion_reason=f"declared as {kind}"), None)
     if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
-        return _encode_levels(raw, kind, guessed=kind is None, has_name=has_name)
-    return _encode_numbers(raw, kind, row, guessed=kind is None and has_name)
+        return _encode_levels(raw, kind, inferred=kind is None, has_name=has_name)
+    return _encode_numbers(raw, kind, describe_row, inferred=kind is None and has_name)
 
 
-def encode_target(raw: RawColumn, override: Kind | None, row: Callable[[int], str]) -> Encoded:
+def encode_target(raw: RawColumn, override: Kind | None, describe_row: Callable[[int], str]) -> EncodedColumn:
     """Give the target its kind: text, boolean and categorical are classes, and integers of up to 20 values."""
     kind = override or raw.kind
     if kind in ("text", "id"):
         kind = "categorical"
     if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
-        return _encode_levels(raw, kind, guessed=False)
-    encoded = _encode_numbers(raw, kind, row, guessed=False)
+        return _encode_levels(raw, kind, inferred=False)
+    encoded = _encode_numbers(raw, kind, describe_row, inferred=False)
     values = encoded.values
     assert values is not None
     if kind is None and encoded.column.kind == "numeric" and not _is_temporal(raw.values):
         distinct = np.unique(values[~np.isnan(values)])
-        if _n_different(raw.values, distinct) <= MOST_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
-            return _encode_levels(raw, "categorical", guessed=False)
+        if _count_distinct(raw.values, distinct) <= MAX_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
+            return _encode_levels(raw, "categorical", inferred=False)
     return encoded
 
 
@@ -104,88 +108,98 @@ def _is_temporal(values: Numbers | pa.Array) -> bool:
     return not isinstance(values, np.ndarray) and bool(pa.types.is_temporal(values.type))
 
 
-def _n_different(values: Numbers | pa.Array, numbers: Numbers) -> int:
+def _count_distinct(values: Numbers | pa.Array, numbers: Numbers) -> int:
     """Return how many values differ; whole numbers beyond 2**53 may be one as float64 that are several."""
     if not isinstance(values, np.ndarray) and (pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)):
         return int(pc.count_distinct(values, mode="only_valid").as_py())
     return len(np.unique(numbers[~np.isnan(numbers)]))
 
 
-def _n_missing(raw: RawColumn) -> int:
-    if raw.words is not None:
-        nothing = [code for code, word in enumerate(raw.words) if word is None]
+def _count_missing(raw: RawColumn) -> int:
+    if raw.categories is not None:
+        nothing = [code for code, word in enumerate(raw.categories) if word is None]
         return int(np.count_nonzero((raw.values < 0) | np.isin(raw.values, nothing)))
     return int(np.isnan(raw.values).sum()) if isinstance(raw.values, np.ndarray) else int(raw.values.null_count)
 
 
-def _encode_numbers(raw: RawColumn, kind: Kind | None, row: Callable[[int], str], *, guessed: bool) -> Encoded:
-    numbers, is_date = to_numbers(raw, row, kind)
-    n_missing = refuse_infinite(numbers, raw.name, row)
+def _encode_numbers(
+    raw: RawColumn, kind: Kind | None, describe_row: Callable[[int], str], *, inferred: bool
+) -> EncodedColumn:
+    numbers, is_date = to_numbers(raw, describe_row, kind)
+    n_missing = check_finite(numbers, raw.name, describe_row)
     kind = kind or ("date" if is_date else "numeric")
-    if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_WHOLE:
-        return Encoded(number_column(raw.name, kind, numbers, n_missing, guessed=guessed), numbers)
-    n_given, n_left = _n_different(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
-    column = number_column(raw.name, kind, numbers, n_missing, guessed=guessed, n_different=n_given)
+    if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_EXACT_INTEGER:
+        return EncodedColumn(numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred), numbers)
+    n_given, n_left = _count_distinct(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
+    column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred, n_distinct=n_given)
     lost = (
         f"Column {raw.name}: its {n_given:,} different values become {n_left:,} as numbers, of which float64 keeps 15 digits. If "
         "they are codes, declare the column categorical or id with --kinds or kinds=."
     )
-    return Encoded(column, numbers, (lost,) if n_left < n_given and column.left_out is None else ())
+    return EncodedColumn(column, numbers, (lost,) if n_left < n_given and column.exclusion_reason is None else ())
 
 
-def refuse_infinite(numbers: Numbers, name: str, row: Callable[[int], str]) -> int:
+def check_finite(numbers: Numbers, name: str, describe_row: Callable[[int], str]) -> int:
     """Refuse infinities and numbers near them, naming the first, and return how many numbers are missing."""
-    pieces = (numbers[start:stop] for start, stop in parallel.spans(len(numbers), _PIECE_VALUES))
+    pieces = (numbers[start:stop] for start, stop in parallel.block_ranges(len(numbers), _PIECE_VALUES))
     n_missing = len(numbers) - sum(int(np.count_nonzero(np.abs(piece) <= LARGEST_NUMBER)) for piece in pieces)
     if n_missing and (bad := np.flatnonzero(np.abs(numbers) > LARGEST_NUMBER)).size:
         at = int(bad[0])
         if np.isinf(numbers[at]):
             raise DataError(
-                f"{row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
+                f"{describe_row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
                 "Leave the value empty if it is not known, or replace it."
             )
-        raise DataError(f"{row(at)}, column {name}: {numbers[at]} is too large to be squared; change the unit.")
+        raise DataError(
+            f"{describe_row(at)}, column {name}: {numbers[at]} is too large to be squared; change the unit."
+        )
     return n_missing
 
 
-def number_column(
-    name: str, kind: Kind, numbers: Numbers, n_missing: int, *, guessed: bool, n_different: int | None = None
+def numeric_column(
+    name: str, kind: Kind, numbers: Numbers, n_missing: int, *, inferred: bool, n_distinct: int | None = None
 ) -> Column:
     """Describe a column of numbers whose missing ones are NaN.
 
-    `n_different` is how many of them differ, where float64 does not tell.
+    `n_distinct` is how many of them differ, where float64 does not tell.
     """
     if n_missing == len(numbers):
-        return Column(name, kind, n_missing=n_missing, constant=True, left_out="no value is present")
+        return Column(name, kind, n_missing=n_missing, constant=True, exclusion_reason="no value is present")
     first = numbers[0]
     # Most columns differ in their first rows: look at the whole only when they do not.
     constant = n_missing == 0 and bool(numbers[-1] == first) and bool((numbers == first).all())
-    if guessed and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers, n_different)):
-        return Column(name, "id", n_missing=0, left_out=reason)
+    if inferred and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers, n_distinct)):
+        return Column(name, "id", n_missing=0, exclusion_reason=reason)
     return Column(name, kind, n_missing=n_missing, constant=constant)
 
 
-def _id_reason(name: str, numbers: Numbers, n_different: int | None) -> str | None:
+def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | None:
     n = len(numbers)
-    if n < FEWEST_ID_ROWS:
+    if n < MIN_ID_ROWS:
         return None
-    head = numbers[:FEWEST_ID_ROWS]
+    head = numbers[:MIN_ID_ROWS]
     if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
         return "it numbers the rows"
-    if _ID_NAME.search(name) and np.all(head == np.floor(head)) and (n_different or len(np.unique(numbers))) == n:
+    if (
+        _ID_NAME_PATTERN.search(name)
+        and np.all(head == np.floor(head))
+        and (n_distinct or len(np.unique(numbers))) == n
+    ):
         return "every value is another one, and its name says that it identifies rows"
     return None
 
 
-def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = None) -> tuple[Numbers, bool]:
+def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> tuple[Numbers, bool]:
     """Return the values as floats with NaN for missing, and whether they are dates (seconds since 1970).
 
     float32 stays as it is, all else becomes float64. Durations and times of day are seconds too. Text is read as numbers, or as
     dates where that is the kind.
     """
     values = raw.values
-    if raw.words is not None:
-        values = pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), pa.array(raw.words, pa.string()))
+    if raw.categories is not None:
+        values = pa.DictionaryArray.from_arrays(
+            pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
+        )
     if isinstance(values, np.ndarray):
         return values, False
     if pa.types.is_dictionary(values.type):
@@ -194,26 +208,26 @@ def to_numbers(raw: RawColumn, row: Callable[[int], str], kind: Kind | None = No
         return np.full(len(values), np.nan), False
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     if is_text and kind == "date":
-        values, is_text = _parse_dates(raw.name, values, row), False
+        values, is_text = _parse_dates(raw.name, values, describe_row), False
     if pa.types.is_temporal(values.type):
         is_date = pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)
         span = pa.time64("us") if pa.types.is_time(values.type) else pa.duration("us")
         micros = values.cast(pa.timestamp("us") if is_date else span, safe=False).cast(pa.int64())
-        return _with_nan(micros.cast(pa.float64(), safe=False)) / 1e6, is_date
+        return _to_floats(micros.cast(pa.float64(), safe=False)) / 1e6, is_date
     if is_text:
-        return _parse_numbers(raw.name, values, row), False
+        return _parse_numbers(raw.name, values, describe_row), False
     if not pa.types.is_float32(values.type):
         values = values.cast(pa.float64(), safe=False)
-    return _with_nan(values), False
+    return _to_floats(values), False
 
 
-def _with_nan(values: pa.Array) -> Numbers:
+def _to_floats(values: pa.Array) -> Numbers:
     """Return floats with NaN for null; whole numbers without gaps become float64 as well."""
     found = values.to_numpy(zero_copy_only=False)
     return np.asarray(found, dtype=np.float32 if found.dtype == np.float32 else np.float64)
 
 
-def _parse_dates(name: str, values: pa.Array, row: Callable[[int], str]) -> pa.Array:
+def _parse_dates(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> pa.Array:
     values = pc.utf8_trim_whitespace(values)
     try:
         return values.cast(pa.timestamp("us"))
@@ -223,20 +237,20 @@ def _parse_dates(name: str, values: pa.Array, row: Callable[[int], str]) -> pa.A
                 text.cast(pa.timestamp("us"))
             except pa.ArrowInvalid:
                 word = text.as_py()
-                raise DataError(f"{row(at)}, column {name}: {word!r} is not a date (YYYY-MM-DD).") from None
+                raise DataError(f"{describe_row(at)}, column {name}: {word!r} is not a date (YYYY-MM-DD).") from None
         raise
 
 
-def _parse_numbers(name: str, values: pa.Array, row: Callable[[int], str]) -> Numbers:
+def _parse_numbers(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> Numbers:
     try:
-        return _with_nan(pc.utf8_trim_whitespace(values).cast(pa.float64()))
+        return _to_floats(pc.utf8_trim_whitespace(values).cast(pa.float64()))
     except pa.ArrowInvalid:
         # A date that was declared numeric is seconds since 1970, in a file of text as in a frame of dates.
         if (dates := as_dates(pc.utf8_trim_whitespace(values))) is not None:
-            return _with_nan(dates.cast(pa.int64()).cast(pa.float64(), safe=False)) / 1e6
+            return _to_floats(dates.cast(pa.int64()).cast(pa.float64(), safe=False)) / 1e6
         for at, text in enumerate(values.to_pylist()):
             if text is not None and not _reads_as_number(text):
-                raise DataError(f"{row(at)}, column {name}: {text!r} is not a number.") from None
+                raise DataError(f"{describe_row(at)}, column {name}: {text!r} is not a number.") from None
         return np.array([np.nan if text is None else float(text) for text in values.to_pylist()])
 
 
@@ -249,58 +263,59 @@ def _reads_as_number(text: str) -> bool:
     return "_" not in text
 
 
-def _plain_number(text: str) -> str:
+def _number_as_level(text: str) -> str:
     """Return the text that a number has as a level, all its digits kept where it is whole."""
-    return str(int(text)) if _WHOLE.fullmatch(text) else _number_text(float(text))
+    return str(int(text)) if _INTEGER.fullmatch(text) else _number_text(float(text))
 
 
-def _encode_levels(raw: RawColumn, kind: Kind | None, *, guessed: bool, has_name: bool = True) -> Encoded:
-    codes, present = _observed(raw)
+def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_name: bool = True) -> EncodedColumn:
+    codes, present = _observed_levels(raw)
     # Of a boolean the first level is the one that counts 0.
     levels = present if raw.ordered and kind != "boolean" else sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
     n = len(codes)
     if not levels:
-        return Encoded(
-            Column(raw.name, kind or "categorical", n_missing=n, constant=True, left_out="no value is present"), None
+        return EncodedColumn(
+            Column(raw.name, kind or "categorical", n_missing=n, constant=True, exclusion_reason="no value is present"),
+            None,
         )
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"Column {raw.name} has {len(levels):,} values; a boolean has 2. Say 'categorical'.")
-    looks = looks_like(levels) if guessed else None
-    warned = () if looks is None else (_on_looks(raw.name, *looks),)
-    if guessed and (reason := _text_reason(raw.name, levels, n - n_missing, has_name=has_name)):
-        return Encoded(Column(raw.name, reason[0], n_missing=n_missing, left_out=reason[1]), None, warned)
+    looks = recognize_format(levels) if inferred else None
+    warned = () if looks is None else (_text_format_warning(raw.name, *looks),)
+    if inferred and (reason := _text_exclusion(raw.name, levels, n - n_missing, has_name=has_name)):
+        return EncodedColumn(Column(raw.name, reason[0], n_missing=n_missing, exclusion_reason=reason[1]), None, warned)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return Encoded(column, _recode(codes, present, levels), warned)
+    return EncodedColumn(column, _recode(codes, present, levels), warned)
 
 
-def _on_looks(name: str, what: str, example: str) -> str:
+def _text_format_warning(name: str, format_name: str, example: str) -> str:
     return (
-        f"Column {name}: values such as {example!r} look like {what}, and are taken as text. Write them as plain numbers or as "
+        f"Column {name}: values such as {example!r} look like {format_name}, and are taken as text. Write them as plain numbers or as "
         "YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
     )
 
 
-def _text_reason(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
-    if len(levels) == n_present and n_present >= FEWEST_ID_ROWS:
+def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
+    if len(levels) == n_present and n_present >= MIN_ID_ROWS:
         if not has_name:
             return "text", "every value is another one"
-        prose = sum(" " in level.strip() for level in levels[:1000]) > len(levels[:1000]) / 2 and not _ID_NAME.search(
-            name
-        )
+        prose = sum(" " in level.strip() for level in levels[:1000]) > len(
+            levels[:1000]
+        ) / 2 and not _ID_NAME_PATTERN.search(name)
         return ("text", "free text: every value is another one") if prose else ("id", "every value is another one")
-    if len(levels) > FEWEST_TEXT_LEVELS and 2 * len(levels) > n_present:
+    if len(levels) > MIN_TEXT_LEVELS and 2 * len(levels) > n_present:
         return "text", f"{len(levels):,} different values in {n_present:,} rows"
     return None
 
 
-def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
+def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     """Return codes into the values that occur (-1 where missing), and those values as text."""
-    if raw.words is not None:
-        return _occurring(raw.values, list(raw.words))
+    if raw.categories is not None:
+        return _drop_unused_words(raw.values, list(raw.categories))
     values = raw.values
     if isinstance(values, np.ndarray):
         distinct, codes = np.unique(values, return_inverse=True)
@@ -313,12 +328,14 @@ def _observed(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     indices = encoded.indices
     if indices.null_count:
         indices = (indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int32())).fill_null(-1)
-    return _occurring(indices.to_numpy(zero_copy_only=False), list(map(level_text, encoded.dictionary.to_pylist())))
+    return _drop_unused_words(
+        indices.to_numpy(zero_copy_only=False), list(map(level_text, encoded.dictionary.to_pylist()))
+    )
 
 
-def _occurring(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
+def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
     """Drop the words that no code stands for, and make one of equal ones."""
-    if len(words) <= _FEW_WORDS:
+    if len(words) <= _MAX_LINEAR_WORDS:
         found = [code for code in range(len(words)) if (codes == code).any()]
     else:
         found = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
@@ -332,11 +349,11 @@ def _occurring(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[An
 
 def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
     """Return codes into given levels; a value that is not among them is missing."""
-    return known_codes(raw, levels).codes
+    return match_levels(raw, levels).codes
 
 
 @dataclass(frozen=True)
-class KnownCodes:
+class LevelCodes:
     """Values as codes into levels that were known before.
 
     Attributes
@@ -354,38 +371,38 @@ class KnownCodes:
     n_unknown: int = 0
 
 
-def known_codes(raw: RawColumn, levels: tuple[str, ...]) -> KnownCodes:
+def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
     """Return codes into given levels, and the values that are not among them.
 
     A level is a value's text; where that is not among the levels, a value that reads as a number, as true or false or as a day is
     the level of that: which of them a column was written as may change from file to file. Where a level is digits with zeros in
     front, numbers are codes, and are what they are written as.
     """
-    codes, present = _observed(raw)
+    codes, present = _observed_levels(raw)
     known = set(levels)
     if known.issuperset(present):
-        return KnownCodes(_recode(codes, present, levels))
-    are_codes = any(_reads_as_number(level) and _plain_number(level) != level for level in levels)
-    readings = partial(_readings, numbers=not are_codes)
+        return LevelCodes(_recode(codes, present, levels))
+    are_codes = any(_reads_as_number(level) and _number_as_level(level) != level for level in levels)
+    readings = partial(_level_spellings, allow_numbers=not are_codes)
     meant = [next((text for text in readings(word) if text in known), word) for word in present]
     unknown = tuple(sort_levels({word for word in meant if word not in known}))
     if not unknown:
-        return KnownCodes(_recode(codes, meant, levels))
+        return LevelCodes(_recode(codes, meant, levels))
     odd = [code for code, word in enumerate(meant) if word not in known]
-    return KnownCodes(_recode(codes, meant, levels), unknown, int(np.count_nonzero(np.isin(codes, odd))))
+    return LevelCodes(_recode(codes, meant, levels), unknown, int(np.count_nonzero(np.isin(codes, odd))))
 
 
 def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
     """Return codes into levels for rows of which none has a value."""
-    return np.full(n_rows, -1, dtype=_code_width(levels))
+    return np.full(n_rows, -1, dtype=_code_dtype(levels))
 
 
-def _readings(word: str, *, numbers: bool) -> Iterator[str]:
+def _level_spellings(word: str, *, allow_numbers: bool) -> Iterator[str]:
     """Yield the texts that a value may have as a level."""
     yield word
     number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
-    if numbers and _reads_as_number(number) and np.isfinite(float(number)):
-        yield _plain_number(number)
+    if allow_numbers and _reads_as_number(number) and np.isfinite(float(number)):
+        yield _number_as_level(number)
     if word.lower() in ("true", "false"):
         yield word.capitalize()
     # A column of nothing but days was read as moments.
@@ -393,17 +410,17 @@ def _readings(word: str, *, numbers: bool) -> Iterator[str]:
         yield word.removesuffix(_MIDNIGHT)
 
 
-def _recode(codes: NDArray[Any], present: list[str], levels: Sequence[str]) -> NDArray[Any]:
-    """Return codes into `levels` for codes into `present`, -1 for what is missing in either, as narrow as can be."""
-    width = _code_width(levels)
-    if present == list(levels) and codes.dtype == width:
+def _recode(codes: NDArray[Any], old_levels: list[str], levels: Sequence[str]) -> NDArray[Any]:
+    """Return codes into `levels` for codes into `old_levels`, -1 for what is missing in either, as narrow as can be."""
+    width = _code_dtype(levels)
+    if old_levels == list(levels) and codes.dtype == width:
         return codes
     order = {level: code for code, level in enumerate(levels)}
-    table = np.array([order.get(level, -1) for level in present] + [-1], dtype=width)
+    table = np.array([order.get(level, -1) for level in old_levels] + [-1], dtype=width)
     return table.take(codes, mode="wrap")
 
 
-def _code_width(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
+def _code_dtype(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
     """Return the narrowest type that holds codes into levels."""
     return next(width for width in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(width).max)
 
@@ -418,4 +435,4 @@ def level_text(value: Any) -> str | None:
 
 
 def _number_text(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < LARGEST_WHOLE else repr(float(value))
+    return str(int(value)) if float(value).is_integer() and abs(value) < LARGEST_EXACT_INTEGER else repr(float(value))

@@ -14,7 +14,7 @@ from sklearn.utils import column_or_1d
 from tamiz.sources.raw import RawColumn
 
 # What int64 holds.
-_LARGEST = 2**63 - 1
+_LARGEST_INT64 = 2**63 - 1
 
 
 def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> NDArray[Any]:
@@ -35,22 +35,22 @@ def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> 
     rows = np.empty(len(levels), dtype=np.intp)
     # Of several values assigned to one place the last one stays: that of the first row.
     rows[codes[present]] = present
-    if raw.given is not None and _is_typed(found := _of_given(raw.given, rows)):
+    if raw.original is not None and _is_typed(found := _original_labels(raw.original, rows)):
         return found
-    if isinstance(raw.values, pa.Array) and _is_typed(found := _of_arrow(raw.values, rows)):
+    if isinstance(raw.values, pa.Array) and _is_typed(found := _arrow_labels(raw.values, rows)):
         return found
-    return _read(levels)
+    return _parse_labels(levels)
 
 
-def _of_given(given: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
-    if isinstance(given, np.ndarray):
-        return given[rows]
-    taken = nw.from_native(given, series_only=True)[rows.tolist()].to_native()
+def _original_labels(original: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    if isinstance(original, np.ndarray):
+        return original[rows]
+    taken = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
     # As an estimator of scikit-learn's reads a series: pandas' own integers and booleans become float64.
     return np.asarray(column_or_1d(taken))
 
 
-def _of_arrow(values: pa.Array, rows: NDArray[np.intp]) -> NDArray[Any]:
+def _arrow_labels(values: pa.Array, rows: NDArray[np.intp]) -> NDArray[Any]:
     taken = values.take(pa.array(rows))
     taken = taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken
     found = taken.to_numpy(zero_copy_only=False)
@@ -66,23 +66,23 @@ def _is_text(found: NDArray[Any]) -> bool:
     return found.dtype.kind == "O" and all(isinstance(value, str) for value in found.tolist())
 
 
-def _read(levels: Sequence[str]) -> NDArray[Any]:
+def _parse_labels(levels: Sequence[str]) -> NDArray[Any]:
     """Return integers where every level is one, numbers where every one is, text otherwise; "01" is text."""
-    if all(map(_is_whole, levels)):
+    if all(map(_is_integer_text, levels)):
         return np.array([int(level) for level in levels], dtype=np.int64)
-    if all(_is_whole(level) or _is_number(level) for level in levels):
+    if all(_is_integer_text(level) or _is_float_text(level) for level in levels):
         return np.array([float(level) for level in levels])
     return np.array(levels)
 
 
-def _is_whole(level: str) -> bool:
+def _is_integer_text(level: str) -> bool:
     try:
-        return str(int(level)) == level and abs(int(level)) <= _LARGEST
+        return str(int(level)) == level and abs(int(level)) <= _LARGEST_INT64
     except ValueError:
         return False
 
 
-def _is_number(level: str) -> bool:
+def _is_float_text(level: str) -> bool:
     try:
         return repr(float(level)) == level and np.isfinite(float(level))
     except ValueError:

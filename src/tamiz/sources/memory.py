@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.columns import departures
-from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, level_text, number_column, refuse_infinite
-from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
+from tamiz.kernels.columns import add_deviations
+from tamiz.sources.kinds import LARGEST_NUMBER, Numbers, check_finite, level_text, numeric_column
+from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column
-from tamiz.sources.table import Roles, TableSource, build, is_whole
-from tamiz.sources.text_values import as_whole_numbers
+from tamiz.sources.table import OpenOptions, TableSource, build_table, is_every_row
+from tamiz.sources.text_values import as_exact_integers
 
 # Values of one piece of work.
-_PIECE_VALUES = 2**18
+_MAX_PIECE_VALUES = 2**18
 
 
 def is_frame(data: Any) -> bool:
@@ -30,11 +30,13 @@ def is_frame(data: Any) -> bool:
     try:
         native = nw.from_native(data, pass_through=True, allow_series=False)
     except nw.exceptions.DuplicateError:
-        raise DataError(f"Column {_twice(data)!r} occurs twice; give every column a name of its own.") from None
+        raise DataError(
+            f"Column {_first_duplicate(data)!r} occurs twice; give every column a name of its own."
+        ) from None
     return isinstance(native, nw.DataFrame | nw.LazyFrame)
 
 
-def _twice(data: Any) -> str:
+def _first_duplicate(data: Any) -> str:
     """Return the first name that occurs twice among the columns of a frame of pandas or Arrow."""
     seen: set[str] = set()
     for name in map(str, getattr(data, "column_names", data.columns)):
@@ -44,7 +46,7 @@ def _twice(data: Any) -> str:
     return ""
 
 
-def column_of(values: Any, name: str) -> RawColumn:
+def to_raw_column(values: Any, name: str) -> RawColumn:
     """Turn one column that came beside the table (a target, weights) into a raw column."""
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.DataFrame):
@@ -63,9 +65,9 @@ def column_of(values: Any, name: str) -> RawColumn:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(f"The {name} must be one column, got an array of shape {array.shape}; pass one of them.")
-    raw = from_array(name, array)
+    raw = raw_from_array(name, array)
     # What hides a value of integers has no place for it.
-    return replace(raw, given=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
+    return replace(raw, original=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
 
 
 def eager_frame(data: Any) -> nw.DataFrame[Any]:
@@ -74,7 +76,7 @@ def eager_frame(data: Any) -> nw.DataFrame[Any]:
     return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
 
 
-def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
+def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
     """Return the names of a frame's or an array's columns, and what gives one of them."""
     if is_frame(data):
         frame = eager_frame(data)
@@ -87,7 +89,7 @@ def raw_columns(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         native = [series for _, series in frame.to_native().items()]
         return names, lambda name: _from_pandas(name, native[place[name]])
     array = check_matrix(data)
-    return [f"x{j}" for j in range(array.shape[1])], lambda name: from_array(name, array[:, int(name[1:])])
+    return [f"x{j}" for j in range(array.shape[1])], lambda name: raw_from_array(name, array[:, int(name[1:])])
 
 
 def check_matrix(data: Any) -> NDArray[Any]:
@@ -109,7 +111,7 @@ def check_matrix(data: Any) -> NDArray[Any]:
     return array
 
 
-def plain_array(data: Any) -> NDArray[Any]:
+def to_numpy(data: Any) -> NDArray[Any]:
     """Return an array of any library that numpy can read as numpy's; refuse one that it cannot, such as one on a GPU."""
     try:
         # Libraries of the array API standard need not have __array__; numpy would make one object of such an array.
@@ -128,8 +130,12 @@ def plain_array(data: Any) -> NDArray[Any]:
 def _unmasked(data: Any) -> NDArray[Any]:
     """Return data as a plain array; what a masked array hides is missing."""
     if not isinstance(data, np.ma.MaskedArray):
-        array = plain_array(data)
-        if array.dtype.kind == "f" and isinstance(data, list | tuple) and (np.abs(array) >= LARGEST_WHOLE).any():
+        array = to_numpy(data)
+        if (
+            array.dtype.kind == "f"
+            and isinstance(data, list | tuple)
+            and (np.abs(array) >= LARGEST_EXACT_INTEGER).any()
+        ):
             # numpy made floats of whole numbers too large for it, or of those that have a missing one beside them.
             return np.asarray(data, dtype=object)
         return array
@@ -140,77 +146,83 @@ def _unmasked(data: Any) -> NDArray[Any]:
     return values
 
 
-def open_frame(data: Any, roles: Roles) -> TableSource:
+def open_frame(data: Any, options: OpenOptions) -> TableSource:
     """Open a data frame."""
     frame = eager_frame(data)
-    names, load = raw_columns(frame)
+    names, load = column_loader(frame)
     place = {name: j for j, name in enumerate(names)}
-    handed_on = frame if roles.handed_on is None else eager_frame(roles.handed_on)
+    handed_on = frame if options.frame_data is None else eager_frame(options.frame_data)
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         # By position: not every frame's names are text.
         part = handed_on[:, [place[name] for name in wanted]]
-        return (part if is_whole(rows, len(part)) else part[rows.tolist(), :]).to_native()
+        return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build(names, load, roles, frame_of)
+    return build_table(names, load, options, frame_of)
 
 
-def open_array(data: Any, roles: Roles) -> TableSource:
+def open_array(data: Any, options: OpenOptions) -> TableSource:
     """Open an array of two dimensions; its columns are called x0, x1, ..."""
     array = check_matrix(data)
-    names, load = raw_columns(array)
+    names, load = column_loader(array)
 
     def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         given = data if isinstance(data, np.ndarray) else array
-        given = given if roles.handed_on is None else roles.handed_on
+        given = given if options.frame_data is None else options.frame_data
         return given[:, [int(name[1:]) for name in wanted]][rows]
 
     exact = array.dtype.kind in "iu" and _is_beyond_float(array)
-    if array.dtype.kind in "fiu" and not exact and roles.kinds is None and not roles.names and roles.fitted is None:
-        return _open_numbers(array, names, roles, frame_of)
-    return build(names, load, roles, frame_of, has_names=False)
+    if (
+        array.dtype.kind in "fiu"
+        and not exact
+        and options.kinds is None
+        and not options.role_by_column
+        and options.reader is None
+    ):
+        return _open_numbers(array, names, options, frame_of)
+    return build_table(names, load, options, frame_of, has_names=False)
 
 
-def _open_numbers(array: NDArray[Any], names: list[str], roles: Roles, frame_of: Any) -> TableSource:
+def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> TableSource:
     """Open a matrix of numbers as it lies in memory: nothing is copied but what must change."""
     # The target and other roles take the general road, over a table of one column that stands for the others.
     stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build(["x0"], lambda _: stand_in, roles, frame_of)
-    numbers = np.asarray(array, dtype=float_type(array.dtype))
+    frame = build_table(["x0"], lambda _: stand_in, options, make_frame)
+    numbers = np.asarray(array, dtype=to_float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
-    departure = _departures(numbers)
+    departure = _deviations_from_first(numbers)
     columns: list[Column] = []
     for j, name in enumerate(names):
         # Neither a gap nor an infinity is among them.
         if departure[j] <= LARGEST_NUMBER:
             columns.append(Column(name, "numeric", constant=not departure[j]))
             continue
-        n_missing = refuse_infinite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
-        columns.append(number_column(name, "numeric", numbers[:, j], n_missing, guessed=False))
+        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
     schema = replace(frame.schema, columns=tuple(columns))
     values = {j: numbers[:, j] for j in schema.numeric}
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
-    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, whole, names)
+    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
     source.class_labels = frame.class_labels
     source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
     return source
 
 
-def float_type(given: np.dtype[Any]) -> type[np.floating[Any]]:
+def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     """Return what numbers are held as: float32 as it is, everything else as float64."""
-    return np.float32 if given == np.float32 else np.float64
+    return np.float32 if dtype == np.float32 else np.float64
 
 
-def _departures(numbers: Numbers) -> Numbers:
+def _deviations_from_first(numbers: Numbers) -> Numbers:
     """Return the sums of the distances of each column's values from its first, read by rows, as they mostly lie."""
-    spans = parallel.spans(len(numbers), max(1, _PIECE_VALUES // numbers.shape[1]))
+    spans = parallel.block_ranges(len(numbers), max(1, _MAX_PIECE_VALUES // numbers.shape[1]))
     first = np.ascontiguousarray(numbers[0])
 
     def look(span: tuple[int, int]) -> Numbers:
         total = np.zeros_like(first)
-        departures(np.ascontiguousarray(numbers[slice(*span)]), first, total)
+        add_deviations(np.ascontiguousarray(numbers[slice(*span)]), first, total)
         return total
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -227,7 +239,7 @@ def check_shape(n_rows: int, n_columns: int) -> None:
 
 
 def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
-    return replace(_series_values(name, series), given=series.to_native())
+    return replace(_series_values(name, series), original=series.to_native())
 
 
 def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
@@ -236,13 +248,13 @@ def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
         raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
     if dtype.is_float():
         values = series.to_numpy()
-        return RawColumn(name, np.asarray(values, dtype=float_type(values.dtype)))
+        return RawColumn(name, np.asarray(values, dtype=to_float_type(values.dtype)))
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        values = _chunk(series.to_arrow())
+        values = _combine_chunks(series.to_arrow())
         return RawColumn(name, values, "categorical", ordered=isinstance(dtype, nw.Enum) or values.type.ordered)
     if isinstance(dtype, nw.Object | nw.Unknown):
-        return from_array(name, series.to_numpy())
-    return from_arrow(name, _chunk(series.to_arrow()))
+        return raw_from_array(name, series.to_numpy())
+    return raw_from_arrow(name, _combine_chunks(series.to_arrow()))
 
 
 def _from_pandas(name: str, series: Any) -> RawColumn:
@@ -255,31 +267,31 @@ def _from_pandas(name: str, series: Any) -> RawColumn:
         words = tuple(map(level_text, series.array.categories.tolist()))
         return RawColumn(name, codes, "categorical", words, series.array.ordered, series)
     if series.dtype == np.float64 and isinstance(series.dtype, np.dtype):
-        return RawColumn(name, series.to_numpy(), given=series)
+        return RawColumn(name, series.to_numpy(), original=series)
     return _from_series(name, nw.from_native(series, series_only=True))
 
 
-def _chunk(values: Any) -> pa.Array:
+def _combine_chunks(values: Any) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def from_array(name: str, array: NDArray[Any]) -> RawColumn:
+def raw_from_array(name: str, array: NDArray[Any]) -> RawColumn:
     """Turn an array of one dimension into a raw column."""
-    return replace(_array_values(name, array), given=array)
+    return replace(_array_values(name, array), original=array)
 
 
 def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
     if array.dtype.kind in "iu" and _is_beyond_float(array):
         return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
     if array.dtype.kind in "fiu":
-        return RawColumn(name, np.ascontiguousarray(array, dtype=float_type(array.dtype)))
+        return RawColumn(name, np.ascontiguousarray(array, dtype=to_float_type(array.dtype)))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     if array.dtype.kind in "mM":
-        return from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[us]")))
+        return raw_from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[us]")))
     values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
     try:
-        return from_arrow(name, pa.array(values))
+        return raw_from_arrow(name, pa.array(values))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if all(v is None or (isinstance(v, Number) and not isinstance(v, bool | complex)) for v in values):
             return RawColumn(name, _exact_numbers(list(values)))
@@ -288,13 +300,13 @@ def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
 
 def _exact_numbers(values: Sequence[Any]) -> Any:
     """Return numbers of several types, None for missing: exactly where all are whole, as float64 otherwise."""
-    whole = as_whole_numbers(pa.array([None if v is None else str(v) for v in values], pa.string()))
+    whole = as_exact_integers(pa.array([None if v is None else str(v) for v in values], pa.string()))
     return np.array([np.nan if v is None else float(v) for v in values]) if whole is None else whole
 
 
 def _is_beyond_float(array: NDArray[Any]) -> bool:
     """Whether whole numbers are so large that several of them are one as float64."""
-    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_WHOLE
+    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_EXACT_INTEGER
 
 
 def _is_missing(value: Any) -> bool:
@@ -303,7 +315,7 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.generic) and bool(value != value)
 
 
-def from_arrow(name: str, values: pa.Array) -> RawColumn:
+def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
     """Turn an Arrow array into a raw column; a dictionary is declared categorical."""
     kind = values.type
     if pa.types.is_dictionary(kind):

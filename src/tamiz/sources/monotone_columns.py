@@ -15,12 +15,12 @@ from tamiz import parallel
 from tamiz.sources.base import Source
 
 # A rank correlation with the row number beyond this is a sorted column, some neighbours exchanged or not.
-_LEAST_CORRELATION = 0.999
+_MIN_ROW_CORRELATION = 0.999
 # Of fewer rows the best of many columns comes near that by chance.
-_LEAST_ROWS = 20
+_MIN_SORTED_ROWS = 20
 # Steps looked at first, and the share of them that go one way in a column that may be sorted.
-_MOST_STEPS, _LEAST_SHARE = 100, 0.8
-_MOST_NAMED = 5
+_MAX_STEPS, _MIN_STEP_SHARE = 100, 0.8
+_MAX_NAMED = 5
 # Values of one piece of work: few columns of a long table, many of a short one.
 _TASK_VALUES = 2**16
 
@@ -57,26 +57,28 @@ def monotone_columns(source: Source) -> list[MonotoneColumn]:
     wanted = [
         j
         for j, column in enumerate(schema.columns)
-        if column.is_number and not column.part_of and (column.left_out is None or column.name in schema.split)
+        if column.is_number
+        and not column.date_part
+        and (column.exclusion_reason is None or column.name in schema.split_dates)
     ]
 
     def look(columns: list[int]) -> list[float]:
         blocks = list(source.blocks(columns))
-        return [_correlation(np.concatenate([block.column(j) for block in blocks])) for j in columns]
+        return [_row_correlation(np.concatenate([block.column(j) for block in blocks])) for j in columns]
 
     size = max(1, _TASK_VALUES // max(schema.n_rows, 1))
     tasks = [wanted[start : start + size] for start in range(0, len(wanted), size)]
     found = zip(wanted, chain.from_iterable(parallel.map_blocks(look, tasks)), strict=True)
-    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in found if abs(rho) > _LEAST_CORRELATION]
+    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in found if abs(rho) > _MIN_ROW_CORRELATION]
 
 
-def on_monotone_columns(source: Source, leaks: Collection[str] = ()) -> list[str]:
+def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = ()) -> list[str]:
     """Return the warning that names the columns by which the rows are sorted, none where there are none.
 
     Parameters
     ----------
     source : Source
-    leaks : collection of str
+    leakage_columns : collection of str
         Columns reported as possible target leakage.
     """
     found = monotone_columns(source)
@@ -84,10 +86,10 @@ def on_monotone_columns(source: Source, leaks: Collection[str] = ()) -> list[str
         return []
     named = ", ".join(
         f"{one.name!r} (Spearman correlation with the row number {one.correlation:.4g}"
-        f"{'; also a possible target leakage' if one.name in leaks else ''})"
-        for one in found[:_MOST_NAMED]
+        f"{'; also a possible target leakage' if one.name in leakage_columns else ''})"
+        for one in found[:_MAX_NAMED]
     )
-    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     which = "it" if len(found) == 1 else "one of them"
     return [
         f"The rows are sorted by {named}{more}. If {which} is the time of a row, name it (time=, --time): folds then test on later "
@@ -95,15 +97,15 @@ def on_monotone_columns(source: Source, leaks: Collection[str] = ()) -> list[str
     ]
 
 
-def _correlation(values: NDArray[Any]) -> float:
+def _row_correlation(values: NDArray[Any]) -> float:
     """Return the rank correlation of present values with the row number, 0 where it is seen to be far from 1 and -1."""
     present = np.flatnonzero(~np.isnan(values))
     n = len(present)
-    if n < _LEAST_ROWS:
+    if n < _MIN_SORTED_ROWS:
         return 0.0
-    steps = np.diff(values[present[np.linspace(0, n - 1, min(n, _MOST_STEPS)).astype(np.intp)]])
+    steps = np.diff(values[present[np.linspace(0, n - 1, min(n, _MAX_STEPS)).astype(np.intp)]])
     share = max(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)) / len(steps)
-    if share < _LEAST_SHARE:
+    if share < _MIN_STEP_SHARE:
         return 0.0
     ranks = rankdata(values[present])
     return float(np.corrcoef(ranks, np.arange(n))[0, 1])

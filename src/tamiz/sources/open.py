@@ -11,16 +11,16 @@ from typing import Any
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.memory import Size, limited, read_size
+from tamiz.memory import SizeLike, limit_memory, parse_size
 from tamiz.sources import registry
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import split_like, without_parts
-from tamiz.sources.fitted import Fitted
-from tamiz.sources.infinite import without_infinite
-from tamiz.sources.memory import column_of, is_frame, open_array, open_frame
+from tamiz.sources.date_parts import merge_date_parts, split_dates_like
+from tamiz.sources.fitted import SchemaReader
+from tamiz.sources.infinite import mask_infinite
+from tamiz.sources.memory import is_frame, open_array, open_frame, to_raw_column
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.sparse import open_sparse
-from tamiz.sources.table import Roles
+from tamiz.sources.table import OpenOptions
 
 
 def open_source(
@@ -31,8 +31,8 @@ def open_source(
     weight: Any = None,
     groups: Any = None,
     time: Any = None,
-    memory: Size | None = None,
-    like: Schema | None = None,
+    memory: SizeLike | None = None,
+    schema: Schema | None = None,
     header: bool | None = None,
 ) -> Source:
     """Open a table: a file, an array, a sparse matrix or a data frame.
@@ -58,7 +58,7 @@ def open_source(
     memory : str or int, default=None
         What the process may take at most, "800MB" or "1.5GiB" or a number of bytes, its programs and libraries included; it holds
         as long as the source is there. None is what the machine has.
-    like : Schema, default=None
+    schema : Schema, default=None
         The columns of a table that was fitted, such as a model's `schema_`: columns are taken by these names, in any order, with
         these kinds and levels, and nothing is guessed anew from rows that may be few. Other columns, the target among them, are
         not read. A level that is not among these counts as missing, and is told of. The table may have no row.
@@ -90,76 +90,84 @@ def open_source(
     >>> source.schema.target.levels
     ('a', 'b')
     """
-    if like is not None:
+    if schema is not None:
         if any(given is not None for given in (target, kinds, weight, groups, time)):
             raise TypeError("like= says what every column is: leave target, kinds, weight, groups and time out.")
-        return open_fitted(data, Fitted(like), memory=memory, header=header)
-    roles = Roles(
-        _role(target, "target"),
-        _role(weight, "weight"),
-        _kinds(kinds),
-        _role(groups, "group"),
-        _role(time, "time"),
+        return open_with_reader(data, SchemaReader(schema), memory=memory, header=header)
+    roles = OpenOptions(
+        _role_column(target, "target"),
+        _role_column(weight, "weight"),
+        _check_kinds(kinds),
+        _role_column(groups, "group"),
+        _role_column(time, "time"),
         header=header,
     )
-    return _open_within(data, roles, memory)
+    return _open_with_limit(data, roles, memory)
 
 
-def open_columns(
+def open_without_target(
     data: Any,
-    known: Sequence[str],
+    known_columns: Sequence[str],
     *,
     kinds: Mapping[str, Kind] | None = None,
     weight: str | None = None,
-    memory: Size | None = None,
+    memory: SizeLike | None = None,
     header: bool | None = None,
 ) -> Source:
-    """Open a table without a target, so that rows which lack one stay; `known` are columns that it has, such as the target's."""
-    roles = Roles(weight=weight, kinds=_kinds(kinds), header=header, columns=tuple(known))
-    return _open_within(data, roles, memory)
+    """Open a table without a target, so that rows which lack one stay; `known_columns` are columns that it has, such as the target's."""
+    roles = OpenOptions(weight=weight, kinds=_check_kinds(kinds), header=header, expected_columns=tuple(known_columns))
+    return _open_with_limit(data, roles, memory)
 
 
-def open_fitted(data: Any, fitted: Fitted, *, memory: Size | None = None, header: bool | None = None) -> Source:
+def open_with_reader(
+    data: Any, reader: SchemaReader, *, memory: SizeLike | None = None, header: bool | None = None
+) -> Source:
     """Open new rows under the columns of a table that was fitted."""
     # Parts of dates are computed from the dates of the new rows.
-    whole = without_parts(fitted.schema)
-    source = _open_within(data, Roles(fitted=replace(fitted, schema=whole), header=header), memory)
-    return source if whole is fitted.schema else split_like(source, fitted.schema)
+    whole = merge_date_parts(reader.schema)
+    source = _open_with_limit(data, OpenOptions(reader=replace(reader, schema=whole), header=header), memory)
+    return source if whole is reader.schema else split_dates_like(source, reader.schema)
 
 
 def open_batch(X: Any, kinds: Mapping[str, Kind]) -> Source:
     """Open one batch of rows, 1 row at least, with the kinds that its columns have so far; it has no target."""
-    return _open(X, Roles(kinds=kinds or None, is_batch=True))
+    return _open_data(X, OpenOptions(kinds=kinds or None, is_batch=True))
 
 
-def _open_within(data: Any, roles: Roles, memory: Size | None) -> Source:
-    with limited(None if memory is None else read_size("memory", memory)) as limit:
-        source = _open(data, roles)
-        source.limit = limit
+def _open_with_limit(data: Any, options: OpenOptions, memory: SizeLike | None) -> Source:
+    with limit_memory(None if memory is None else parse_size("memory", memory)) as limit:
+        source = _open_data(data, options)
+        source.memory_limit = limit
     return source
 
 
-def _open(data: Any, roles: Roles) -> Source:
-    if roles.header is not None and not isinstance(roles.header, bool):
-        raise TypeError(f"header must be True, False or None, got {roles.header!r}.")
+def _open_data(data: Any, options: OpenOptions) -> Source:
+    if options.header is not None and not isinstance(options.header, bool):
+        raise TypeError(f"header must be True, False or None, got {options.header!r}.")
     if isinstance(data, str | os.PathLike):
-        return _open_file(Path(data), roles)
-    if roles.header is not None:
+        return _open_file(Path(data), options)
+    if options.header is not None:
         raise TypeError(
             f"header= is for files of separated values; a {type(data).__name__} has names or none: leave it out."
         )
     if sparse.issparse(data):
-        return open_sparse(data, roles)
-    if roles.infinite:
-        shown, told = without_infinite(data)
-        source = _open(shown, replace(roles, infinite=False, handed_on=data if told else None))
-        source.infinite = told
+        return open_sparse(data, options)
+    if options.allow_infinite:
+        shown, told = mask_infinite(data)
+        source = _open_data(shown, replace(options, allow_infinite=False, frame_data=data if told else None))
+        source.infinite_digest = told
         return source
-    return open_frame(data, roles) if is_frame(data) else open_array(data, roles)
+    return open_frame(data, options) if is_frame(data) else open_array(data, options)
 
 
 def as_source(
-    X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, time: Any = None, infinite: bool = False
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    allow_infinite: bool = False,
 ) -> Source:
     """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is.
 
@@ -182,41 +190,41 @@ def as_source(
             raise TypeError(
                 f"{name} takes the {values}, got the name {given!r}: fit on open_source(X, {role}={given!r})."
             )
-    if not infinite:
+    if not allow_infinite:
         return open_source(X, y, weight=sample_weight, groups=groups, time=time)
-    roles = Roles(
-        *(_role(y, "target"), _role(sample_weight, "weight")),
-        groups=_role(groups, "group"),
-        time=_role(time, "time"),
-        infinite=True,
+    roles = OpenOptions(
+        *(_role_column(y, "target"), _role_column(sample_weight, "weight")),
+        groups=_role_column(groups, "group"),
+        time=_role_column(time, "time"),
+        allow_infinite=True,
     )
-    return _open_within(X, roles, None)
+    return _open_with_limit(X, roles, None)
 
 
-def _role(given: Any, name: str) -> Any:
-    return given if given is None or isinstance(given, str) else column_of(given, name)
+def _role_column(values: Any, name: str) -> Any:
+    return values if values is None or isinstance(values, str) else to_raw_column(values, name)
 
 
-def _kinds(given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return {str(name): kind for name, kind in given.items()}
-    if given is None or isinstance(given, str):
-        return given
-    raise TypeError(f"kinds must be a kind or a mapping of names to kinds, got {given!r}.")
+def _check_kinds(kinds: Any) -> Any:
+    if isinstance(kinds, Mapping):
+        return {str(name): kind for name, kind in kinds.items()}
+    if kinds is None or isinstance(kinds, str):
+        return kinds
+    raise TypeError(f"kinds must be a kind or a mapping of names to kinds, got {kinds!r}.")
 
 
-def _open_file(path: Path, roles: Roles) -> Source:
+def _open_file(path: Path, options: OpenOptions) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
     readers = {entry.name: entry for entry in registry.of_kind("file")}
     if path.is_dir():
         if any(path.rglob("*.parquet")):
-            return readers["parquet"].load()(path, roles)
+            return readers["parquet"].load()(path, options)
         raise IsADirectoryError(f"{path} is a folder without Parquet files; name a file in it.")
     ending = path.suffix.lstrip(".").lower()
     reader = readers.get(ending, readers["csv"])
-    if roles.header is not None and reader.load() is not readers["csv"].load():
+    if options.header is not None and reader.load() is not readers["csv"].load():
         raise DataError(
             f"header= and --header are for files of separated values, and {path} has names of its own: leave them out."
         )
-    return reader.load()(path, roles)
+    return reader.load()(path, options)

@@ -13,36 +13,36 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.distinct import distinct
-from tamiz.sources.memory import from_arrow
+from tamiz.sources.distinct import encode_dictionary
+from tamiz.sources.memory import raw_from_arrow
 from tamiz.sources.raw import RawColumn
-from tamiz.sources.room import temporary_room
-from tamiz.sources.table import Roles, build, is_whole
+from tamiz.sources.room import temporary_store
+from tamiz.sources.table import OpenOptions, build_table, is_every_row
 
 # Memory a row that reading and encoding a column takes.
-_ROW_WORK = 32
+_BYTES_PER_ROW = 32
 _BATCH_ROWS = 2**17
 # Columns are read side by side, not their pieces: one is read ahead, where Arrow would hold a hundred.
-_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+_SCAN_OPTIONS = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
 
 # Endings of names and what Arrow calls the format.
-ENDINGS = {"parquet": "parquet", "arrow": "ipc", "feather": "ipc"}
-_LABELS = {"parquet": "Parquet", "ipc": "Arrow IPC"}
+FORMAT_BY_SUFFIX = {"parquet": "parquet", "arrow": "ipc", "feather": "ipc"}
+_FORMAT_LABELS = {"parquet": "Parquet", "ipc": "Arrow IPC"}
 
 
-def open_parquet(path: Path, roles: Roles) -> Source:
+def open_parquet(path: Path, options: OpenOptions) -> Source:
     """Open a Parquet file, or a folder of them with the same columns; dictionary columns are categorical."""
-    return _open(path, roles, "parquet")
+    return _open_columnar(path, options, "parquet")
 
 
-def open_arrow(path: Path, roles: Roles) -> Source:
+def open_arrow(path: Path, options: OpenOptions) -> Source:
     """Open an Arrow IPC (Feather) file; dictionary columns are categorical."""
-    return _open(path, roles, "ipc")
+    return _open_columnar(path, options, "ipc")
 
 
-def dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
+def open_dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
     """Return a file or folder and how many rows it has."""
-    label = _LABELS[file_format]
+    label = _FORMAT_LABELS[file_format]
     try:
         # Files whose names begin with a dot or an underscore are the leavings of whoever wrote the folder.
         data = ds.dataset(path, format=file_format, partitioning="hive" if path.is_dir() else None)
@@ -56,45 +56,48 @@ def dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
     return data, n_rows
 
 
-def _open(path: Path, roles: Roles, file_format: str) -> Source:
-    data, n_rows = dataset(path, file_format)
-    if n_rows == 0 and roles.fitted is None:
+def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Source:
+    data, n_rows = open_dataset(path, file_format)
+    if n_rows == 0 and options.reader is None:
         raise DataError(f"{path} has no rows.")
 
     def load(name: str) -> RawColumn:
-        return _read(data, name, n_rows)
+        return _read_column(data, name, n_rows)
 
     def frame_of(names: Sequence[str], rows: NDArray[Any]) -> Any:
         table = data.to_table({name: ds.field(name) for name in names})
-        return table if is_whole(rows, n_rows) else table.take(pa.array(rows))
+        return table if is_every_row(rows, n_rows) else table.take(pa.array(rows))
 
-    with temporary_room() as room:
-        room.expect(8 * n_rows * len(data.schema.names))
-        source = build(data.schema.names, load, roles, frame_of, keep=room.keep, column_work=_ROW_WORK * n_rows)
-        room.keep_for(source)
+    with temporary_store() as room:
+        room.choose_location(8 * n_rows * len(data.schema.names))
+        source = build_table(
+            data.schema.names, load, options, frame_of, store_column=room.store, column_memory=_BYTES_PER_ROW * n_rows
+        )
+        room.delete_with(source)
     return source
 
 
-def _read(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
+def _read_column(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
     """Read a column; floats and text piece by piece, so that they are never there twice."""
     kind = data.schema.field(name).type
     if kind in (pa.float64(), pa.float32()):
         numbers, start = np.empty(n_rows, kind.to_pandas_dtype()), 0
-        for piece in _counted(data, name, n_rows):
+        for piece in _checked_pieces(data, name, n_rows):
             numbers[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
             start += len(piece)
-        return RawColumn(name, numbers, given=numbers)
+        return RawColumn(name, numbers, original=numbers)
     if kind in (pa.string(), pa.large_string()):
         return RawColumn(
-            name, distinct(name, map(pa.chunked_array, ([piece] for piece in _counted(data, name, n_rows))))
+            name,
+            encode_dictionary(name, map(pa.chunked_array, ([piece] for piece in _checked_pieces(data, name, n_rows)))),
         )
-    values = pa.chunked_array(list(_counted(data, name, n_rows)), kind)
-    return from_arrow(
+    values = pa.chunked_array(list(_checked_pieces(data, name, n_rows)), kind)
+    return raw_from_arrow(
         name, values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(kind) else values.combine_chunks()
     )
 
 
-def _counted(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
+def _checked_pieces(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
     """Yield a whole column, refused where the file has not as many rows as it had when it was opened."""
     seen = 0
     for piece in _pieces(data, name):
@@ -112,12 +115,12 @@ def _counted(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
 
 def _pieces(data: ds.Dataset, name: str, n_rows: int = _BATCH_ROWS) -> Iterator[pa.Array]:
     """Yield the rows of a column in order, the empty ends of files left out."""
-    for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=n_rows, **_AHEAD):
+    for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=n_rows, **_SCAN_OPTIONS):
         if batch.num_rows:
             yield batch.column(0)
 
 
-def head(data: ds.Dataset, n_rows: int) -> pa.Table:
+def read_head(data: ds.Dataset, n_rows: int) -> pa.Table:
     """Return some of the first rows, read column by column: Arrow would take in all columns of a file for any of them."""
     first = {name: next(_pieces(data, name, n_rows)).slice(0, n_rows) for name in data.schema.names}
     least = min(map(len, first.values()))

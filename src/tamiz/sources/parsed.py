@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tamiz.sources.text_values import present
+from tamiz.sources.text_values import clean_words
 
 # Rows of a column that are typed at a time.
 _PIECE_ROWS = 2**18
 
 
-class ParsedText:
+class TextTable:
     """A table of text columns in a file of Arrow's own format.
 
     Parameters
@@ -32,7 +32,7 @@ class ParsedText:
         """Return a column."""
         return TextColumn(self, self._table.column(j))
 
-    def give_back(self) -> None:
+    def release_pages(self) -> None:
         """Count the pages read so far as the process's no more; they stay in the system's memory while there is some."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
@@ -41,20 +41,20 @@ class ParsedText:
 class TextColumn:
     """A column of text, given piece by piece."""
 
-    def __init__(self, table: ParsedText, values: pa.ChunkedArray) -> None:
+    def __init__(self, table: TextTable, values: pa.ChunkedArray) -> None:
         self._table = table
         self._values = values
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def words(self) -> pa.ChunkedArray:
+    def values(self) -> pa.ChunkedArray:
         """Return the whole column, null where a value is missing."""
-        parts = [part for piece in self.pieces() for part in present(piece).chunks]
+        parts = [part for piece in self.pieces() for part in clean_words(piece).chunks]
         return pa.chunked_array(parts, pa.string())
 
     def pieces(self) -> Iterator[pa.ChunkedArray]:
         """Yield the rows in order."""
         for start in range(0, len(self), _PIECE_ROWS):
             yield self._values.slice(start, _PIECE_ROWS)
-            self._table.give_back()
+            self._table.release_pages()

@@ -11,15 +11,15 @@ import pyarrow as pa
 from tamiz.exceptions import DataError
 from tamiz.sources.kinds import level_codes
 from tamiz.sources.memory import open_frame
-from tamiz.sources.parquet import ENDINGS, dataset, head
+from tamiz.sources.parquet import FORMAT_BY_SUFFIX, open_dataset, read_head
 from tamiz.sources.raw import RawColumn
 from tamiz.sources.schema import Schema
-from tamiz.sources.table import Roles
-from tamiz.sources.text import open_text
+from tamiz.sources.table import OpenOptions
+from tamiz.sources.text import open_csv
 from tamiz.sources.text_layout import find_layout
 
 # Its codes are as wide as those of any column with the same levels.
-_NO_ROWS = RawColumn("", pa.array([], pa.string()))
+_EMPTY_COLUMN = RawColumn("", pa.array([], pa.string()))
 _HEAD_BYTES = 2**20
 _HEAD_ROWS = 2**13
 
@@ -44,45 +44,49 @@ class Preview:
 
     def column_bytes(self, column: int) -> int:
         """Return what a column takes, the target among them."""
-        described = self.schema.describe(column)
-        size = 8 if described.is_number else level_codes(_NO_ROWS, described.levels).itemsize
+        described = self.schema.column(column)
+        size = 8 if described.is_number else level_codes(_EMPTY_COLUMN, described.levels).itemsize
         return size * self.schema.n_rows
 
 
-def preview(path: Path, roles: Roles, least: float = 0.0) -> Preview | None:
+def read_preview(path: Path, options: OpenOptions, min_bytes: float = 0.0) -> Preview | None:
     """Look at a file; None for one that is small or whose beginning does not tell.
 
-    Text of fewer than `least` / 8 bytes is small: no table of it takes `least` bytes, for a value and its end are a byte or more.
+    Text of fewer than `min_bytes` / 8 bytes is small: no table of it takes `min_bytes` bytes, for a value and its end are a byte or more.
 
     Of the target, the kind and the levels are those that the first rows show: one class where the file is sorted by class.
     """
-    roles = replace(roles, is_head=True)
+    options = replace(options, is_head=True)
     try:
         ending = path.suffix.lstrip(".").lower()
-        if path.is_dir() or ending in ENDINGS:
-            return _columnar(path, roles, ENDINGS.get(ending, "parquet"))
-        return None if ending == "arff" else _text(path, roles, least)
+        if path.is_dir() or ending in FORMAT_BY_SUFFIX:
+            return _preview_columnar(path, options, FORMAT_BY_SUFFIX.get(ending, "parquet"))
+        return None if ending == "arff" else _preview_text(path, options, min_bytes)
     except (DataError, OSError, MemoryError):
         # Whoever reads it all says what is wrong, if anything is.
         return None
 
 
-def _columnar(path: Path, roles: Roles, file_format: str) -> Preview | None:
-    data, n_rows = dataset(path, file_format)
+def _preview_columnar(path: Path, options: OpenOptions, file_format: str) -> Preview | None:
+    data, n_rows = open_dataset(path, file_format)
     if not n_rows:
         return None
-    schema = replace(open_frame(head(data, _HEAD_ROWS), roles).schema, n_rows=n_rows)
+    schema = replace(open_frame(read_head(data, _HEAD_ROWS), options).schema, n_rows=n_rows)
     pa.default_memory_pool().release_unused()
     return Preview(schema, 0, 8 * n_rows * len(data.schema.names))
 
 
-def _text(path: Path, roles: Roles, least: float) -> Preview | None:
+def _preview_text(path: Path, options: OpenOptions, min_bytes: float) -> Preview | None:
     size = path.stat().st_size
-    if size <= _HEAD_BYTES or 8 * size < least or not (layout := find_layout(path, roles.known, roles.header)).is_plain:
+    if (
+        size <= _HEAD_BYTES
+        or 8 * size < min_bytes
+        or not (layout := find_layout(path, options.known_columns, options.header)).is_plain
+    ):
         return None
     with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
         begun = file.read(_HEAD_BYTES)
         sample = Path(folder) / f"head{path.suffix}"
         sample.write_bytes(begun[: begun.rfind(b"\n") + 1])
-        schema = open_text(sample, roles).schema
-    return Preview(replace(schema, n_rows=layout.about_rows), size, layout.disk_bytes)
+        schema = open_csv(sample, options).schema
+    return Preview(replace(schema, n_rows=layout.estimated_rows), size, layout.disk_bytes)

@@ -14,15 +14,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tamiz.memory import free_memory, in_units
+from tamiz.memory import format_bytes, free_memory
 from tamiz.sources.base import Source
 from tamiz.sources.stored import ColumnFile
 
 # A table that would take more than this share of the free memory is kept on disk.
-MEMORY_SHARE = 0.25
+MAX_MEMORY_SHARE = 0.25
 
 
-class Room:
+class ColumnStore:
     """A temporary folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -34,11 +34,11 @@ class Room:
     def _file(self) -> ColumnFile:
         return ColumnFile(self.folder / "columns")
 
-    def expect(self, n_bytes: int) -> None:
+    def choose_location(self, n_bytes: int) -> None:
         """Choose where the columns of a table of this size stay: in memory, or in a file."""
-        self._on_disk = n_bytes > MEMORY_SHARE * free_memory()
+        self._on_disk = n_bytes > MAX_MEMORY_SHARE * free_memory()
 
-    def keep(self, values: NDArray[Any]) -> Any:
+    def store(self, values: NDArray[Any]) -> Any:
         """Return a column in the place where it stays."""
         if not self._on_disk:
             return values
@@ -46,24 +46,24 @@ class Room:
             file = self._file
         return file.store(values)
 
-    def check_disk(self, n_bytes: float, what: str) -> None:
+    def check_disk_space(self, n_bytes: float, task: str) -> None:
         """Refuse to begin what would not fit on the disk."""
         free = shutil.disk_usage(self.folder).free
         if n_bytes > free:
             raise OSError(
-                f"{what} needs about {in_units(n_bytes)} in the temporary folder {self.folder.parent}, where "
-                f"{in_units(free)} are free. Set TMPDIR to a folder on a larger disk."
+                f"{task} needs about {format_bytes(n_bytes)} in the temporary folder {self.folder.parent}, where "
+                f"{format_bytes(free)} are free. Set TMPDIR to a folder on a larger disk."
             )
 
-    def keep_for(self, source: Source) -> None:
+    def delete_with(self, source: Source) -> None:
         """Keep the folder until the source is gone."""
         weakref.finalize(source, shutil.rmtree, self.folder, ignore_errors=True)
 
 
 @contextmanager
-def temporary_room() -> Iterator[Room]:
+def temporary_store() -> Iterator[ColumnStore]:
     """Open a folder that is removed when what happens inside fails."""
-    room = Room(Path(tempfile.mkdtemp(prefix="tamiz-")))
+    room = ColumnStore(Path(tempfile.mkdtemp(prefix="tamiz-")))
     try:
         yield room
     except BaseException:

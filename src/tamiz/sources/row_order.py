@@ -12,15 +12,15 @@ from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_of
+from tamiz.sources.views import target_array
 
 # An order is reported when it is both certain and strong.
-_LEAST_Z = 6.0
-_LEAST_CORRELATION, _MOST_RUNS = 0.25, 0.75
+_MIN_Z = 6.0
+_MIN_SERIAL_CORRELATION, _MAX_RUN_SHARE = 0.25, 0.75
 # Of fewer rows outside the commonest value, a pair of neighbours decides the figures, and they are far from normal.
-_LEAST_ROWS = 30
+_MIN_OTHER_ROWS = 30
 # A random order is sorted this rarely where the table is called sorted: about as rarely as z exceeds 6.
-_SORTED_BY_CHANCE = 1e-9
+_MAX_CHANCE_SORTED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -87,25 +87,25 @@ def row_order(y: NDArray[Any], *, has_classes: bool) -> RowOrder:
     >>> round(found.effect, 2), found.is_dependent, found.is_sorted
     (0.99, True, False)
     """
-    return _runs(y) if has_classes else _correlation(y)
+    return _class_runs(y) if has_classes else _serial_correlation(y)
 
 
 @dataclass(frozen=True)
-class OrderFound:
+class RowOrderWarning:
     """What a reader of cross-validated scores must know of the order of the rows.
 
     Attributes
     ----------
-    sentence : str
+    message : str
     is_doubtful : bool
         Whether scores by shuffled folds may be too good: neighbours are alike, and not because the table is sorted.
     """
 
-    sentence: str
+    message: str
     is_doubtful: bool
 
 
-def describe_row_order(source: Source) -> OrderFound | None:
+def describe_row_order(source: Source) -> RowOrderWarning | None:
     """Return what is remarkable about a table's row order and its target; None where the order is random, or stated.
 
     Parameters
@@ -116,13 +116,13 @@ def describe_row_order(source: Source) -> OrderFound | None:
     target = source.schema.target
     if target is None or source.groups is not None or source.time is not None:
         return None
-    found = row_order(target_of(source), has_classes=source.schema.has_classes)
+    found = row_order(target_array(source), has_classes=source.schema.has_classes)
     if found.is_sorted:
         sentence = (
             f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on that; rows that "
             "belong to one unit or to a time still need groups= (--group) or time= (--time)."
         )
-        return OrderFound(sentence, is_doubtful=False)
+        return RowOrderWarning(sentence, is_doubtful=False)
     if not found.is_dependent:
         return None
     if found.measure == "runs":
@@ -134,10 +134,10 @@ def describe_row_order(source: Source) -> OrderFound | None:
         "the time with time= (--time); if they belong to one unit, such as a patient, name it with groups= (--group). If the table "
         "is merely sorted, the shuffled folds are right."
     )
-    return OrderFound(sentence, is_doubtful=True)
+    return RowOrderWarning(sentence, is_doubtful=True)
 
 
-def _correlation(y: NDArray[Any]) -> RowOrder:
+def _serial_correlation(y: NDArray[Any]) -> RowOrder:
     n = len(y)
     ranks = rankdata(y)
     spread = float(((ranks - (n + 1) / 2) ** 2).sum())
@@ -150,11 +150,11 @@ def _correlation(y: NDArray[Any]) -> RowOrder:
     z = 2 * effect / math.sqrt(variance)
     _, counts = np.unique(ranks, return_counts=True)
     is_sorted = bool((steps >= 0).all() or (steps <= 0).all()) and _is_rare(counts, math.log(2))
-    strong = z > _LEAST_Z and effect >= _LEAST_CORRELATION and n - int(counts.max()) >= _LEAST_ROWS
+    strong = z > _MIN_Z and effect >= _MIN_SERIAL_CORRELATION and n - int(counts.max()) >= _MIN_OTHER_ROWS
     return RowOrder("correlation", effect, 0, 0.0, z, is_sorted, strong)
 
 
-def _runs(y: NDArray[Any]) -> RowOrder:
+def _class_runs(y: NDArray[Any]) -> RowOrder:
     n = len(y)
     counts = np.unique(y, return_counts=True)[1].astype(np.float64)
     n_runs = 1 + int(np.count_nonzero(y[1:] != y[:-1]))
@@ -165,11 +165,11 @@ def _runs(y: NDArray[Any]) -> RowOrder:
         return RowOrder("runs", 1.0, n_runs, expected, 0.0, False, False)
     effect, z = n_runs / expected, (expected - n_runs) / math.sqrt(variance)
     is_sorted = n_runs == len(counts) and _is_rare(counts, float(gammaln(len(counts) + 1.0)))
-    strong = z > _LEAST_Z and effect <= _MOST_RUNS and n - int(counts.max()) >= _LEAST_ROWS
+    strong = z > _MIN_Z and effect <= _MAX_RUN_SHARE and n - int(counts.max()) >= _MIN_OTHER_ROWS
     return RowOrder("runs", effect, n_runs, expected, z, is_sorted, strong)
 
 
 def _is_rare(counts: NDArray[Any], log_orders: float) -> bool:
     """Whether a random order of values that occur so often is hardly ever one of exp(log_orders) sorted ones."""
     log_p = log_orders + float(gammaln(np.asarray(counts) + 1.0).sum() - gammaln(counts.sum() + 1.0))
-    return log_p < math.log(_SORTED_BY_CHANCE)
+    return log_p < math.log(_MAX_CHANCE_SORTED)

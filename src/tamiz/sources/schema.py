@@ -12,15 +12,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Maybe, Names, OneOf
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
 
 # As many columns left out are named in one sentence.
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 # What a table writes for a number: neither Python's digits in groups nor the words for what is not finite.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Column:
     n_missing : int
     constant : bool
         Whether every row holds the same value and none is missing, or no value is present at all.
-    left_out : str or None
+    exclusion_reason : str or None
         Why the column takes no part, or None.
-    part_of : tuple of (str, str), or None
+    date_part : tuple of (str, str), or None
         The date that a calendar part is computed from, and the part: ("departure", "month"). None for a column of the user's table.
     """
 
@@ -50,18 +50,18 @@ class Column:
     levels: tuple[str, ...] = ()
     n_missing: int = 0
     constant: bool = False
-    left_out: str | None = None
+    exclusion_reason: str | None = None
     # Fingerprints are of this text, and a part is known by its name and values.
-    part_of: tuple[str, str] | None = field(default=None, repr=False)
+    date_part: tuple[str, str] | None = field(default=None, repr=False)
 
     invariants: ClassVar[Invariants] = {
-        "name": Is(str),
+        "name": InstanceOf(str),
         "kind": OneOf(*KINDS),
-        "levels": (Names(), Law(lambda it: len({*it.levels}) == len(it.levels), "has a level twice")),
-        "n_missing": Count(),
-        "constant": Is(bool),
-        "left_out": Maybe(Is(str)),
-        "part_of": Maybe(Names(2)),
+        "levels": (Strings(), Condition(lambda it: len({*it.levels}) == len(it.levels), "has a level twice")),
+        "n_missing": Integer(),
+        "constant": InstanceOf(bool),
+        "exclusion_reason": Nullable(InstanceOf(str)),
+        "date_part": Nullable(Strings(2)),
     }
 
     @property
@@ -103,44 +103,44 @@ class Schema:
 
     invariants: ClassVar[Invariants] = {
         "columns": (
-            Each(Is(Column)),
-            Law(lambda it: len({one.name for one in it.columns}) == len(it.columns), "has a name twice"),
+            ListOf(InstanceOf(Column)),
+            Condition(lambda it: len({one.name for one in it.columns}) == len(it.columns), "has a name twice"),
         ),
-        "n_rows": Count(),
-        "target": Maybe(Is(Column)),
-        "weight": Maybe(Is(str)),
-        "n_dropped": Count(),
-        "notes": Names(),
-        "groups": Maybe(Is(str)),
-        "time": Maybe(Is(str)),
+        "n_rows": Integer(),
+        "target": Nullable(InstanceOf(Column)),
+        "weight": Nullable(InstanceOf(str)),
+        "n_dropped": Integer(),
+        "notes": Strings(),
+        "groups": Nullable(InstanceOf(str)),
+        "time": Nullable(InstanceOf(str)),
     }
 
     @property
-    def dropped(self) -> list[str]:
+    def dropped_row_notes(self) -> list[str]:
         """The sentence that tells of rows left out, none where every row counts."""
         rows = "row" if self.n_dropped == 1 else "rows"
         return [f"{self.n_dropped:,} {rows} without a target left out."] if self.n_dropped else []
 
     @property
-    def left_out(self) -> list[str]:
+    def excluded_column_notes(self) -> list[str]:
         """The sentence that tells of columns that take no part, none where every column does."""
         out = [
-            f"{column.name} ({column.left_out})"
+            f"{column.name} ({column.exclusion_reason})"
             for column in self.columns
-            if column.left_out is not None and column.name not in self.split
+            if column.exclusion_reason is not None and column.name not in self.split_dates
         ]
         if not out:
             return []
         verb = "takes" if len(out) == 1 else "take"
-        more = f", and {len(out) - _MOST_NAMED:,} more" if len(out) > _MOST_NAMED else ""
-        named = ", ".join(out[:_MOST_NAMED])
-        n_given = sum(column.part_of is None for column in self.columns)
+        more = f", and {len(out) - _MAX_NAMED:,} more" if len(out) > _MAX_NAMED else ""
+        named = ", ".join(out[:_MAX_NAMED])
+        n_given = sum(column.date_part is None for column in self.columns)
         return [f"{len(out):,} of {n_given:,} columns {verb} no part: {named}{more}."]
 
     @cached_property
-    def split(self) -> frozenset[str]:
+    def split_dates(self) -> frozenset[str]:
         """Names of the dates that take part by their calendar parts."""
-        return frozenset(column.part_of[0] for column in self.columns if column.part_of is not None)
+        return frozenset(column.date_part[0] for column in self.columns if column.date_part is not None)
 
     @property
     def n_columns(self) -> int:
@@ -155,7 +155,7 @@ class Schema:
     @cached_property
     def used(self) -> NDArray[np.intp]:
         """Numbers of the columns that take part."""
-        return np.array([j for j, c in enumerate(self.columns) if c.left_out is None], dtype=np.intp)
+        return np.array([j for j, c in enumerate(self.columns) if c.exclusion_reason is None], dtype=np.intp)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -168,14 +168,14 @@ class Schema:
         return tuple(int(j) for j in self.used if not self.columns[j].is_number)
 
     @cached_property
-    def level_sizes(self) -> dict[int, int]:
+    def n_levels(self) -> dict[int, int]:
         """How many levels each column has that is held as codes."""
         return {j: len(self.columns[j].levels) for j in self.categorical}
 
     @cached_property
     def n_coordinates(self) -> int:
         """How many numbers most models and maps see of a row: each number, and an indicator for every level."""
-        return len(self.numeric) + sum(self.level_sizes.values())
+        return len(self.numeric) + sum(self.n_levels.values())
 
     @property
     def has_classes(self) -> bool:
@@ -187,7 +187,7 @@ class Schema:
         """Number of classes of the target, 0 where it has none."""
         return len(self.target.levels) if self.target is not None and self.has_classes else 0
 
-    def describe(self, j: int) -> Column:
+    def column(self, j: int) -> Column:
         """Return column j, or the target for j = n_columns."""
         if j < self.n_columns:
             return self.columns[j]
@@ -199,7 +199,7 @@ class Schema:
 def sort_levels(levels: Iterable[str]) -> list[str]:
     """Sort levels as numbers where every one is a number, as text otherwise: one order whatever the source."""
     listed = list(levels)
-    if all(_NUMBER.fullmatch(level) and math.isfinite(float(level)) for level in listed):
+    if all(_NUMBER_PATTERN.fullmatch(level) and math.isfinite(float(level)) for level in listed):
         # Whole numbers as they are: beyond 2**53 several are one as floats.
         return sorted(listed, key=lambda level: (int(level) if level.lstrip("+-").isdecimal() else float(level), level))
     return sorted(listed)

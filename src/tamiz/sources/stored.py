@@ -26,7 +26,7 @@ class ColumnFile:
         # With the last column that lies in it.
         weakref.finalize(self, self._file.close)
 
-    def store(self, values: NDArray[Any]) -> StoredColumn:
+    def store(self, values: NDArray[Any]) -> FileColumn:
         """Write a column and return it as it lies in the file."""
         data = memoryview(np.ascontiguousarray(values).view(np.uint8).data)
         with self._lock:
@@ -34,11 +34,11 @@ class ColumnFile:
             self._file.seek(start)
             while data:
                 data = data[self._file.write(data) :]
-        return StoredColumn(self, start, values.dtype, range(len(values)))
+        return FileColumn(self, start, values.dtype, range(len(values)))
 
-    def read(self, start: int, into: NDArray[Any]) -> None:
+    def read_into(self, start: int, out: NDArray[Any]) -> None:
         """Fill an array with what begins at a byte."""
-        data = memoryview(into.view(np.uint8).data)
+        data = memoryview(out.view(np.uint8).data)
         with self._lock:
             self._file.seek(start)
             while data:
@@ -64,7 +64,7 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
         """Return the number of rows."""
 
     @abstractmethod
-    def part(self, rows: slice) -> LazyColumn:
+    def slice_rows(self, rows: slice) -> LazyColumn:
         """Return some rows in a row, not read yet."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice) and key.step in (None, 1):
-            return self.part(key)
+            return self.slice_rows(key)
         return self.read()[key]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -97,7 +97,7 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
         return getattr(ufunc, method)(*read, **options)
 
 
-class StoredColumn(LazyColumn):
+class FileColumn(LazyColumn):
     """A column that lies in a file."""
 
     def __init__(self, file: ColumnFile, start: int, dtype: np.dtype[Any], rows: range) -> None:
@@ -109,18 +109,18 @@ class StoredColumn(LazyColumn):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def part(self, rows: slice) -> StoredColumn:
+    def slice_rows(self, rows: slice) -> FileColumn:
         """Return some rows in a row."""
-        return StoredColumn(self._file, self._start, self.dtype, self._rows[rows])
+        return FileColumn(self._file, self._start, self.dtype, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
         """Return the values."""
         values = np.empty(len(self), self.dtype)
-        self._file.read(self._start + self._rows.start * self.dtype.itemsize, values)
+        self._file.read_into(self._start + self._rows.start * self.dtype.itemsize, values)
         return values
 
 
-class KeptColumn(LazyColumn):
+class RowSubsetColumn(LazyColumn):
     """Some rows of another column.
 
     Parameters
@@ -137,9 +137,9 @@ class KeptColumn(LazyColumn):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def part(self, rows: slice) -> KeptColumn:
+    def slice_rows(self, rows: slice) -> RowSubsetColumn:
         """Return some rows in a row."""
-        return KeptColumn(self._column, self._rows[rows])
+        return RowSubsetColumn(self._column, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
         """Return the values, of the other column only those between the first and the last row."""

@@ -16,27 +16,27 @@ from tamiz import parallel, progress
 from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.base import Source
-from tamiz.sources.fitted import Fitted
-from tamiz.sources.kinds import Encoded, encode, encode_target, to_numbers
+from tamiz.sources.fitted import SchemaReader
+from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
 from tamiz.sources.labels import class_labels
 from tamiz.sources.raw import RawColumn
-from tamiz.sources.row_roles import Times, group_codes, moments
+from tamiz.sources.row_roles import Times, group_codes, time_values
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.statistics.base import Block, Codes, Floats
-from tamiz.turns import Turns
+from tamiz.turns import MemoryGate
 from tamiz.validation import check_choice
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
-Keep = Callable[[NDArray[Any]], NDArray[Any]]
+StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 # Values of one piece of encoding.
 _TASK_VALUES = 2**21
-_NO_WAY_OUT = "A column is read whole, so that every rule on it is exact."
-FrameOf = Callable[[Sequence[str], NDArray[np.intp]], Any]
+_WHOLE_COLUMN_ADVICE = "A column is read whole, so that every rule on it is exact."
+MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
 # In fewer rows nothing varies.
-_LEAST_ROWS = 2
+_MIN_ROWS = 2
 # Squares and products of sums of weights stay finite and apart from 0 between these.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
+_MIN_WEIGHT_SUM, _MAX_WEIGHT_SUM = 1e-100, 1e100
 
 
 class TableSource(Source):
@@ -46,7 +46,7 @@ class TableSource(Source):
     ----------
     rows : ndarray of shape (n_rows,) or None
         The number that every row has in the user's table; None where all rows count.
-    given : sequence of str, default=None
+    column_names : sequence of str, default=None
         Every column of the user's table, those with a role and those that take no part among them; None is those of the schema.
     """
 
@@ -57,30 +57,34 @@ class TableSource(Source):
         y: NDArray[Any] | None,
         weight: Floats | None,
         rows: NDArray[np.intp] | None,
-        frame_of: FrameOf,
-        whole: NDArray[Any] | None = None,
-        given: Sequence[str] | None = None,
+        make_frame: MakeFrame,
+        numeric_matrix: NDArray[Any] | None = None,
+        column_names: Sequence[str] | None = None,
     ) -> None:
         self.schema = schema
-        self.given = tuple(schema.names if given is None else given)
-        self._block = Block(range(schema.n_rows), values, y, weight, whole)
+        self.column_names = tuple(schema.names if column_names is None else column_names)
+        self._block = Block(range(schema.n_rows), values, y, weight, numeric_matrix)
         self._rows = rows
-        self._frame_of = frame_of
+        self._make_frame = make_frame
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the table as one block."""
-        yield self._block if columns is None else self._block.only(columns)
+        yield self._block if columns is None else self._block.select_columns(columns)
 
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it."""
         names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
-        return self.named(names, rows)
+        return self.frame_by_name(names, rows)
 
-    def named(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
         """Return columns of the table as the user gave it, by name."""
         numbers = self.row_numbers if rows is None else self.row_numbers[rows]
         # A reader learns the number of rows from a column: one is read and dropped where none is asked for.
-        return self._frame_of(names, numbers) if names else columns_at(self._frame_of(self.given[:1], numbers), [])
+        return (
+            self._make_frame(names, numbers)
+            if names
+            else frame_columns_at(self._make_frame(self.column_names[:1], numbers), [])
+        )
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
@@ -88,17 +92,17 @@ class TableSource(Source):
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
 
 
-def columns_at(table: Any, places: Sequence[int]) -> Any:
+def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
     """Return columns of an array or of an eager data frame by position; without any, as many rows of no column."""
     frame = nw.from_native(table, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        return table[:, list(places)]
+        return table[:, list(positions)]
     # A selection of no columns has no rows in narwhals; dropping every column leaves them.
-    return (frame[:, list(places)] if places else frame.drop(frame.columns)).to_native()
+    return (frame[:, list(positions)] if positions else frame.drop(frame.columns)).to_native()
 
 
 @dataclass(frozen=True)
-class Roles:
+class OpenOptions:
     """What the user said of the columns.
 
     Attributes
@@ -111,15 +115,15 @@ class Roles:
         target is constant there, and weights may be 0.
     is_batch : bool
         Whether the table is one batch of the rows learned from: 1 row is then enough.
-    fitted : Fitted or None
+    reader : Fitted or None
         Whose columns the table is read as; other roles are then not read, and it may have no row.
     header : bool or None
         Whether the first row of a text file names the columns, None where that is to be found out.
-    columns : tuple of str
+    expected_columns : tuple of str
         Names of columns that the table has, of which nothing else is said.
-    infinite : bool
+    allow_infinite : bool
         Whether infinite values of an array or a frame count as missing, and are handed on as they are to estimators.
-    handed_on : array or frame or None
+    frame_data : array or frame or None
         What `Source.frame` hands rows of, where it is not the table that is read.
     """
 
@@ -130,79 +134,79 @@ class Roles:
     time: str | RawColumn | None = None
     is_head: bool = False
     is_batch: bool = False
-    fitted: Fitted | None = None
+    reader: SchemaReader | None = None
     header: bool | None = None
-    columns: tuple[str, ...] = ()
-    infinite: bool = False
-    handed_on: Any = None
+    expected_columns: tuple[str, ...] = ()
+    allow_infinite: bool = False
+    frame_data: Any = None
 
     @property
-    def known(self) -> list[str]:
+    def known_columns(self) -> list[str]:
         """Names of columns that the table is known to have."""
-        if self.fitted is not None:
-            return self.fitted.schema.names
-        return [*self.columns, *self.names, *(self.kinds if isinstance(self.kinds, Mapping) else ())]
+        if self.reader is not None:
+            return self.reader.schema.names
+        return [*self.expected_columns, *self.role_by_column, *(self.kinds if isinstance(self.kinds, Mapping) else ())]
 
     @property
-    def given(self) -> dict[str, str | RawColumn]:
+    def roles(self) -> dict[str, str | RawColumn]:
         """Every role that was given, by what it is called in messages."""
         roles = {"target": self.target, "weight": self.weight, "group": self.groups, "time": self.time}
         return {role: column for role, column in roles.items() if column is not None}
 
     @property
-    def names(self) -> dict[str, str]:
+    def role_by_column(self) -> dict[str, str]:
         """The columns of the table that have a role, each with that role."""
-        return {column: role for role, column in self.given.items() if isinstance(column, str)}
+        return {column: role for role, column in self.roles.items() if isinstance(column, str)}
 
 
-def build(
+def build_table(
     names: Sequence[str],
-    load: Callable[[str], RawColumn],
-    roles: Roles,
-    frame_of: FrameOf,
+    load_column: Callable[[str], RawColumn],
+    options: OpenOptions,
+    make_frame: MakeFrame,
     *,
-    word_row: Callable[[int], str] = lambda at: f"row {at}",
-    keep: Keep = lambda values: values,
-    column_work: int = 0,
+    describe_row: Callable[[int], str] = lambda at: f"row {at}",
+    store_column: StoreColumn = lambda values: values,
+    column_memory: int = 0,
     has_names: bool = True,
 ) -> TableSource:
     """Encode a table column by column.
 
     `load(name)` gives a column whole; it is asked once a column, so that a file larger than memory can be read so.
-    `word_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
-    `column_work` is the memory that loading and encoding a column takes: columns wait for each other where there is little.
+    `describe_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
+    `column_memory` is the memory that loading and encoding a column takes: columns wait for each other where there is little.
     Columns without names are not searched for ids: whoever passes a matrix means all of it.
     """
-    check_names(names, roles)
-    if roles.fitted is not None:
-        schema, values = roles.fitted.read(names, load, word_row, keep, column_work)
-        return TableSource(schema, values, None, None, None, frame_of, given=names)
-    kinds = _kinds(names, roles)
-    _check_lengths(names, load, roles)
-    with Turns().taken(column_work, "Reading the target", _NO_WAY_OUT):
-        target, rows, n_dropped = _target(load, roles, kinds, word_row)
+    check_names(names, options)
+    if options.reader is not None:
+        schema, values = options.reader.read(names, load_column, describe_row, store_column, column_memory)
+        return TableSource(schema, values, None, None, None, make_frame, column_names=names)
+    kinds = _kind_by_column(names, options)
+    _check_lengths(names, load_column, options)
+    with MemoryGate().reserve(column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
+        target, rows, n_dropped = _read_target(load_column, options, kinds, describe_row)
 
     def word(at: int) -> str:
-        return word_row(int(rows[at]) if rows is not None else at)
+        return describe_row(int(rows[at]) if rows is not None else at)
 
-    weight, weight_notes = _weight(load, roles, rows, word)
-    with Turns().taken(column_work, "Reading groups and times", _NO_WAY_OUT):
-        of_rows = (None, (), None) if roles.is_head else _of_rows(load, roles, rows, word)
+    weight, weight_notes = _read_weight(load_column, options, rows, word)
+    with MemoryGate().reserve(column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
+        of_rows = (None, (), None) if options.is_head else _read_groups_and_times(load_column, options, rows, word)
     pa.default_memory_pool().release_unused()
-    features = [name for name in names if name not in roles.names]
+    features = [name for name in names if name not in options.role_by_column]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
     # What is free now is less than before the target was there.
-    turns = Turns()
+    turns = MemoryGate()
 
-    def encoded(name: str) -> Encoded:
-        with turns.taken(column_work, f"Reading column {name}", _NO_WAY_OUT):
-            raw = load(name) if rows is None else load(name).take(rows)
-            one = encode(raw, kinds.get(name), word, has_name=has_names)
-            left_out = one.values is None or one.column.left_out is not None
-            kept = replace(one, values=None if left_out else keep(one.values))  # type: ignore[arg-type]  # there are some
+    def encoded(name: str) -> EncodedColumn:
+        with turns.reserve(column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
+            raw = load_column(name) if rows is None else load_column(name).take(rows)
+            one = encode_column(raw, kinds.get(name), word, has_name=has_names)
+            left_out = one.values is None or one.column.exclusion_reason is not None
+            kept = replace(one, values=None if left_out else store_column(one.values))  # type: ignore[arg-type]  # there are some
             del raw, one
-            if column_work:
+            if column_memory:
                 # Arrow's allocator keeps what it had for this thread, and numpy's cannot use it.
                 pa.default_memory_pool().release_unused()
             return kept
@@ -212,79 +216,86 @@ def build(
         if rows is not None
         else len(target.values)
         if target and target.values is not None
-        else len(load(features[0]))
+        else len(load_column(features[0]))
     )
-    if not roles.is_batch:
+    if not options.is_batch:
         check_enough_rows(n)
     columns, values, warnings = _encode_all(features, encoded, n)
-    if not roles.is_head:
-        tell([*(target.warnings if target else ()), *warnings])
-    notes = (*_notes(target), *weight_notes, *_notes_on_constants(columns))
-    called = _name(roles.weight), n_dropped, notes, _name(roles.groups), _name(roles.time)
+    if not options.is_head:
+        warn_user([*(target.warnings if target else ()), *warnings])
+    notes = (*_target_notes(target), *weight_notes, *_constant_column_notes(columns))
+    called = _role_name(options.weight), n_dropped, notes, _role_name(options.groups), _role_name(options.time)
     schema = Schema(tuple(columns), n, target.column if target else None, *called)
-    source = TableSource(schema, values, target.values if target else None, weight, rows, frame_of, given=names)
+    source = TableSource(
+        schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
+    )
     source.class_labels = target.labels if target else None
     source.groups, source.group_names, source.time = of_rows
     return source
 
 
-def is_whole(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
+def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
     """Return whether these are all rows of a table, each once and in order: then none has to be taken."""
     return len(rows) == n_rows and bool((rows == np.arange(n_rows)).all())
 
 
-def _of_rows(
-    load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
+def _read_groups_and_times(
+    load_column: Callable[[str], RawColumn],
+    options: OpenOptions,
+    rows: NDArray[np.intp] | None,
+    describe_row: Callable[[int], str],
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:
     """Return the rows' groups, the names of those, and the rows' times."""
 
     def read(role: str | RawColumn) -> RawColumn:
-        raw = load(role) if isinstance(role, str) else role
+        raw = load_column(role) if isinstance(role, str) else role
         return raw if rows is None else raw.take(rows)
 
-    codes, names = (None, ()) if roles.groups is None else group_codes(read(roles.groups), word)
-    return codes, names, None if roles.time is None else moments(read(roles.time), word)
+    codes, names = (None, ()) if options.groups is None else group_codes(read(options.groups), describe_row)
+    return codes, names, None if options.time is None else time_values(read(options.time), describe_row)
 
 
 def _encode_all(
-    features: Sequence[str], encoded: Callable[[str], Encoded], n_rows: int
+    features: Sequence[str], encode_one: Callable[[str], EncodedColumn], n_rows: int
 ) -> tuple[list[Column], dict[int, NDArray[Any]], list[str]]:
     """Return the columns, the values of those that take part, and what to warn of."""
     columns: list[Column] = []
     warnings: list[str] = []
     values: dict[int, NDArray[Any]] = {}
     # Short columns go to a thread many at a time: handing one over costs more than encoding it.
-    groups = [features[start:stop] for start, stop in parallel.spans(len(features), max(1, _TASK_VALUES // n_rows))]
-    with parallel.session():
-        done = parallel.map_blocks(lambda group: [encoded(name) for name in group], groups)
+    groups = [
+        features[start:stop] for start, stop in parallel.block_ranges(len(features), max(1, _TASK_VALUES // n_rows))
+    ]
+    with parallel.thread_session():
+        done = parallel.map_blocks(lambda group: [encode_one(name) for name in group], groups)
         for j, one in enumerate(chain.from_iterable(done)):
             columns.append(one.column)
             warnings += one.warnings
             if one.values is not None:
                 values[j] = one.values
-            progress.tell("Reading columns", j + 1, len(features))
+            progress.report_progress("Reading columns", j + 1, len(features))
     return columns, values, warnings
 
 
-def check_names(names: Sequence[str], roles: Roles) -> None:
+def check_names(names: Sequence[str], options: OpenOptions) -> None:
     """Refuse column names that occur twice, a role's column that is not there, and one of two roles."""
     seen: set[str] = set()
     for column in names:
         if column in seen:
             raise DataError(f"Column {column!r} occurs twice; give every column a name of its own.")
         seen.add(column)
-    for role, name in roles.given.items():
+    for role, name in options.roles.items():
         if isinstance(name, str) and name not in seen:
             listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise DataError(f"There is no column {name!r} for the {role}{suggestion(name, names)}; columns: {listed}.")
-        if isinstance(name, str) and roles.names[name] != role:
-            raise DataError(f"Column {name!r} cannot be both the {role} and the {roles.names[name]}.")
+        if isinstance(name, str) and options.role_by_column[name] != role:
+            raise DataError(f"Column {name!r} cannot be both the {role} and the {options.role_by_column[name]}.")
 
 
-def _check_lengths(names: Sequence[str], load: Callable[[str], RawColumn], roles: Roles) -> None:
+def _check_lengths(names: Sequence[str], load_column: Callable[[str], RawColumn], options: OpenOptions) -> None:
     """Refuse a target or another role beside the table that is not as long as the table, its gaps counted."""
-    given = {role: len(column) for role, column in roles.given.items() if isinstance(column, RawColumn)}
-    n_rows = len(load(names[0])) if given and names else 0
+    given = {role: len(column) for role, column in options.roles.items() if isinstance(column, RawColumn)}
+    n_rows = len(load_column(names[0])) if given and names else 0
     for role, length in given.items():
         if length != n_rows:
             raise DataError(
@@ -292,36 +303,39 @@ def _check_lengths(names: Sequence[str], load: Callable[[str], RawColumn], roles
             )
 
 
-def _name(role: str | RawColumn | None) -> str | None:
+def _role_name(role: str | RawColumn | None) -> str | None:
     return role.name if isinstance(role, RawColumn) else role
 
 
-def _kinds(names: Sequence[str], roles: Roles) -> dict[str, Kind]:
-    given = roles.kinds
+def _kind_by_column(names: Sequence[str], options: OpenOptions) -> dict[str, Kind]:
+    given = options.kinds
     if given is None:
         return {}
     if isinstance(given, str):
         check_choice("kinds", given, KINDS)
-        return {name: given for name in names if name != roles.target}
+        return {name: given for name in names if name != options.target}
     for name, kind in given.items():
-        if name not in names and name != _name(roles.target):
+        if name not in names and name != _role_name(options.target):
             raise DataError(f"kinds names {name!r}, which is no column{suggestion(name, names)}.")
         check_choice(f"kinds[{name!r}]", kind, KINDS)
     return dict(given)
 
 
-def _target(
-    load: Callable[[str], RawColumn], roles: Roles, kinds: Mapping[str, Kind], word_row: Callable[[int], str]
-) -> tuple[Encoded | None, NDArray[np.intp] | None, int]:
+def _read_target(
+    load_column: Callable[[str], RawColumn],
+    options: OpenOptions,
+    kinds: Mapping[str, Kind],
+    describe_row: Callable[[int], str],
+) -> tuple[EncodedColumn | None, NDArray[np.intp] | None, int]:
     """Return the target without the rows that miss it, those rows' numbers (None when all stay), and how many went."""
-    if roles.target is None:
+    if options.target is None:
         return None, None, 0
-    raw = load(roles.target) if isinstance(roles.target, str) else roles.target
-    encoded = encode_target(raw, kinds.get(raw.name), word_row)
-    if roles.is_head:
-        return Encoded(replace(encoded.column, n_missing=0, constant=False, left_out=None), None), None, 0
+    raw = load_column(options.target) if isinstance(options.target, str) else options.target
+    encoded = encode_target(raw, kinds.get(raw.name), describe_row)
+    if options.is_head:
+        return EncodedColumn(replace(encoded.column, n_missing=0, constant=False, exclusion_reason=None), None), None, 0
     values = encoded.values
-    if values is None or encoded.column.left_out is not None:
+    if values is None or encoded.column.exclusion_reason is not None:
         raise DataError(f"Target {raw.name!r} is missing in every row.")
     present = ~np.isnan(values) if encoded.column.is_number else values >= 0
     n_dropped = int(len(present) - np.count_nonzero(present))
@@ -347,49 +361,52 @@ def _target(
     )
 
 
-def _weight(
-    load: Callable[[str], RawColumn], roles: Roles, rows: NDArray[np.intp] | None, word: Callable[[int], str]
+def _read_weight(
+    load_column: Callable[[str], RawColumn],
+    options: OpenOptions,
+    rows: NDArray[np.intp] | None,
+    describe_row: Callable[[int], str],
 ) -> tuple[Floats | None, tuple[str, ...]]:
     """Return the weights of the rows, and what there is to know of them."""
-    if roles.weight is None or roles.is_head:
+    if options.weight is None or options.is_head:
         return None, ()
-    raw = load(roles.weight) if isinstance(roles.weight, str) else roles.weight
-    values, _ = to_numbers(raw if rows is None else raw.take(rows), word)
-    total = check_weights(values, word)
-    weight = scaled_weights(np.ascontiguousarray(values, dtype=np.float64), total)
+    raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
+    values, _ = to_numbers(raw if rows is None else raw.take(rows), describe_row)
+    total = check_weights(values, describe_row)
+    weight = scale_weights(np.ascontiguousarray(values, dtype=np.float64), total)
     return weight, _weight_notes(total, len(weight))
 
 
 def check_enough_rows(n: int) -> None:
     """Refuse a table in which nothing can vary."""
-    if n < _LEAST_ROWS:
-        raise DataError(f"The table has {n} sample (row); at least {_LEAST_ROWS} are needed.")
+    if n < _MIN_ROWS:
+        raise DataError(f"The table has {n} sample (row); at least {_MIN_ROWS} are needed.")
 
 
-def scaled_weights(weight: Floats, total: float) -> Floats:
+def scale_weights(weight: Floats, total: float) -> Floats:
     """Return weights that sum to less than 2 scaled to a mean of 1: as numbers of rows they mean nothing, only as proportions."""
-    return weight * (len(weight) / total) if total < _LEAST_ROWS else weight
+    return weight * (len(weight) / total) if total < _MIN_ROWS else weight
 
 
-def check_weights(values: NDArray[np.floating[Any]], word: Callable[[int], str]) -> float:
+def check_weights(values: NDArray[np.floating[Any]], describe_row: Callable[[int], str]) -> float:
     """Refuse weights that are no weights, and return their sum."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        raise DataError(f"{word(at)}: the weight {values[at]} is not a number of at least 0.")
+        raise DataError(f"{describe_row(at)}: the weight {values[at]} is not a number of at least 0.")
     if not values.any():
         raise DataError("Every weight is zero; at least one row must count.")
     with np.errstate(over="ignore"):
         total = float(values.sum())
-    if not _LEAST_WEIGHT <= total <= _MOST_WEIGHT:
+    if not _MIN_WEIGHT_SUM <= total <= _MAX_WEIGHT_SUM:
         raise DataError(
-            f"The weights sum to {total:.6g}; between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g} they can be counted with. "
+            f"The weights sum to {total:.6g}; between {_MIN_WEIGHT_SUM:g} and {_MAX_WEIGHT_SUM:g} they can be counted with. "
             "Change their unit."
         )
     return total
 
 
-def _notes(target: Encoded | None) -> tuple[str, ...]:
+def _target_notes(target: EncodedColumn | None) -> tuple[str, ...]:
     if target is None:
         return ()
     column = target.column
@@ -402,8 +419,8 @@ def _notes(target: Encoded | None) -> tuple[str, ...]:
     return (taken,)
 
 
-def _notes_on_constants(columns: Sequence[Column]) -> tuple[str, ...]:
-    used = [column for column in columns if column.left_out is None]
+def _constant_column_notes(columns: Sequence[Column]) -> tuple[str, ...]:
+    used = [column for column in columns if column.exclusion_reason is None]
     if not used or not all(column.constant for column in used):
         return ()
     those = f"Column {used[0].name!r} holds" if len(used) == 1 else f"All {len(used):,} columns that take part hold"
@@ -411,7 +428,7 @@ def _notes_on_constants(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _weight_notes(total: float, n: int) -> tuple[str, ...]:
-    if total < _LEAST_ROWS:
+    if total < _MIN_ROWS:
         return (f"The weights were scaled to a mean of 1, because they sum to {total:.6g} over {n:,} rows.",)
     if total < n:
         return (f"The weights sum to {total:.6g} over {n:,} rows: a weight counts as that many rows.",)

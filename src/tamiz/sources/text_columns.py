@@ -11,100 +11,108 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.sources.distinct import distinct
+from tamiz.sources.distinct import encode_dictionary
 from tamiz.sources.parsed import TextColumn
-from tamiz.sources.raw import LARGEST_WHOLE, RawColumn
+from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Kind
-from tamiz.sources.text_values import as_booleans, as_dates, as_numbers, as_whole_numbers, cast, present
-from tamiz.sources.written import read_written
+from tamiz.sources.text_values import as_booleans, as_dates, as_exact_integers, as_numbers, clean_words, try_cast
+from tamiz.sources.written import parse_formatted
 
-_NUMBER = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
+_NUMBER_PATTERN = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
 # Among more than this share of numbers, what is no number is a slip rather than a value.
-_MOST_NUMBERS = 0.9
+_MAX_NUMBER_SHARE = 0.9
 # Numbers of at most this many different values may be codes that have a few letters among them.
-_FEWEST_NUMBERS = 20
+_MIN_DISTINCT_NUMBERS = 20
 
-Judge = Callable[[int], str]
+DescribeRow = Callable[[int], str]
 
 
-def read_column(
-    name: str, text: TextColumn, word_row: Judge, *, decimal_comma: bool, comma_first: bool | None, guess: bool
+def read_text_column(
+    name: str,
+    text: TextColumn,
+    describe_row: DescribeRow,
+    *,
+    decimal_comma: bool,
+    comma_first: bool | None,
+    infer: bool,
 ) -> RawColumn:
-    """Read a whole column of text. Where the kind is left to `guess`, a few slips among numbers are an error.
+    """Read a whole column of text. Where the kind is left to `infer`, a few slips among numbers are an error.
 
-    `comma_first` is as in `read_written`.
+    `comma_first` is as in `parse_formatted`.
     """
-    numbers = _numbers(text, decimal_comma=False)
+    numbers = _parse_numbers(text, decimal_comma=False)
     if numbers is None and decimal_comma:
-        numbers = _numbers(text, decimal_comma=True)
+        numbers = _parse_numbers(text, decimal_comma=True)
     if numbers is not None:
         return RawColumn(name, numbers)
     # From here on the distinct values are enough.
-    encoded = distinct(name, text.pieces())
-    words = present(encoded.dictionary)
+    encoded = encode_dictionary(name, text.pieces())
+    words = clean_words(encoded.dictionary)
     found = words.drop_null()
     # That they are digits of one width, as numbers are not, was seen above.
     if as_numbers(words, decimal_comma=decimal_comma) is None:
         if (typed := as_booleans(words, found)) is not None or (typed := as_dates(words)) is not None:
             return RawColumn(name, typed.take(encoded.indices))
-        if guess and (written := read_written(words, comma_first=comma_first)) is not None:
+        if infer and (written := parse_formatted(words, comma_first=comma_first)) is not None:
             return RawColumn(name, written.take(encoded.indices))
-        if guess:
-            _check_slips(name, words, encoded.indices, word_row, decimal_comma=decimal_comma)
-    return RawColumn(name, _dictionary(words, encoded.indices))
+        if infer:
+            _check_stray_text(name, words, encoded.indices, describe_row, decimal_comma=decimal_comma)
+    return RawColumn(name, _dictionary_array(words, encoded.indices))
 
 
-def read_as(name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool, comma_first: bool | None) -> RawColumn:
+def read_text_column_as(
+    name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool, comma_first: bool | None
+) -> RawColumn:
     """Read a whole column of a kind that is known: nothing else is made of it, whatever it looks like in these rows.
 
     What is no number or date stays text, for whoever makes numbers of it to name.
     """
     if kind in ("numeric", "date"):
-        numbers = _numbers(text, decimal_comma=False)
+        numbers = _parse_numbers(text, decimal_comma=False)
         if numbers is None and decimal_comma:
-            numbers = _numbers(text, decimal_comma=True)
+            numbers = _parse_numbers(text, decimal_comma=True)
         if numbers is not None:
             return RawColumn(name, numbers)
-    encoded = distinct(name, text.pieces())
-    words = present(encoded.dictionary)
+    encoded = encode_dictionary(name, text.pieces())
+    words = clean_words(encoded.dictionary)
     typed = None
     if kind in ("numeric", "date"):
         # As a number a date is seconds since 1970.
         typed = as_dates(words)
         if typed is None:
-            typed = read_written(words, comma_first=comma_first)
+            typed = parse_formatted(words, comma_first=comma_first)
     elif kind == "boolean":
         typed = as_booleans(words, words.drop_null())
     if typed is not None:
         return RawColumn(name, typed.take(encoded.indices))
     if kind == "numeric" and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
         words = pc.replace_substring(words, ",", ".")
-    return RawColumn(name, _dictionary(words, encoded.indices))
+    return RawColumn(name, _dictionary_array(words, encoded.indices))
 
 
-def gaps_only(name: str, text: TextColumn) -> RawColumn:
+def read_missing_only(name: str, text: TextColumn) -> RawColumn:
     """Read a column of which only what is missing counts."""
-    codes = [np.asarray(present(piece).is_valid()).astype(np.int8) - np.int8(1) for piece in text.pieces()]
-    return RawColumn(name, np.concatenate(codes), words=("",))
+    codes = [np.asarray(clean_words(piece).is_valid()).astype(np.int8) - np.int8(1) for piece in text.pieces()]
+    return RawColumn(name, np.concatenate(codes), categories=("",))
 
 
-def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
+def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
     """Return the values as numbers, None where one is none or all are codes; whole ones that float64 cannot tell apart exactly."""
     numbers = np.empty(len(text))
-    widths, start, largest = _Widths(), 0, 0.0
+    widths, start, largest = _CodeDetector(), 0, 0.0
     for piece in text.pieces():
         # Most pieces are numbers as they are, and need not be searched for blanks and words.
-        typed = None if decimal_comma else cast(piece, pa.float64())
+        typed = None if decimal_comma else try_cast(piece, pa.float64())
         if typed is None:
-            piece = present(piece)
+            piece = clean_words(piece)
             if decimal_comma:
                 if pc.any(pc.match_substring(piece, ".")).as_py():
                     return None
                 piece = pc.replace_substring(piece, ",", ".")
-            typed = cast(piece, pa.float64())
+            typed = try_cast(piece, pa.float64())
             if typed is None:
                 return None
-        widths.see(piece)
+        widths.update(piece)
         found = typed.to_numpy(zero_copy_only=False)
         # `fmax` passes over NaN.
         largest = max(largest, float(np.fmax.reduce(np.abs(found), initial=0.0)))
@@ -112,53 +120,57 @@ def _numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | 
         start += len(piece)
     if widths.may_be_codes and _all_digits(text):
         return None
-    exact = as_whole_numbers(text.words()) if largest >= LARGEST_WHOLE else None
+    exact = as_exact_integers(text.values()) if largest >= LARGEST_EXACT_INTEGER else None
     return numbers if exact is None else exact.combine_chunks()
 
 
-class _Widths:
+class _CodeDetector:
     """Whether values may be codes: as wide as each other, some with a zero in front, as postal codes are."""
 
     def __init__(self) -> None:
         self._width: int | None = None
-        self._same = True
-        self._zero = False
+        self._same_width = True
+        self._leading_zero = False
 
-    def see(self, text: Any) -> None:
+    def update(self, text: Any) -> None:
         """Look at more values."""
-        if not self._same:
+        if not self._same_width:
             return
-        text = present(text)
+        text = clean_words(text)
         widths = pc.min_max(pc.binary_length(text))
         least = widths["min"].as_py()
         if least is None:
             return
-        self._same = least == widths["max"].as_py() and least >= 2 and self._width in (None, least)
+        self._same_width = least == widths["max"].as_py() and least >= 2 and self._width in (None, least)
         self._width = least
-        self._zero = self._zero or bool(pc.any(pc.starts_with(text, "0")).as_py())
+        self._leading_zero = self._leading_zero or bool(pc.any(pc.starts_with(text, "0")).as_py())
 
     @property
     def may_be_codes(self) -> bool:
         """Whether all that is left to ask is that they are digits."""
-        return self._same and self._zero
+        return self._same_width and self._leading_zero
 
 
 def _all_digits(text: TextColumn) -> bool:
-    return all(pc.all(pc.match_substring_regex(present(piece), "^[0-9]+$")).as_py() for piece in text.pieces())
+    return all(pc.all(pc.match_substring_regex(clean_words(piece), "^[0-9]+$")).as_py() for piece in text.pieces())
 
 
-def _check_slips(name: str, words: pa.Array, codes: pa.Array, word_row: Judge, *, decimal_comma: bool) -> None:
+def _check_stray_text(
+    name: str, words: pa.Array, codes: pa.Array, describe_row: DescribeRow, *, decimal_comma: bool
+) -> None:
     """Refuse a column of numbers in which a few values are none."""
     dotted = pc.replace_substring(words, ",", ".") if decimal_comma else words
-    is_number = pc.match_substring_regex(dotted, _NUMBER)
-    n_each = np.bincount(_codes(codes, len(words)), minlength=len(words) + 1)[: len(words)]
+    is_number = pc.match_substring_regex(dotted, _NUMBER_PATTERN)
+    n_each = np.bincount(_fill_codes(codes, len(words)), minlength=len(words) + 1)[: len(words)]
     good = np.asarray(is_number.fill_null(False))
     bad = np.asarray(pc.invert(is_number).fill_null(False))
     n_good, n_bad = int(n_each[good].sum()), int(n_each[bad].sum())
     n_distinct = int(np.count_nonzero(good))
-    if n_good <= _MOST_NUMBERS * (n_good + n_bad) or (n_distinct <= _FEWEST_NUMBERS and 2 * n_distinct <= n_good):
+    if n_good <= _MAX_NUMBER_SHARE * (n_good + n_bad) or (
+        n_distinct <= _MIN_DISTINCT_NUMBERS and 2 * n_distinct <= n_good
+    ):
         return
-    at = int(np.flatnonzero(np.append(bad, False)[_codes(codes, len(words))])[0])
+    at = int(np.flatnonzero(np.append(bad, False)[_fill_codes(codes, len(words))])[0])
     value = words[codes[at].as_py()].as_py()
     rest = (
         f", and the other {n_good:,} values are. Mend the line"
@@ -166,15 +178,15 @@ def _check_slips(name: str, words: pa.Array, codes: pa.Array, word_row: Judge, *
         else f"; {n_bad:,} values are not and {n_good:,} are. Mend the lines"
     )
     raise DataError(
-        f"{word_row(at)}, column {name}: {value!r} is not a number{rest}, or declare the column categorical with kinds."
+        f"{describe_row(at)}, column {name}: {value!r} is not a number{rest}, or declare the column categorical with kinds."
     )
 
 
-def _codes(codes: pa.Array, missing: int) -> NDArray[np.int32]:
-    return np.asarray(codes.fill_null(missing))
+def _fill_codes(codes: pa.Array, fill_value: int) -> NDArray[np.int32]:
+    return np.asarray(codes.fill_null(fill_value))
 
 
-def _dictionary(words: pa.Array, codes: pa.Array) -> pa.Array:
+def _dictionary_array(words: pa.Array, codes: pa.Array) -> pa.Array:
     """Return the codes into the words that are present, null elsewhere."""
     valid = np.asarray(words.is_valid())
     place = pa.array(np.cumsum(valid, dtype=np.int32) - 1, mask=~valid)

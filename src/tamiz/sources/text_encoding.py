@@ -9,7 +9,7 @@ from typing import BinaryIO
 from tamiz.exceptions import DataError
 
 _PIECE_BYTES = 2**22
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # Bytes that Windows' code page leaves out; a file with one of them is Latin-1.
 _NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 
@@ -27,7 +27,7 @@ def _encoding_of(path: Path, file: BinaryIO) -> str:
     piece = file.read(_PIECE_BYTES)
     if not piece.strip():
         raise DataError(f"{path} is empty.")
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if piece.startswith(mark):
             return name
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -9,19 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 # A field that is one of these words, blanks around it aside, is missing.
-MISSING = frozenset({"", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "NaT"})
+MISSING_WORDS = frozenset(
+    {"", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "NaT"}
+)
 
 # All that begins with a letter and is a value of a type.
 _TYPED_WORDS = frozenset({"true", "false", "nan", "inf", "infinity"})
 # Whole numbers of up to 18, 38 and 76 digits.
-_WHOLE = (pa.int64(), pa.decimal128(38, 0), pa.decimal256(76, 0))
+_INTEGER_TYPES = (pa.int64(), pa.decimal128(38, 0), pa.decimal256(76, 0))
 _BLANKS = " \t\r\n\v\f\u00a0"
 
 
-def present(words: Any) -> Any:
+def clean_words(words: Any) -> Any:
     """Return words without the blanks around them, null for those that stand for a missing value."""
     words = pc.utf8_trim(words, _BLANKS)
-    return pc.if_else(pc.is_in(words, pa.array(sorted(MISSING))), pa.scalar(None, words.type), words)
+    return pc.if_else(pc.is_in(words, pa.array(sorted(MISSING_WORDS))), pa.scalar(None, words.type), words)
 
 
 def looks_typed(values: Collection[str], *, decimal_comma: bool) -> bool:
@@ -37,7 +39,7 @@ def looks_typed(values: Collection[str], *, decimal_comma: bool) -> bool:
     )
 
 
-def cast(text: Any, kind: pa.DataType) -> Any:
+def try_cast(text: Any, kind: pa.DataType) -> Any:
     """Return words as another type, None where one of them is none."""
     try:
         return text.cast(kind)
@@ -47,35 +49,35 @@ def cast(text: Any, kind: pa.DataType) -> Any:
 
 def as_numbers(words: pa.Array, *, decimal_comma: bool) -> Any:
     """Return words as float64, None where one is no number; a decimal comma only where there is no point."""
-    numbers = cast(words, pa.float64())
+    numbers = try_cast(words, pa.float64())
     if numbers is None and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
-        numbers = cast(pc.replace_substring(words, ",", "."), pa.float64())
+        numbers = try_cast(pc.replace_substring(words, ",", "."), pa.float64())
     return numbers
 
 
-def as_whole_numbers(words: Any) -> Any:
+def as_exact_integers(words: Any) -> Any:
     """Return words as whole numbers, exact however long they are; None where one has a fraction or too many digits."""
-    return next((typed for kind in _WHOLE if (typed := cast(words, kind)) is not None), None)
+    return next((typed for kind in _INTEGER_TYPES if (typed := try_cast(words, kind)) is not None), None)
 
 
-def as_carried(words: Any) -> Any:
+def as_integers_or_codes(words: Any) -> Any:
     """Return words that are numbers as whole numbers, codes with zeros in front as they are; None where one is not whole."""
-    whole = cast(words, pa.int64())
+    whole = try_cast(words, pa.int64())
     if whole is None or not pc.any(pc.match_substring_regex(words, "^[-+]?0[0-9]")).as_py():
         return whole
     return words
 
 
-def as_booleans(words: pa.Array, present: pa.Array) -> pa.Array | None:
+def as_booleans(words: pa.Array, found: pa.Array) -> pa.Array | None:
     """Return words as booleans, None where one is neither true nor false."""
-    if not pc.all(pc.is_in(pc.utf8_lower(present), pa.array(["true", "false"]))).as_py():
+    if not pc.all(pc.is_in(pc.utf8_lower(found), pa.array(["true", "false"]))).as_py():
         return None
     return pc.equal(pc.utf8_lower(words), "true")
 
 
 def as_dates(words: pa.Array) -> pa.Array | None:
     """Return words as moments, None where one is none."""
-    dates = cast(words, pa.timestamp("us"))
-    if dates is None and (moments := cast(words, pa.timestamp("us", "UTC"))) is not None:
+    dates = try_cast(words, pa.timestamp("us"))
+    if dates is None and (moments := try_cast(words, pa.timestamp("us", "UTC"))) is not None:
         dates = moments.cast(pa.timestamp("us"))
     return dates

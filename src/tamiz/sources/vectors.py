@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.kinds import encode_target, to_numbers
-from tamiz.sources.memory import column_of
+from tamiz.sources.memory import to_raw_column
 from tamiz.sources.table import check_weights
 
 
 def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
     """Return codes with -1 for missing, and the number of different values."""
-    encoded = encode_target(column_of(values, name), "categorical", lambda at: f"value {at}")
+    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
     if encoded.values is None:
         return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
     return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
@@ -27,7 +27,7 @@ def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     def word(at: int) -> str:
         return f"value {at}"
 
-    weight, _ = to_numbers(column_of(sample_weight, "sample_weight"), word)
+    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), word)
     if len(weight) != n:
         raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
     check_weights(weight, word)

@@ -9,29 +9,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamiz.sources.text_values import as_dates, cast
+from tamiz.sources.text_values import as_dates, try_cast
 
 # Groups of three digits by one sign, a fraction by the other.
-_COMMA_GROUPS = r"^[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?$"
-_POINT_GROUPS = r"^[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?$"
+_COMMA_THOUSANDS = r"^[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?$"
+_POINT_THOUSANDS = r"^[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?$"
 _TIME = r"(?P<time>(?:[ T][0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?)"
 _YEAR_LAST = rf"^(?P<first>[0-9]{{1,2}})[/.-](?P<second>[0-9]{{1,2}})[/.-](?P<year>[0-9]{{4}}){_TIME}$"
 _YEAR_FIRST = rf"^(?P<year>[0-9]{{4}})[/.](?P<first>[0-9]{{1,2}})[/.](?P<second>[0-9]{{1,2}}){_TIME}$"
 _MONTHS = 12
 
 # As many levels are looked at, and so many of them must look alike.
-_MOST_LEVELS, _MOST_ALIKE, _FEWEST_LEVELS = 500, 0.9, 3
+_MAX_LEVELS, _MIN_ALIKE_SHARE, _MIN_LEVELS = 500, 0.9, 3
 _DIGITS = r"[-+]?[0-9][0-9.,' ]*"
-_NUMBER = re.compile(rf"{_DIGITS}|[-+]?\.[0-9]+", re.ASCII)
-_MONEY = re.compile(rf"[-+]?[$€£¥] ?{_DIGITS}|{_DIGITS} ?[$€£¥]")
-_UNIT = re.compile(rf"{_DIGITS} ?([^\W\d_]{{1,6}}[²³]?(?:/[^\W\d_]{{1,4}}[²³]?)?|%|°[CF]?)")
-_DATE = re.compile(r"[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}([ T][0-9:]+)?", re.ASCII)
+_NUMBER_PATTERN = re.compile(rf"{_DIGITS}|[-+]?\.[0-9]+", re.ASCII)
+_MONEY_PATTERN = re.compile(rf"[-+]?[$€£¥] ?{_DIGITS}|{_DIGITS} ?[$€£¥]")
+_UNIT_PATTERN = re.compile(rf"{_DIGITS} ?([^\W\d_]{{1,6}}[²³]?(?:/[^\W\d_]{{1,4}}[²³]?)?|%|°[CF]?)")
+_DATE_PATTERN = re.compile(r"[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}([ T][0-9:]+)?", re.ASCII)
 _IS_PLAIN = re.compile(r"[0-9]+|[-+]?[0-9]*\.?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?", re.ASCII).fullmatch
 _AMBIGUOUS = "dates whose day and month cannot be told apart"
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
-def read_written(words: Any, *, comma_first: bool | None) -> Any:
+def parse_formatted(words: Any, *, comma_first: bool | None) -> Any:
     """Return words as float64 or moments, None where one is neither or they can be read in two ways.
 
     Percentages are numbers without their sign. Commas or points may part thousands, and the other sign begins a fraction. Where
@@ -41,15 +41,15 @@ def read_written(words: Any, *, comma_first: bool | None) -> Any:
     percent = pc.match_substring_regex(words, r"^[^%]*[0-9] ?%$")
     if words.null_count < len(words) and pc.all(percent).as_py():
         words = pc.replace_substring_regex(words, " ?%$", "")
-        if (plain := cast(words, pa.float64())) is not None:
+        if (plain := try_cast(words, pa.float64())) is not None:
             return plain
-    numbers = _read_numbers(words, comma_first=comma_first)
-    return _read_dates(words) if numbers is None else numbers
+    numbers = _parse_formatted_numbers(words, comma_first=comma_first)
+    return _parse_formatted_dates(words) if numbers is None else numbers
 
 
-def _read_numbers(words: Any, *, comma_first: bool | None) -> Any:
-    by_commas = pc.all(pc.match_substring_regex(words, _COMMA_GROUPS)).as_py()
-    by_points = pc.all(pc.match_substring_regex(words, _POINT_GROUPS)).as_py()
+def _parse_formatted_numbers(words: Any, *, comma_first: bool | None) -> Any:
+    by_commas = pc.all(pc.match_substring_regex(words, _COMMA_THOUSANDS)).as_py()
+    by_points = pc.all(pc.match_substring_regex(words, _POINT_THOUSANDS)).as_py()
     if by_commas and by_points:
         if comma_first is None:
             return None
@@ -58,10 +58,10 @@ def _read_numbers(words: Any, *, comma_first: bool | None) -> Any:
         words = pc.replace_substring(pc.replace_substring(words, ".", ""), ",", ".")
     elif by_commas:
         words = pc.replace_substring(words, ",", "")
-    return cast(words, pa.float64()) if by_commas or by_points else None
+    return try_cast(words, pa.float64()) if by_commas or by_points else None
 
 
-def _read_dates(words: Any) -> Any:
+def _parse_formatted_dates(words: Any) -> Any:
     """Return dates with slashes or points as moments; the order of day and month is told by one that is above 12."""
     for pattern in (_YEAR_LAST, _YEAR_FIRST):
         if not pc.all(pc.match_substring_regex(words, pattern)).as_py():
@@ -78,18 +78,21 @@ def _read_dates(words: Any) -> Any:
     return None
 
 
-def looks_like(levels: Sequence[str]) -> tuple[str, str] | None:
+def recognize_format(levels: Sequence[str]) -> tuple[str, str] | None:
     """Return what text looks like that is taken as categories, and one of its values; None where it looks like categories."""
-    some = levels[:: max(1, len(levels) // _MOST_LEVELS)]
-    if len(some) < _FEWEST_LEVELS or not any(character.isdigit() for character in some[0] + some[-1]):
+    some = levels[:: max(1, len(levels) // _MAX_LEVELS)]
+    if len(some) < _MIN_LEVELS or not any(character.isdigit() for character in some[0] + some[-1]):
         return None
     for what, found in (
-        (_AMBIGUOUS, [level for level in some if _DATE.fullmatch(level)]),
-        ("amounts of money", [level for level in some if _MONEY.fullmatch(level)]),
+        (_AMBIGUOUS, [level for level in some if _DATE_PATTERN.fullmatch(level)]),
+        ("amounts of money", [level for level in some if _MONEY_PATTERN.fullmatch(level)]),
         ("numbers with a unit", _with_unit(some)),
-        ("numbers", [level for level in some if _NUMBER.fullmatch(level) and not _DATE.fullmatch(level)]),
+        (
+            "numbers",
+            [level for level in some if _NUMBER_PATTERN.fullmatch(level) and not _DATE_PATTERN.fullmatch(level)],
+        ),
     ):
-        if len(found) >= max(_FEWEST_LEVELS, _MOST_ALIKE * len(some)):
+        if len(found) >= max(_MIN_LEVELS, _MIN_ALIKE_SHARE * len(some)):
             if what in ("numbers", _AMBIGUOUS) and all(map(_IS_PLAIN, some)):
                 # Codes with zeros in front; and what a frame has as text although it is written as numbers and days are.
                 return None
@@ -100,10 +103,12 @@ def looks_like(levels: Sequence[str]) -> tuple[str, str] | None:
 def _with_unit(levels: Sequence[str]) -> list[str]:
     """Return the levels that are a number and a unit, most of them of one unit or with a blank before it."""
     found = [
-        (level, match[1]) for level in levels if (match := _UNIT.fullmatch(level)) and match[1].lower() not in _ORDINALS
+        (level, match[1])
+        for level in levels
+        if (match := _UNIT_PATTERN.fullmatch(level)) and match[1].lower() not in _ORDINALS
     ]
     spaced = sum(level.endswith(f" {unit}") for level, unit in found)
     of_one = max((sum(unit == other for _, other in found) for unit in {unit for _, unit in found}), default=0)
     # One letter after a number, such as 3a, is a code.
     long = all(len(unit) > 1 or not unit.isalpha() for _, unit in found) or spaced == len(found)
-    return [level for level, _ in found] if long and max(spaced, of_one) >= _MOST_ALIKE * len(found) else []
+    return [level for level, _ in found] if long and max(spaced, of_one) >= _MIN_ALIKE_SHARE * len(found) else []

@@ -29,7 +29,7 @@ class Block:
     y : ndarray of shape (n_rows,) or None
         The target: int32 codes of its classes, or float64.
     weight : ndarray of shape (n_rows,) or None
-    whole : ndarray of shape (n_rows, n_numeric) or None
+    numeric_matrix : ndarray of shape (n_rows, n_numeric) or None
         The matrix that the numeric columns are parts of, where they came as one.
     """
 
@@ -37,7 +37,7 @@ class Block:
     values: Mapping[int, NDArray[Any]]
     y: NDArray[Any] | None
     weight: Floats | None
-    whole: NDArray[Any] | None = None
+    numeric_matrix: NDArray[Any] | None = None
 
     @cached_property
     def numeric_columns(self) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ class Block:
         return tuple(j for j, values in self.values.items() if values.dtype.kind == "f")
 
     @cached_property
-    def code_columns(self) -> tuple[int, ...]:
+    def categorical_columns(self) -> tuple[int, ...]:
         """The source columns that are codes."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind != "f")
 
@@ -63,7 +63,7 @@ class Block:
     @property
     def codes(self) -> Codes:
         """The codes side by side, of shape (n_rows, n_categorical)."""
-        return _beside([self.column(j) for j in self.code_columns], len(self.rows), np.int32)
+        return _stack_columns([self.column(j) for j in self.categorical_columns], len(self.rows), np.int32)
 
     def column(self, column: int) -> NDArray[Any]:
         """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise.
@@ -75,46 +75,46 @@ class Block:
 
     def matrix(self, columns: tuple[int, ...], dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
         """Return numeric columns side by side, the target among them when asked; a view where they came as one matrix."""
-        if self.whole is not None and columns == self.numeric_columns:
-            return self.whole.astype(dtype, copy=False)
-        return _beside([self.values.get(j, self.y) for j in columns], len(self.rows), dtype)
+        if self.numeric_matrix is not None and columns == self.numeric_columns:
+            return self.numeric_matrix.astype(dtype, copy=False)
+        return _stack_columns([self.values.get(j, self.y) for j in columns], len(self.rows), dtype)
 
     @property
-    def weights(self) -> Floats:
+    def weight_or_ones(self) -> Floats:
         """The weight of every row, 1 where the table has none."""
         return np.ones(len(self.rows)) if self.weight is None else self.weight
 
-    def only(self, columns: Iterable[int]) -> Block:
+    def select_columns(self, columns: Iterable[int]) -> Block:
         """Return the block with some of its columns, in the order of the table."""
         values = {j: self.values[j] for j in sorted(set(columns)) if j in self.values}
-        whole = self.whole if len(values) == len(self.values) else None
+        whole = self.numeric_matrix if len(values) == len(self.values) else None
         return Block(self.rows, values, self.y, self.weight, whole)
 
-    def part(self, start: int, stop: int) -> Block:
+    def slice_rows(self, start: int, stop: int) -> Block:
         """Return the rows start .. stop of the table."""
         here = slice(start - self.rows.start, stop - self.rows.start)
         part = Block(
             range(start, stop),
-            _Rows(self.values, here),
+            _SlicedColumns(self.values, here),
             None if self.y is None else self.y[here],
             None if self.weight is None else self.weight[here],
-            None if self.whole is None else self.whole[here],
+            None if self.numeric_matrix is None else self.numeric_matrix[here],
         )
         # What holds for the block holds for its rows: of a wide table it takes longer to find than the rows to be read.
-        for name in ("numeric_columns", "code_columns", "dtype"):
+        for name in ("numeric_columns", "categorical_columns", "dtype"):
             part.__dict__[name] = getattr(self, name)
         return part
 
-    def pieces(self, size: int) -> Iterator[Block]:
+    def split_rows(self, size: int) -> Iterator[Block]:
         """Cut the block where the row number is a multiple of `size`: the same cuts however the rows came."""
         start = self.rows.start
         while start < self.rows.stop:
             stop = min(self.rows.stop, (start // size + 1) * size)
-            yield self.part(start, stop)
+            yield self.slice_rows(start, stop)
             start = stop
 
 
-class _Rows(Mapping[int, NDArray[Any]]):
+class _SlicedColumns(Mapping[int, NDArray[Any]]):
     """Some rows of columns, taken when they are asked for."""
 
     def __init__(self, values: Mapping[int, NDArray[Any]], rows: slice) -> None:
@@ -130,7 +130,7 @@ class _Rows(Mapping[int, NDArray[Any]]):
         return len(self._values)
 
 
-def _beside(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:
+def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:
     matrix: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=dtype)
     for k, column in enumerate(columns):
         matrix[:, k] = column

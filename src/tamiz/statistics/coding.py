@@ -38,7 +38,7 @@ class Coding:
         bin_values(values, self.edges[column], codes)
         return codes
 
-    def narrow(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
+    def stored_codes(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
         """Return the codes of a column as they are held, in one, two or four bytes."""
         return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # a target is there
 

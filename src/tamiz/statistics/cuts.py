@@ -16,17 +16,17 @@ from tamiz import parallel, progress
 from tamiz.kernels.cuts import mdl_cuts
 from tamiz.kernels.sorting import merge_classes, split_classes
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
-from tamiz.turns import Turns
+from tamiz.turns import MemoryGate
 from tamiz.validation import check_integer, check_memory
 
 # More intervals than a code of two bytes has values are no intervals any more.
-MOST_BINS = 2**16 - 1
+MAX_BINS = 2**16 - 1
 # With more classes it is faster to find the order of the values than to merge those of the classes.
-_MOST_MERGED = 64
+_MAX_MERGED_CLASSES = 64
 # Memory a row that all columns share, and that a rule works in.
-_ROW_SHARED, _ROW_RULE = 16, 20
-_NO_CUTS = "FisherScore and Variance cut no columns."
-_PIECE = 2**16
+_SHARED_ROW_BYTES, _RULE_ROW_BYTES = 16, 20
+_MEMORY_HINT = "FisherScore and Variance cut no columns."
+_CHUNK_ROWS = 2**16
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SortedColumn:
     weight: Floats
     n_classes: int
     # n log2 n of the whole numbers up to the number of rows, empty where weights are not whole.
-    n_log_n: Floats
+    log_table: Floats
 
 
 class Discretization(BaseEstimator, ABC):
@@ -91,7 +91,7 @@ class MDL(Discretization):
     def _cuts(self, column: SortedColumn) -> Floats:
         """Return the accepted cuts, ascending."""
         room = np.empty(max(len(column.values), 1))
-        n = mdl_cuts(column.values, column.labels, column.weight, column.n_log_n, column.n_classes, room)
+        n = mdl_cuts(column.values, column.labels, column.weight, column.log_table, column.n_classes, room)
         return np.sort(room[:n])
 
 
@@ -124,7 +124,7 @@ class EqualFrequency(Discretization):
 
     def _cuts(self, column: SortedColumn) -> Floats:
         """Return at most n_bins - 1 cuts, ascending: equal values stay together."""
-        check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
+        check_integer("n_bins", self.n_bins, low=2, high=MAX_BINS)
         values, running = column.values, np.cumsum(column.weight)
         if len(values) == 0:
             return np.empty(0)
@@ -167,7 +167,7 @@ class EqualWidth(Discretization):
 
     def _cuts(self, column: SortedColumn) -> Floats:
         """Return n_bins - 1 cuts, ascending; none for a constant column."""
-        check_integer("n_bins", self.n_bins, low=2, high=MOST_BINS)
+        check_integer("n_bins", self.n_bins, low=2, high=MAX_BINS)
         if len(column.values) == 0 or column.values[0] == column.values[-1]:
             return np.empty(0)
         low, high = column.values[0], column.values[-1]
@@ -231,38 +231,38 @@ class CutPoints(Statistic):
     def finish(self) -> None:
         """Read, sort and cut column by column."""
         n, needs_classes = self.n_samples, self.rule.needs_classes
-        if n > _PIECE:
-            check_memory(_ROW_SHARED * n, f"What {n:,} rows have in common when columns are cut", _NO_CUTS)
+        if n > _CHUNK_ROWS:
+            check_memory(_SHARED_ROW_BYTES * n, f"What {n:,} rows have in common when columns are cut", _MEMORY_HINT)
         weight = np.concatenate(self._weights) if self._weights else np.ones(n)
         whole = not self._weights or bool(np.all(weight == np.floor(weight)) and weight.sum() <= 4 * n)
         table = n_log_n_table(int(weight.sum()) + 1 if whole and needs_classes else 0)
         sort = (
-            _ByOrder(self._labels, weight)
-            if self._weights or self.n_classes > _MOST_MERGED
-            else _ByClass(self._labels, weight, self.n_classes)
+            _ArgsortSorter(self._labels, weight)
+            if self._weights or self.n_classes > _MAX_MERGED_CLASSES
+            else _ClassMergeSorter(self._labels, weight, self.n_classes)
         )
-        turns, n_bytes = Turns(), max(sort.row_bytes, _ROW_RULE) * n
+        turns, n_bytes = MemoryGate(), max(sort.row_bytes, _RULE_ROW_BYTES) * n
 
         def cut(column: int) -> Floats:
-            taken = turns.taken(n_bytes, f"Cutting a column of {n:,} rows", _NO_CUTS)
-            with taken, sort.column(self._values.pop(column)) as ascending:
+            taken = turns.reserve(n_bytes, f"Cutting a column of {n:,} rows", _MEMORY_HINT)
+            with taken, sort.sorted_column(self._values.pop(column)) as ascending:
                 return np.array(self.rule.cuts(SortedColumn(*ascending, self.n_classes, table)))
 
         for done, cuts in enumerate(parallel.map_blocks(cut, self.columns)):
             self.edges[self.columns[done]] = cuts
-            progress.tell("Cutting columns", done + 1, len(self.columns))
+            progress.report_progress("Cutting columns", done + 1, len(self.columns))
         self._values, self._labels, self._weights = {}, [], []
 
 
 def n_log_n_table(size: int) -> Floats:
     """Return n log2 n of the whole numbers below `size`."""
     table = np.arange(size, dtype=np.float64)
-    for start, stop in parallel.spans(size, _PIECE):
+    for start, stop in parallel.block_ranges(size, _CHUNK_ROWS):
         table[start:stop] *= np.log2(np.maximum(table[start:stop], 1.0))
     return table
 
 
-class _ByClass:
+class _ClassMergeSorter:
     """Columns sorted class by class, for rows that weigh the same."""
 
     row_bytes = 20
@@ -273,12 +273,12 @@ class _ByClass:
         sizes = sum((np.bincount(part, minlength=n_classes) for part in labels), np.zeros(n_classes, dtype=np.int64))
         self._starts = np.cumsum(sizes) - sizes
         n = len(weight)
-        self._rooms = parallel.Lent(lambda: (np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)))
+        self._buffers = parallel.BufferPool(lambda: (np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)))
 
     @contextmanager
-    def column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
+    def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
         """Give the present values of a column, ascending, and the class and weight of each."""
-        with self._rooms.borrowed() as (parts, values, labels):
+        with self._buffers.borrow() as (parts, values, labels):
             ends = self._starts.copy()
             for piece, classes in zip(pieces, self._labels, strict=True):
                 split_classes(np.ascontiguousarray(piece, dtype=np.float64), classes, ends, parts)
@@ -289,7 +289,7 @@ class _ByClass:
             yield values[:n], labels[:n], self._weight[:n]
 
 
-class _ByOrder:
+class _ArgsortSorter:
     """Columns sorted by the order of their values: slower, for weights and for very many classes."""
 
     row_bytes = 44
@@ -297,13 +297,13 @@ class _ByOrder:
     def __init__(self, labels: list[Codes], weight: Floats) -> None:
         self._labels = np.concatenate([np.empty(0, dtype=np.int32), *labels])
         self._weight = weight
-        self._counted = weight > 0
+        self._has_weight = weight > 0
 
     @contextmanager
-    def column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
+    def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
         """Give the present values of a column, ascending, and the class and weight of each; those of no weight are left out."""
         values = np.concatenate([np.empty(0), *pieces])
         order = np.argsort(values, kind="stable")
         order = order[: len(values) - int(np.isnan(values).sum())]
-        order = order[self._counted[order]]
+        order = order[self._has_weight[order]]
         yield values[order], self._labels[order], self._weight[order]

@@ -15,59 +15,59 @@ import numpy as np
 
 from tamiz.statistics.base import Floats
 
-_BITS = 26
+_HEAD_BITS = 26
 
 
-def scale_of(values: Floats) -> float:
+def power_of_two_scale(values: Floats) -> float:
     """Return the power of two at or above the largest size among numbers, 1 where all are 0."""
     largest = float(np.max(np.abs(values), initial=0.0))
     return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
 
 
-def large_of(scale: float) -> float:
+def splitter(scale: float) -> float:
     """Return what a number loses its tail to when it is added and taken away again."""
-    return 1.5 * 2.0**_BITS * scale
+    return 1.5 * 2.0**_HEAD_BITS * scale
 
 
-def rounded(values: Floats, scale: float) -> Floats:
+def round_to_scale(values: Floats, scale: float) -> Floats:
     """Return numbers to 52 binary places of the scale, which is what head and tail hold."""
     if scale == 0:
         return values
-    return np.round(np.ldexp(values / scale, 2 * _BITS)) * np.ldexp(scale, -2 * _BITS)
+    return np.round(np.ldexp(values / scale, 2 * _HEAD_BITS)) * np.ldexp(scale, -2 * _HEAD_BITS)
 
 
-def split(values: Floats, scale: float) -> tuple[Floats, Floats]:
+def split_numbers(values: Floats, scale: float) -> tuple[Floats, Floats]:
     """Return the heads and the tails of numbers."""
-    values = rounded(values, scale)
-    head = (values + large_of(scale)) - large_of(scale)
+    values = round_to_scale(values, scale)
+    head = (values + splitter(scale)) - splitter(scale)
     return head, values - head
 
 
 @dataclass(frozen=True)
-class Parts:
+class SplitNumbers:
     """Numbers, or sums of them, as heads and tails."""
 
     head: Any
     tail: Any
 
     @classmethod
-    def of(cls, values: Floats, scale: float) -> Parts:
+    def from_values(cls, values: Floats, scale: float) -> SplitNumbers:
         """Return numbers split."""
-        return cls(*split(values, scale))
+        return cls(*split_numbers(values, scale))
 
-    def __add__(self, other: Parts) -> Parts:
-        return Parts(self.head + other.head, self.tail + other.tail)
+    def __add__(self, other: SplitNumbers) -> SplitNumbers:
+        return SplitNumbers(self.head + other.head, self.tail + other.tail)
 
-    def __mul__(self, factor: Any) -> Parts:
+    def __mul__(self, factor: Any) -> SplitNumbers:
         """Multiply by small whole numbers."""
-        return Parts(self.head * factor, self.tail * factor)
+        return SplitNumbers(self.head * factor, self.tail * factor)
 
-    def __getitem__(self, chosen: Any) -> Parts:
-        return Parts(self.head[chosen], self.tail[chosen])
+    def __getitem__(self, chosen: Any) -> SplitNumbers:
+        return SplitNumbers(self.head[chosen], self.tail[chosen])
 
-    def sum(self, axis: int | None = None) -> Parts:
+    def sum(self, axis: int | None = None) -> SplitNumbers:
         """Add up."""
-        return Parts(self.head.sum(axis=axis), self.tail.sum(axis=axis))
+        return SplitNumbers(self.head.sum(axis=axis), self.tail.sum(axis=axis))
 
     @property
     def value(self) -> Any:

@@ -16,7 +16,7 @@ class ClassMoments(Statistic):
 
     Attributes
     ----------
-    weight, mean, squares, least, largest : ndarray of shape (n_classes, n_columns)
+    weight, mean, squared_deviations, minimum, maximum : ndarray of shape (n_classes, n_columns)
         Weight of the present values, their mean, the weighted sum of squares about it, and their extremes.
     """
 
@@ -26,9 +26,9 @@ class ClassMoments(Statistic):
         shape = (n_classes, len(columns))
         self.weight = np.zeros(shape)
         self.mean = np.zeros(shape)
-        self.squares = np.zeros(shape)
-        self.least = np.full(shape, np.inf)
-        self.largest = np.full(shape, -np.inf)
+        self.squared_deviations = np.zeros(shape)
+        self.minimum = np.full(shape, np.inf)
+        self.maximum = np.full(shape, -np.inf)
 
     @property
     def key(self) -> Hashable:
@@ -46,11 +46,17 @@ class ClassMoments(Statistic):
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         seen = self.empty() if self.n_samples else self
-        labels, weight = self._labels(block), block.weights
+        labels, weight = self._labels(block), block.weight_or_ones
         out = np.empty((self.n_classes, 5))
         for k, column in enumerate(self.columns):
             class_moments(block.column(column), labels, weight, out)
-            seen.weight[:, k], seen.mean[:, k], seen.squares[:, k], seen.least[:, k], seen.largest[:, k] = out.T
+            (
+                seen.weight[:, k],
+                seen.mean[:, k],
+                seen.squared_deviations[:, k],
+                seen.minimum[:, k],
+                seen.maximum[:, k],
+            ) = out.T
         if seen is self:
             self.n_samples = len(block.rows)
             return self
@@ -62,12 +68,12 @@ class ClassMoments(Statistic):
         total = self.weight + other.weight
         share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
         gap = other.mean - self.mean
-        self.squares += other.squares + gap**2 * self.weight * share
+        self.squared_deviations += other.squared_deviations + gap**2 * self.weight * share
         # A class that had no value yet takes the other's mean as it is, to the last bit.
         self.mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
         self.weight = total
-        self.least = np.minimum(self.least, other.least)
-        self.largest = np.maximum(self.largest, other.largest)
+        self.minimum = np.minimum(self.minimum, other.minimum)
+        self.maximum = np.maximum(self.maximum, other.maximum)
         self.n_samples += other.n_samples
         return self
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.kernels.reweighted import count_cells, mdl_tables, run_moments
-from tamiz.kernels.tables import packed_entropies, table_entropies
+from tamiz.kernels.reweighted import count_cells, grouped_moments, mdl_tables
+from tamiz.kernels.tables import stacked_entropies, table_entropies
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.cuts import CutPoints, SortedColumn, n_log_n_table
@@ -20,19 +20,19 @@ from tamiz.statistics.tables import ContingencyTables, LevelCounts
 
 # A column of more distinct values is coded by ranges of neighbouring ones: the class counts of a cell are scanned for every
 # sample, and 8,192 cells place a cut within 1 / 8,192 of the rows.
-_MOST_CELLS = 2**13
+_MAX_CELLS = 2**13
 # Counts of all cells and classes of one column, at most.
-_MOST_COUNTS = 2**20
+_MAX_COUNTS = 2**20
 # The least and the largest values have cells of their own: rules that read extremes stay exact.
-_OWN_CELLS = 32
+_EXTREME_CELLS = 32
 
 
-class NotCountedError(TypeError):
+class UnsupportedStatisticError(TypeError):
     """A statistic that cannot be filled from coded columns."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class ColumnCells:
     """A column as cells.
 
     Attributes
@@ -51,14 +51,14 @@ class Cells:
     n_values: Floats
 
     @classmethod
-    def of_numbers(cls, values: Floats, most: int) -> Cells:
-        """Code a numeric column by its distinct values, or by `most` ranges of them where there are more."""
+    def from_numbers(cls, values: Floats, max_cells: int) -> ColumnCells:
+        """Code a numeric column by its distinct values, or by `max_cells` ranges of them where there are more."""
         distinct, codes, counts = np.unique(values[~np.isnan(values)], return_inverse=True, return_counts=True)
         cell = np.arange(len(distinct))
-        if len(distinct) > most:
-            cell = 1 + (np.cumsum(counts) - counts) * most // counts.sum()
-            cell[:_OWN_CELLS] = np.arange(-_OWN_CELLS, 0)
-            cell[-_OWN_CELLS:] = most + 1 + np.arange(_OWN_CELLS)
+        if len(distinct) > max_cells:
+            cell = 1 + (np.cumsum(counts) - counts) * max_cells // counts.sum()
+            cell[:_EXTREME_CELLS] = np.arange(-_EXTREME_CELLS, 0)
+            cell[-_EXTREME_CELLS:] = max_cells + 1 + np.arange(_EXTREME_CELLS)
             cell = np.unique(cell, return_inverse=True)[1]
         first = np.flatnonzero(np.diff(cell, prepend=-1))
         whole = np.full(len(values), len(first), dtype=np.int32)
@@ -67,7 +67,7 @@ class Cells:
         return cls(whole, distinct[first], distinct[last[: len(first)]], np.diff(first, append=len(distinct)) * 1.0)
 
     @classmethod
-    def of_levels(cls, codes: Codes, n_levels: int) -> Cells:
+    def from_levels(cls, codes: Codes, n_levels: int) -> ColumnCells:
         """Code a categorical column by its levels."""
         return cls(np.where(codes < 0, np.int32(n_levels), codes), np.empty(0), np.empty(0), np.ones(n_levels))
 
@@ -108,29 +108,29 @@ class CodedTable:
         n_classes: int,
     ) -> None:
         read = list(blocks)
-        self._target = n_columns
+        self._target_column = n_columns
         y = None if not read or read[0].y is None else np.concatenate([np.asarray(block.y) for block in read])
         self.n_samples = sum(len(block.rows) for block in read)
-        self._none = np.zeros(self.n_samples, dtype=np.int32)
-        self.labels = self._none if y is None or not n_classes else np.ascontiguousarray(y, dtype=np.int32)
-        most = int(np.clip(_MOST_COUNTS // max(n_classes, 1), 2 * _OWN_CELLS, _MOST_CELLS))
-        self.order = np.argsort(self.labels, kind="stable")
-        self.starts = np.searchsorted(self.labels[self.order], np.arange(max(n_classes, 1) + 1))
-        self.cells: dict[int, Cells] = {}
-        self.by_class: dict[int, Floats] = {}
-        self.centre: dict[int, float] = {}
+        self._zero_labels = np.zeros(self.n_samples, dtype=np.int32)
+        self.labels = self._zero_labels if y is None or not n_classes else np.ascontiguousarray(y, dtype=np.int32)
+        most = int(np.clip(_MAX_COUNTS // max(n_classes, 1), 2 * _EXTREME_CELLS, _MAX_CELLS))
+        self.class_order = np.argsort(self.labels, kind="stable")
+        self.class_starts = np.searchsorted(self.labels[self.class_order], np.arange(max(n_classes, 1) + 1))
+        self.cells: dict[int, ColumnCells] = {}
+        self.values_by_class: dict[int, Floats] = {}
+        self.centres: dict[int, float] = {}
 
-        def code(j: int) -> tuple[Cells, Floats, float]:
+        def code(j: int) -> tuple[ColumnCells, Floats, float]:
             values = np.concatenate([block.column(j) for block in read])
             present = values[~np.isnan(values)]
             centre = float(present.mean()) if len(present) else 0.0
-            return Cells.of_numbers(values, most), values[self.order] - centre, centre
+            return ColumnCells.from_numbers(values, most), values[self.class_order] - centre, centre
 
         # One array of all codes, which a kernel reads column by column.
         self.numeric = numeric
         self.codes = np.empty((len(numeric), self.n_samples), dtype=np.int32)
         for k, (j, coded) in enumerate(zip(numeric, parallel.map_blocks(code, numeric), strict=True)):
-            cells, self.by_class[j], self.centre[j] = coded
+            cells, self.values_by_class[j], self.centres[j] = coded
             self.codes[k] = cells.codes
             self.cells[j] = replace(cells, codes=self.codes[k])
         self.n_cells = np.array([self.cells[j].n_cells for j in numeric], dtype=np.int64)
@@ -138,70 +138,72 @@ class CodedTable:
         self.n_classes = n_classes
         for j, size in level_sizes.items():
             codes = np.concatenate([block.column(j) for block in read]).astype(np.int32)
-            self.cells[j] = Cells.of_levels(codes, size)
+            self.cells[j] = ColumnCells.from_levels(codes, size)
         if y is not None:
             self.cells[n_columns] = (
-                Cells.of_levels(self.labels, n_classes) if n_classes else Cells.of_numbers(y.astype(np.float64), most)
+                ColumnCells.from_levels(self.labels, n_classes)
+                if n_classes
+                else ColumnCells.from_numbers(y.astype(np.float64), most)
             )
 
-    def reweighted(self, weight: Floats, known: Floats) -> Reweighted:
-        """Return the table with other weights of its rows; `known` is what `known_logarithms` returns."""
+    def with_weights(self, weight: Floats, log_table: Floats) -> WeightedTable:
+        """Return the table with other weights of its rows; `log_table` is what `sample_log_table` returns."""
         # Clusters of unequal sizes can add up to more rows than the table of logarithms has.
-        return Reweighted(self, weight, known if weight.sum() < len(known) else np.empty(0))
+        return WeightedTable(self, weight, log_table if weight.sum() < len(log_table) else np.empty(0))
 
 
-class Reweighted:
+class WeightedTable:
     """A coded table with weights of its rows."""
 
-    def __init__(self, table: CodedTable, weight: Floats, known: Floats) -> None:
+    def __init__(self, table: CodedTable, weight: Floats, log_table: Floats) -> None:
         self._table = table
         self._weight = weight
-        self._known = known
+        self._log_table = log_table
         # What one criterion has asked for, the next one asks for again.
-        self._filled: dict[Hashable, Statistic] = {}
+        self._cache: dict[Hashable, Statistic] = {}
         self._entropies: dict[bool, dict[int, Floats]] = {}
-        self._fills: dict[type, Callable[[Any], None]] = {
-            CutPoints: self._cut,
-            ContingencyTables: self._pairs,
-            LevelCounts: self._levels,
-            ClassMoments: self._moments,
-            Moments: self._moments,
+        self._fillers: dict[type, Callable[[Any], None]] = {
+            CutPoints: self._fill_cut_points,
+            ContingencyTables: self._fill_contingency_tables,
+            LevelCounts: self._fill_level_counts,
+            ClassMoments: self._fill_moments,
+            Moments: self._fill_moments,
         }
 
     def gather(self, *statistics: Statistic) -> tuple[Statistic, ...]:
         """Return filled copies of empty statistics, as `Source.reduce` does; NotCountedError for one of another kind."""
-        return tuple(self._filled_one(statistic) for statistic in statistics)
+        return tuple(self._fill_statistic(statistic) for statistic in statistics)
 
-    def _filled_one(self, statistic: Statistic) -> Statistic:
-        if type(statistic) not in self._fills:
-            raise NotCountedError(f"{type(statistic).__name__} is not filled from coded columns.")
+    def _fill_statistic(self, statistic: Statistic) -> Statistic:
+        if type(statistic) not in self._fillers:
+            raise UnsupportedStatisticError(f"{type(statistic).__name__} is not filled from coded columns.")
         key = statistic.key
-        if key not in self._filled:
+        if key not in self._cache:
             one = statistic.empty()
-            self._fills[type(one)](one)
+            self._fillers[type(one)](one)
             one.n_samples = self._table.n_samples
-            self._filled[key] = one
-        return self._filled[key]
+            self._cache[key] = one
+        return self._cache[key]
 
     def mdl_entropies(self, columns: Sequence[int], *, distribute: bool) -> Floats:
         """Return H(X), H(Y) and I(X; Y) of columns X, numbers cut by MDL, and the classes Y, of shape (n_columns, 3)."""
         if distribute not in self._entropies:
-            self._entropies[distribute] = self._found_entropies(distribute=distribute)
+            self._entropies[distribute] = self._compute_mdl_entropies(distribute=distribute)
         found = self._entropies[distribute]
         return np.array([found[j] for j in columns]).reshape(-1, 3)
 
-    def _found_entropies(self, *, distribute: bool) -> dict[int, Floats]:
+    def _compute_mdl_entropies(self, *, distribute: bool) -> dict[int, Floats]:
         table = self._table
         n_columns, n_classes = len(table.numeric), table.n_classes
         starts = np.zeros(n_columns + 1, dtype=np.int64)
         tables = np.empty((int((table.n_cells + 2).sum()), n_classes + 1))
         coded = table.codes, table.n_cells, table.n_values
-        mdl_tables(*coded, table.labels, self._weight, n_classes, self._known, starts, tables)
+        mdl_tables(*coded, table.labels, self._weight, n_classes, self._log_table, starts, tables)
         facts = np.zeros((n_columns, 3))
-        packed_entropies(tables, starts, distribute, facts)
+        stacked_entropies(tables, starts, distribute, facts)
         found = dict(zip(table.numeric, facts, strict=True))
         for j, cells in table.cells.items():
-            if j not in found and j != table._target:
+            if j not in found and j != table._target_column:
                 counts = self._count(cells.codes, cells.n_cells + 1, table.labels, n_classes + 1)
                 found[j] = np.zeros(3)
                 table_entropies(counts, distribute, found[j])
@@ -212,25 +214,25 @@ class Reweighted:
         count_cells(codes, labels, self._weight, counts)
         return counts
 
-    def _cut(self, wanted: CutPoints) -> None:
+    def _fill_cut_points(self, wanted: CutPoints) -> None:
         by_class = wanted.rule.needs_classes
-        labels = self._table.labels if by_class else self._table._none
+        labels = self._table.labels if by_class else self._table._zero_labels
         for j in wanted.columns:
             cells = self._table.cells[j]
             counts = self._count(cells.codes, cells.n_cells + 1, labels, wanted.n_classes)
             at, classes = np.nonzero(counts[:-1])
             weight = counts[at, classes]
-            column = SortedColumn(cells.high[at], classes.astype(np.int32), weight, wanted.n_classes, self._known)
+            column = SortedColumn(cells.high[at], classes.astype(np.int32), weight, wanted.n_classes, self._log_table)
             wanted.edges[j] = np.array(wanted.rule.cuts(column))
 
-    def _pairs(self, wanted: ContingencyTables) -> None:
+    def _fill_contingency_tables(self, wanted: ContingencyTables) -> None:
         coding = wanted.coding
-        coded = {b: self._coded(b, coding) for b in {b for _, b in wanted.pairs}}
+        coded = {b: self._column_codes(b, coding) for b in {b for _, b in wanted.pairs}}
         for k, (a, b) in enumerate(wanted.pairs):
             shape = wanted.tables[k].shape
-            wanted.tables[k] = self._count(self._coded(a, coding), shape[0], coded[b], shape[1])
+            wanted.tables[k] = self._count(self._column_codes(a, coding), shape[0], coded[b], shape[1])
 
-    def _coded(self, column: int, coding: Coding) -> Codes:
+    def _column_codes(self, column: int, coding: Coding) -> Codes:
         """Return the code of every row, the number of codes for a missing value."""
         cells = self._table.cells[column]
         if column not in coding.edges:
@@ -239,25 +241,25 @@ class Reweighted:
         lookup = np.append(np.searchsorted(edges, cells.high), len(edges) + 1)
         return lookup.astype(np.int32)[cells.codes]
 
-    def _levels(self, wanted: LevelCounts) -> None:
+    def _fill_level_counts(self, wanted: LevelCounts) -> None:
         for k, column in enumerate(wanted.columns):
-            codes = self._coded(column, wanted.coding)
-            wanted.counts[k] = self._count(codes, len(wanted.counts[k]), self._table._none, 1)[:, 0]
+            codes = self._column_codes(column, wanted.coding)
+            wanted.counts[k] = self._count(codes, len(wanted.counts[k]), self._table._zero_labels, 1)[:, 0]
 
-    def _moments(self, wanted: ClassMoments) -> None:
-        weight = self._weight[self._table.order]
-        starts = self._table.starts[[0, -1]] if isinstance(wanted, Moments) else self._table.starts
+    def _fill_moments(self, wanted: ClassMoments) -> None:
+        weight = self._weight[self._table.class_order]
+        starts = self._table.class_starts[[0, -1]] if isinstance(wanted, Moments) else self._table.class_starts
         out: NDArray[np.float64] = np.empty((wanted.n_classes, 5))
         for k, column in enumerate(wanted.columns):
-            run_moments(self._table.by_class[column], starts, weight, out)
-            wanted.weight[:, k], wanted.mean[:, k], wanted.squares[:, k] = out.T[:3]
-            wanted.least[:, k], wanted.largest[:, k] = out.T[3:]
-        centre = np.array([self._table.centre[column] for column in wanted.columns])
-        for extreme in (wanted.mean, wanted.least, wanted.largest):
+            grouped_moments(self._table.values_by_class[column], starts, weight, out)
+            wanted.weight[:, k], wanted.mean[:, k], wanted.squared_deviations[:, k] = out.T[:3]
+            wanted.minimum[:, k], wanted.maximum[:, k] = out.T[3:]
+        centre = np.array([self._table.centres[column] for column in wanted.columns])
+        for extreme in (wanted.mean, wanted.minimum, wanted.maximum):
             extreme += centre
 
 
-def known_logarithms(weight: Floats | None, n_samples: int) -> Floats:
+def sample_log_table(weight: Floats | None, n_samples: int) -> Floats:
     """Return the table of n log2 n for samples of so many rows that each weigh a whole number, empty where they do not."""
     whole = weight is None or bool(np.all(weight == np.floor(weight)))
     largest = 1.0 if weight is None else float(weight.max(initial=0.0))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.kernels.tables import count, count_weighted
+from tamiz.kernels.tables import add_pair_weights, count_pairs
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
 from tamiz.statistics.coding import Coding
 
@@ -47,10 +47,10 @@ class ContingencyTables(Statistic):
                     coded[column] = self.coding.encode(block, column)
             if block.weight is None:
                 counted = np.zeros(table.shape, dtype=np.int64)
-                count(coded[a], coded[b], counted)
+                count_pairs(coded[a], coded[b], counted)
                 table += counted
             else:
-                count_weighted(coded[a], coded[b], block.weight, table)
+                add_pair_weights(coded[a], coded[b], block.weight, table)
             for column in {a, b}:
                 if last_use[column] == k:
                     del coded[column]
@@ -105,7 +105,7 @@ class LevelCounts(Statistic):
 
 
 # Codes of up to two bytes; the last one is for missing values.
-MOST_CODES = 2**16 - 1
+MAX_CODES = 2**16 - 1
 
 
 class CodedRows(Statistic):
@@ -124,7 +124,7 @@ class CodedRows(Statistic):
         largest = max((coding.sizes[c] for c in self.columns), default=0)
         self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
         self._dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
-        self._parts: list[NDArray[np.unsignedinteger[Any]]] = []
+        self._code_blocks: list[NDArray[np.unsignedinteger[Any]]] = []
         self._weights: list[Floats] = []
 
     @property
@@ -140,11 +140,11 @@ class CodedRows(Statistic):
         """Add the rows of a block."""
         part = np.empty((len(self.columns), len(block.rows)), dtype=self._dtype)
         for k, column in enumerate(self.columns):
-            codes = np.asarray(self.coding.narrow(block, column))
+            codes = np.asarray(self.coding.stored_codes(block, column))
             np.copyto(part[k], codes, casting="unsafe")
             if codes.size and codes.min() < 0:
                 part[k][codes < 0] = self.coding.sizes[column]
-        self._parts.append(part)
+        self._code_blocks.append(part)
         if block.weight is not None:
             self._weights.append(block.weight)
         self.n_samples += len(block.rows)
@@ -152,7 +152,7 @@ class CodedRows(Statistic):
 
     def merge(self, other: Self) -> Self:
         """Add all that another one has seen."""
-        self._parts += other._parts
+        self._code_blocks += other._code_blocks
         self._weights += other._weights
         self.n_samples += other.n_samples
         return self
@@ -160,7 +160,7 @@ class CodedRows(Statistic):
     def finish(self) -> None:
         """Put the parts together."""
         shape = (len(self.columns), 0)
-        parts = self._parts or [np.empty(shape, dtype=self._dtype)]
+        parts = self._code_blocks or [np.empty(shape, dtype=self._dtype)]
         self.codes = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         self.weight = np.concatenate(self._weights) if self._weights else np.empty(0)
-        self._parts, self._weights = [], []
+        self._code_blocks, self._weights = [], []

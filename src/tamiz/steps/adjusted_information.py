@@ -64,7 +64,7 @@ def adjusted_mutual_information(a: NDArray[Any], b: NDArray[Any]) -> float:
     return float((2 * mean - joint_entropy(a, b) - expected) / (mean - expected))
 
 
-def log2_codings(sizes: NDArray[Any]) -> float:
+def log2_partitions(sizes: NDArray[Any]) -> float:
     """Return the logarithm to base 2 of the number of ways to split rows into groups of these sizes.
 
     Parameters

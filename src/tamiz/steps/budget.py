@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-from tamiz.memory import free_memory, in_units
-from tamiz.search.stopping import Evaluations, Seconds, Stopping
+from tamiz.memory import format_bytes, free_memory
+from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
 # Seconds that a study of an ordinary table may take on two cores where nobody said.
-USUAL_SECONDS = 120.0
+DEFAULT_SECONDS = 120.0
 # The share of what is left that the search may take, and what it may take at least.
-_SEARCH_SHARE, _LEAST_SECONDS = 0.4, 0.1
+_SEARCH_SHARE, _MIN_SEARCH_SECONDS = 0.4, 0.1
 # Sets that a search among so many columns evaluates where nobody said: they take some 10 seconds and 0.3 GB.
-_MANY_COLUMNS, _MOST_SETS = 10_000, 5_000_000
+_MANY_COLUMNS, _MAX_SETS = 10_000, 5_000_000
 
 
 @dataclass(frozen=True)
-class Estimate:
+class StepEstimate:
     """What a step takes on two cores.
 
     Attributes
@@ -38,13 +38,13 @@ class Estimate:
     n_bytes: float
     n_rows: int
 
-    def shared(self, n: int) -> Estimate:
+    def per_part(self, n_parts: int) -> StepEstimate:
         """Return what one of n alike parts takes, one after the other."""
-        return replace(self, seconds=self.seconds / n)
+        return replace(self, seconds=self.seconds / n_parts)
 
     def __str__(self) -> str:
         """Return it as a reader needs it: to one digit."""
-        return f"about {_leading(max(self.seconds, 0.1)):g} s and {in_units(_leading(self.n_bytes))}"
+        return f"about {_round_to_one_digit(max(self.seconds, 0.1)):g} s and {format_bytes(_round_to_one_digit(self.n_bytes))}"
 
 
 class Budget:
@@ -64,14 +64,14 @@ class Budget:
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
-        self.scale = 1.0 if max_seconds is None else check_seconds(max_seconds) / USUAL_SECONDS
-        self._limit = max_seconds
-        self._begun = time.monotonic()
+        self.scale = 1.0 if max_seconds is None else check_seconds(max_seconds) / DEFAULT_SECONDS
+        self._max_seconds = max_seconds
+        self._start_time = time.monotonic()
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that are left, infinity where none were stated."""
-        return math.inf if self._limit is None else self._limit - (time.monotonic() - self._begun)
+        return math.inf if self._max_seconds is None else self._max_seconds - (time.monotonic() - self._start_time)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -80,40 +80,40 @@ class Budget:
         try:
             yield
         finally:
-            self._begun += time.monotonic() - begun
+            self._start_time += time.monotonic() - begun
 
-    def of(self, work: float, most: float = math.inf) -> int:
+    def scale_linear(self, work: float, maximum: float = math.inf) -> int:
         """Return an amount of work that grows with the seconds, whole, and at most so much."""
-        return int(min(self.scale * work, most))
+        return int(min(self.scale * work, maximum))
 
-    def side(self, work: float, most: float = math.inf) -> int:
+    def scale_quadratic(self, work: float, maximum: float = math.inf) -> int:
         """Return the side of work that grows with its square, whole, and at most so much."""
-        return int(min(math.sqrt(self.scale) * work, most))
+        return int(min(math.sqrt(self.scale) * work, maximum))
 
-    def ends(self, stop: Stopping | None, n_columns: int) -> Stopping | None:
+    def search_stopping(self, stop: StoppingRule | None, n_columns: int) -> StoppingRule | None:
         """Return what ends a search among so many columns that begins now.
 
         That is its own rule, and its share of the seconds where some were stated; of very many columns, each step tries all, and
         where nothing was stated a number of sets ends it.
         """
-        if not math.isinf(self.left):
-            limit = Seconds(max(_SEARCH_SHARE * self.left, _LEAST_SECONDS))
+        if not math.isinf(self.seconds_left):
+            limit = Seconds(max(_SEARCH_SHARE * self.seconds_left, _MIN_SEARCH_SECONDS))
             return limit if stop is None else stop | limit
-        if stop is None and self._limit is None and n_columns >= _MANY_COLUMNS:
-            return Evaluations(_MOST_SETS)
+        if stop is None and self._max_seconds is None and n_columns >= _MANY_COLUMNS:
+            return Evaluations(_MAX_SETS)
         return stop
 
-    def refusal(self, estimate: Estimate) -> str | None:
+    def refusal_reason(self, estimate: StepEstimate) -> str | None:
         """Return why a step that could be left out cannot be done, None where it can."""
-        if estimate.seconds > self.left:
-            return f"the {self._limit:g} seconds of max_seconds (--max-seconds) are over, or too few are left"
+        if estimate.seconds > self.seconds_left:
+            return f"the {self._max_seconds:g} seconds of max_seconds (--max-seconds) are over, or too few are left"
         if estimate.n_bytes > (free := free_memory()):
-            return f"{in_units(free)} of memory are free (memory=, --memory)"
+            return f"{format_bytes(free)} of memory are free (memory=, --memory)"
         return None
 
 
 # Nothing of it depends on a clock.
-USUAL = Budget()
+DEFAULT_BUDGET = Budget()
 
 
 def check_seconds(value: Any) -> float:
@@ -125,7 +125,7 @@ def check_seconds(value: Any) -> float:
     return seconds
 
 
-def _leading(value: float) -> float:
+def _round_to_one_digit(value: float) -> float:
     """Return a number with its first digit alone."""
     unit = 10.0 ** math.floor(math.log10(value))
     return round(value / unit) * unit

@@ -6,21 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.criteria.base import Known
-from tamiz.criteria.discretization import Coder, EqualFrequency
+from tamiz.criteria.base import StatisticsCache
+from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
-from tamiz.kernels.tables import count_weighted, table_uncertainty
-from tamiz.random import generator
+from tamiz.kernels.tables import add_pair_weights, symmetric_uncertainty
+from tamiz.random import make_rng
 from tamiz.sources.base import Source
-from tamiz.sources.views import weight_of
+from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Codes, Floats
 
 # A table of two columns with fewer rows a cell is partly filled by chance.
-_ROWS_A_CELL = 5
+_SPARSE_ROWS_PER_CELL = 5
 
 
-def beyond_chance(
-    table: Source, association: SymmetricUncertainty, columns: NDArray[np.intp], values: Floats, threshold: float
+def chance_corrected_uncertainty(
+    source: Source,
+    association: SymmetricUncertainty,
+    columns: NDArray[np.intp],
+    uncertainties: Floats,
+    threshold: float,
 ) -> Floats:
     """Return the symmetric uncertainties of pairs, less what the same columns share in shuffled rows where that can be much.
 
@@ -29,44 +33,44 @@ def beyond_chance(
 
     Parameters
     ----------
-    table : Source
+    source : Source
     association : SymmetricUncertainty
         The measure of the values.
     columns : ndarray of column numbers
-    values : ndarray of shape (n_pairs,)
+    uncertainties : ndarray of shape (n_pairs,)
         Of the pairs (0, 1), (0, 2), .. of columns.
     threshold : float
     """
-    rule, levels = association.discretization, table.schema.level_sizes
+    rule, levels = association.discretization, source.schema.n_levels
     assert isinstance(rule, EqualFrequency)
     sizes = np.array([levels.get(j, rule.n_bins) for j in columns.tolist()])
     first, second = np.triu_indices(len(columns), 1)
-    crowded = sizes[first] * sizes[second] > table.schema.n_rows / _ROWS_A_CELL
-    doubtful = np.flatnonzero(crowded & (values >= threshold))
+    crowded = sizes[first] * sizes[second] > source.schema.n_rows / _SPARSE_ROWS_PER_CELL
+    doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
     if not len(doubtful):
-        return values
-    coder = Coder(rule, table.schema, with_target=False, owner="study")
-    known = Known()
+        return uncertainties
+    coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
+    known = StatisticsCache()
     while wanted := coder.requires(known):
-        known.add(table.reduce(*wanted))
+        known.add(source.reduce(*wanted))
     coding = coder.coding(known)
     involved = np.union1d(first[doubtful], second[doubtful]).tolist()
     codes: dict[int, Codes] = {}
     for k in involved:
         j = int(columns[k])
-        codes[k] = np.concatenate([coding.encode(block, j) for block in table.blocks([j])]).astype(np.int32)
-    weight = weight_of(table)
-    weight = np.ones(table.schema.n_rows) if weight is None else weight
-    shuffled = generator(0).permutation(len(weight))
+        codes[k] = np.concatenate([coding.encode(block, j) for block in source.blocks([j])]).astype(np.int32)
+    weight = weight_array(source)
+    weight = np.ones(source.schema.n_rows) if weight is None else weight
+    shuffled = make_rng(0).permutation(len(weight))
 
     def chance(pair: int) -> float:
         a, b = int(first[pair]), int(second[pair])
         counts = np.zeros([coding.sizes[int(columns[k])] + 1 for k in (a, b)])
-        count_weighted(codes[a], codes[b][shuffled], weight, counts)
-        return float(table_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
+        add_pair_weights(codes[a], codes[b][shuffled], weight, counts)
+        return float(symmetric_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
 
     expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
-    alike = values.copy()
+    alike = uncertainties.copy()
     room = 1 - expected
-    alike[doubtful] = np.where(room > 0, (values[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    alike[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
     return alike

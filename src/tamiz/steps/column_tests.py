@@ -9,15 +9,15 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from tamiz.criteria.base import Known
-from tamiz.criteria.discretization import MDL, Coder, EqualFrequency
+from tamiz.criteria.base import StatisticsCache
+from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 
 # The false discovery rate, and the power for which the smallest effect is stated.
-LEVEL, POWER = 0.05, 0.8
+FDR_LEVEL, POWER = 0.05, 0.8
 
 
 @dataclass(frozen=True)
@@ -26,27 +26,27 @@ class FTests:
 
     Attributes
     ----------
-    statistic, between, within, n_rows : ndarray of shape (n_columns,)
+    statistic, df_between, df_within, n_rows : ndarray of shape (n_columns,)
         F, its degrees of freedom, and the rows with a value; F is NaN where a column cannot be tested.
     """
 
     statistic: Floats
-    between: Floats
-    within: Floats
+    df_between: Floats
+    df_within: Floats
     n_rows: Floats
 
     def p_values(self) -> Floats:
         """Return the p-value of every column, NaN where it cannot be tested."""
-        return np.asarray(stats.f.sf(self.statistic, self.between, self.within))
+        return np.asarray(stats.f.sf(self.statistic, self.df_between, self.df_within))
 
 
-def describe_uncut(source: Source, known: Known) -> dict[str, Any] | None:
+def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, Any] | None:
     """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
 
     Parameters
     ----------
     source : Source
-    known : Known
+    known : StatisticsCache
         What was counted for the ranking.
 
     Returns
@@ -69,7 +69,7 @@ def describe_uncut(source: Source, known: Known) -> dict[str, Any] | None:
     if schema.target is None or not schema.numeric:
         return None
     rule, name = (MDL(), "mdl") if schema.has_classes else (EqualFrequency(10), "equal_frequency")
-    coder = Coder(rule, schema, with_target=True, owner="study")
+    coder = ColumnCoder(rule, schema, with_target=True, caller="study")
     if coder.requires(known):
         return None
     edges = coder.coding(known).edges
@@ -77,13 +77,13 @@ def describe_uncut(source: Source, known: Known) -> dict[str, Any] | None:
     uncut = [j for j in varied if not len(edges[j])]
     if not uncut:
         return None
-    found = {"rule": name, "columns": [schema.columns[j].name for j in uncut], "level": LEVEL, "power": POWER}
-    why_not = _why_not(source)
+    found = {"rule": name, "columns": [schema.columns[j].name for j in uncut], "level": FDR_LEVEL, "power": POWER}
+    why_not = _untestable_reason(source)
     if not why_not:
         moments = ClassMoments(schema.numeric, schema.n_classes)
         tests = anova(_anova_moments(source, known, moments)) if schema.has_classes else correlation_tests(source)
         place = {j: k for k, j in enumerate(schema.numeric)}
-        tested = _summary(tests, [place[j] for j in uncut])
+        tested = _test_summary(tests, [place[j] for j in uncut])
         if tested is not None:
             return {**found, "test": "anova" if schema.has_classes else "correlation", "why_not": "", **tested}
         why_not = "too few rows"
@@ -101,9 +101,9 @@ def anova(moments: ClassMoments) -> FTests:
     n = moments.weight.sum(axis=0)
     mean = np.divide((moments.weight * moments.mean).sum(axis=0), n, out=np.zeros_like(n), where=n > 0)
     between = (moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
-    within = moments.squares.sum(axis=0)
+    within = moments.squared_deviations.sum(axis=0)
     n_classes = (moments.weight > 0).sum(axis=0)
-    constant = moments.largest.max(axis=0, initial=-np.inf) <= moments.least.min(axis=0, initial=np.inf)
+    constant = moments.maximum.max(axis=0, initial=-np.inf) <= moments.minimum.min(axis=0, initial=np.inf)
     return _f_tests(between, within, n_classes - 1.0, n - n_classes, n, constant)
 
 
@@ -116,7 +116,7 @@ def correlation_tests(source: Source) -> FTests:
     """
     schema = source.schema
     (moments,) = source.reduce(Moments((*schema.numeric, schema.n_columns)))
-    spread = np.sqrt(moments.squares[0] / np.maximum(moments.weight[0], 1.0))
+    spread = np.sqrt(moments.squared_deviations[0] / np.maximum(moments.weight[0], 1.0))
     spread = np.where(spread > 0, spread, 1.0)
     # About the means of all rows, in units of the standard deviations: no digits are lost, and nothing overflows.
     sums = np.zeros((6, len(schema.numeric)))
@@ -130,48 +130,55 @@ def correlation_tests(source: Source) -> FTests:
     n, x, y, xx, yy, xy = sums
     count = np.maximum(n, 1.0)
     xx, yy, xy = xx - x * x / count, yy - y * y / count, xy - x * y / count
-    constant = (moments.largest[0, :-1] <= moments.least[0, :-1]) | (yy <= 0) | (xx <= 0)
+    constant = (moments.maximum[0, :-1] <= moments.minimum[0, :-1]) | (yy <= 0) | (xx <= 0)
     share = np.minimum(np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=~constant), 1.0)
     return _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, constant)
 
 
-def detectable(between: float, within: float, level: float, power: float = POWER) -> float:
+def detectable_effect(df_between: float, df_within: float, level: float, power: float = POWER) -> float:
     """Return the share of the variance that an F test of so many degrees of freedom detects with a power.
 
     Parameters
     ----------
-    between, within : float
+    df_between, df_within : float
         Degrees of freedom.
     level, power : float
     """
-    critical = stats.f.isf(level, between, within)
+    critical = stats.f.isf(level, df_between, df_within)
 
     def lacking(noncentrality: float) -> float:
-        return float(power - stats.ncf.sf(critical, between, within, noncentrality))
+        return float(power - stats.ncf.sf(critical, df_between, df_within, noncentrality))
 
     upper = 1.0
     while lacking(upper) > 0:
         upper *= 2
     noncentrality = brentq(lacking, 0.0, upper)
-    return float(noncentrality / (noncentrality + between + within + 1))
+    return float(noncentrality / (noncentrality + df_between + df_within + 1))
 
 
-def _f_tests(between: Floats, within: Floats, first: Floats, second: Floats, n: Floats, constant: Any) -> FTests:
-    testable = (first > 0) & (second > 0) & ~constant
+def _f_tests(
+    between_squares: Floats,
+    within_squares: Floats,
+    df_between: Floats,
+    df_within: Floats,
+    n_rows: Floats,
+    constant: Any,
+) -> FTests:
+    testable = (df_between > 0) & (df_within > 0) & ~constant
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(testable, (between / first) / (within / second), np.nan)
-    return FTests(statistic, first, second, n)
+        statistic = np.where(testable, (between_squares / df_between) / (within_squares / df_within), np.nan)
+    return FTests(statistic, df_between, df_within, n_rows)
 
 
-def _anova_moments(source: Source, known: Known, moments: ClassMoments) -> ClassMoments:
+def _anova_moments(source: Source, known: StatisticsCache, moments: ClassMoments) -> ClassMoments:
     """Return the moments by class, counted now where the ranking did not need them."""
-    if known.lacking([moments]):
+    if known.pending([moments]):
         known.add(source.reduce(moments))
     filled: ClassMoments = known[moments]
     return filled
 
 
-def _summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
+def _test_summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
     """Return what the tests find in the columns left in one interval, None where none of them can be tested."""
     p = tests.p_values()
     tested = np.flatnonzero(~np.isnan(p))
@@ -181,17 +188,17 @@ def _summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
     adjusted = np.full(len(p), np.nan)
     adjusted[tested] = stats.false_discovery_control(p[tested])
     least = int(here[np.argmin(tests.n_rows[here])])
-    freedom = float(tests.between[least]), float(tests.within[least])
+    freedom = float(tests.df_between[least]), float(tests.df_within[least])
     return {
         "n_tested": len(tested),
-        "n_found": int((adjusted[here] <= LEVEL).sum()),
+        "n_found": int((adjusted[here] <= FDR_LEVEL).sum()),
         "n_rows": int(tests.n_rows[least]),
-        "detectable": detectable(*freedom, LEVEL),
-        "detectable_adjusted": detectable(*freedom, LEVEL / len(tested)),
+        "detectable": detectable_effect(*freedom, FDR_LEVEL),
+        "detectable_adjusted": detectable_effect(*freedom, FDR_LEVEL / len(tested)),
     }
 
 
-def _why_not(source: Source) -> str:
+def _untestable_reason(source: Source) -> str:
     """Return why no test is valid, "" where one is."""
     schema: Schema = source.schema
     if schema.weight is not None:

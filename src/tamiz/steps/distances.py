@@ -9,43 +9,43 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.pair_matrix import SYMMETRY
+from tamiz.graphs.metrics.pair_matrix import SYMMETRY_TOLERANCE
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import level_text, to_numbers
-from tamiz.sources.memory import raw_columns
+from tamiz.sources.memory import column_loader
 from tamiz.sources.raw import RawColumn
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
 # Fewer rows are square and symmetric by chance; more are not looked at to recognise a matrix.
-_LEAST_ROWS, _MOST_ROWS = 3, 1000
-_SYMMETRY = SYMMETRY[np.dtype(np.float64)]
+_MIN_ROWS, _MAX_ROWS = 3, 1000
+_SYMMETRY_TOLERANCE = SYMMETRY_TOLERANCE[np.dtype(np.float64)]
 
 
 @dataclass(frozen=True)
-class Distances:
+class DistanceTable:
     """The distances of all pairs of rows.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_rows, n_rows)
         Symmetric to rounding, 0 on the diagonal, at least 0; NaN is a missing distance.
-    labels : str or None
+    label_column : str or None
         The column that names the rows, where the table has one.
     """
 
     matrix: Floats
-    labels: str | None
+    label_column: str | None
 
 
-def read_distances(source: Source, others: Collection[str] = ()) -> Distances:
+def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> DistanceTable:
     """Return a table as a matrix of distances.
 
     Parameters
     ----------
     source : Source
         Row i and column i are of one object. One column more may name the rows, as the header names the columns.
-    others : collection of str
+    other_columns : collection of str
         Columns that are no distances.
 
     Raises
@@ -55,7 +55,7 @@ def read_distances(source: Source, others: Collection[str] = ()) -> Distances:
     MemoryError
         When the matrix does not fit in memory.
     """
-    names = [name for name in source.given if name not in others]
+    names = [name for name in source.column_names if name not in other_columns]
     n = source.schema.n_rows
     if len(names) not in (n, n + 1):
         raise DataError(
@@ -64,19 +64,19 @@ def read_distances(source: Source, others: Collection[str] = ()) -> Distances:
         )
     # The columns as they were read, and the matrix.
     check_memory(24.0 * n * n, f"A matrix of {n:,} x {n:,} distances", "Pass fewer rows.")
-    return _read(source.named(names), n)
+    return _parse_matrix(source.frame_by_name(names), n)
 
 
-def on_distances(source: Source) -> list[str]:
+def distance_matrix_warnings(source: Source) -> list[str]:
     """Return what to warn of where the columns of a table look like a matrix of distances."""
     schema, n = source.schema, source.schema.n_rows
     roles = {schema.target.name if schema.target else None, schema.weight, schema.groups, schema.time}
-    names = [name for name in source.given if name not in roles]
-    if n < _LEAST_ROWS or len(names) not in (n, n + 1):
+    names = [name for name in source.column_names if name not in roles]
+    if n < _MIN_ROWS or len(names) not in (n, n + 1):
         return []
-    size = min(n, _MOST_ROWS)
+    size = min(n, _MAX_ROWS)
     try:
-        found = _read(source.named(names[: size + len(names) - n], np.arange(size)), size).matrix
+        found = _parse_matrix(source.frame_by_name(names[: size + len(names) - n], np.arange(size)), size).matrix
     except (DataError, TypeError):
         return []
     if not found.any():
@@ -88,22 +88,22 @@ def on_distances(source: Source) -> list[str]:
     ]
 
 
-def _read(table: Any, n: int) -> Distances:
-    names, load = raw_columns(table)
+def _parse_matrix(table: Any, n: int) -> DistanceTable:
+    names, load = column_loader(table)
     columns = [load(name) for name in names]
-    at = _place_of_labels(columns) if len(names) > n else None
+    at = _label_column_index(columns) if len(names) > n else None
     rows = [column for j, column in enumerate(columns) if j != at]
     matrix = np.empty((n, n))
     for j, column in enumerate(rows):
         matrix[:, j] = to_numbers(column, lambda row: f"row {row + 1} of the matrix")[0]
-    _check(matrix, [column.name for column in rows])
-    return Distances(matrix, None if at is None else names[at])
+    _check_distances(matrix, [column.name for column in rows])
+    return DistanceTable(matrix, None if at is None else names[at])
 
 
-def _place_of_labels(columns: Sequence[RawColumn]) -> int:
+def _label_column_index(columns: Sequence[RawColumn]) -> int:
     """Return which column names the rows as the header names the others."""
     names = [column.name for column in columns]
-    words = [_words(column) for column in columns]
+    words = [_column_texts(column) for column in columns]
     for j in range(len(columns)):
         if words[j] == names[:j] + names[j + 1 :]:
             return j
@@ -118,15 +118,15 @@ def _place_of_labels(columns: Sequence[RawColumn]) -> int:
     )
 
 
-def _words(column: RawColumn) -> list[str | None]:
+def _column_texts(column: RawColumn) -> list[str | None]:
     """Return the values of a column as text."""
     values = column.values
-    if column.words is not None:
-        return [None if code < 0 else column.words[code] for code in values]
+    if column.categories is not None:
+        return [None if code < 0 else column.categories[code] for code in values]
     return [level_text(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values.to_pylist())]
 
 
-def _check(matrix: Floats, names: Sequence[str]) -> None:
+def _check_distances(matrix: Floats, names: Sequence[str]) -> None:
     """Refuse numbers that are no distances; the message names the cell by its row, counted from 1, and its column."""
 
     def cell(i: int, j: int) -> str:
@@ -139,7 +139,7 @@ def _check(matrix: Floats, names: Sequence[str]) -> None:
             raise DataError(
                 f"No matrix of distances: {cell(i, i)}; a row is at distance 0 from itself. Turn similarities into distances first."
             )
-        differ = np.abs(row - matrix[:, i]) > _SYMMETRY * np.maximum(row, matrix[:, i])
+        differ = np.abs(row - matrix[:, i]) > _SYMMETRY_TOLERANCE * np.maximum(row, matrix[:, i])
         if differ.any():
             j = int(np.argmax(differ))
             raise DataError(f"No matrix of distances: {cell(i, j)} and {cell(j, i)}; a pair of rows has one distance.")

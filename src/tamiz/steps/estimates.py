@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from tamiz.sources.schema import Schema
-from tamiz.steps.budget import Budget, Estimate
-from tamiz.steps.evaluation import MOST_BESIDE, MOST_SEARCH_SECONDS, affordable_searches, evaluated_rows
-from tamiz.steps.joining import graph_seconds, most_joined
-from tamiz.steps.rank_intervals import resampled_values
-from tamiz.steps.redundancy import compared_rows, most_compared
+from tamiz.steps.budget import Budget, StepEstimate
+from tamiz.steps.evaluation import MAX_NOISE_COORDINATES, MAX_SEARCH_SECONDS, affordable_searches, evaluation_size
+from tamiz.steps.joining import graph_seconds, max_graph_rows
+from tamiz.steps.rank_intervals import bootstrap_cost
+from tamiz.steps.redundancy import max_compared_columns, n_compared_rows
 
 # What is imported and compiled, whatever the table.
-_BYTES = 2e7
+_BASE_BYTES = 2e7
 # Shuffled targets of a small table.
-_SHUFFLES = 99
+_N_PERMUTATIONS = 99
 
 
 def search_seconds(schema: Schema, n_rows: int) -> float:
@@ -24,20 +24,20 @@ def search_seconds(schema: Schema, n_rows: int) -> float:
 
 
 def estimate_steps(
-    schema: Schema, budget: Budget, n_drawn: int, n_maps: int, *, sampled: bool, searched: bool
-) -> dict[str, Estimate]:
+    schema: Schema, budget: Budget, n_shown: int, n_maps: int, *, sample_graph: bool, search_subset: bool
+) -> dict[str, StepEstimate]:
     """Return what every step of a study takes by its name.
 
     Parameters
     ----------
     schema : Schema
     budget : Budget
-    n_drawn : int
+    n_shown : int
         Rows that maps show.
     n_maps : int
-    sampled : bool
+    sample_graph : bool
         Whether the graph of a long table may be one of some rows.
-    searched : bool
+    search_subset : bool
         Whether a subset is searched for.
 
     Notes
@@ -47,10 +47,10 @@ def estimate_steps(
     """
     n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
     values, some = n * used, min(n * used, 4_000_000)
-    compared = most_compared(used, budget)
-    n_compared = compared_rows(compared, n, budget)
-    joined, drawn = most_joined(schema, n_drawn, budget) if sampled else n, min(n_drawn, 2000)
-    resampled = resampled_values(schema, budget)
+    compared = max_compared_columns(used, budget)
+    n_compared = n_compared_rows(compared, n, budget)
+    joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
+    resampled = bootstrap_cost(schema, budget)
     search = search_seconds(schema, n)
     fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
     judged = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
@@ -66,18 +66,20 @@ def estimate_steps(
         "quality": (n_maps / 4 * judged, 32 * drawn**2 + 8 * drawn * seen, drawn),
         "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),
     }
-    if searched:
-        rows, n_splits = evaluated_rows(schema, budget)
+    if search_subset:
+        rows, n_splits = evaluation_size(schema, budget)
         # Few of a column's levels are in a model's rows.
-        modelled = len(schema.numeric) + sum(schema.level_sizes.values()) / 50
+        modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
         again = search_seconds(schema, rows)
-        n_searches = affordable_searches(_SHUFFLES, n_splits, again, budget.scale * MOST_SEARCH_SECONDS)
+        n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)
         found |= {
             "recommendation": (0.5 + min(0.02 * math.sqrt(rows * modelled), 40), 64 * rows * modelled, rows),
             "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
         }
-        if seen <= MOST_BESIDE:
-            found["argument"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
+        if seen <= MAX_NOISE_COORDINATES:
+            found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
     else:
         del found["subset"], found["reasons"]
-    return {step: Estimate(seconds, _BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()}
+    return {
+        step: StepEstimate(seconds, _BASE_BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()
+    }

@@ -16,24 +16,24 @@ from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import Rows, rows_of
-from tamiz.steps.budget import USUAL, Budget
-from tamiz.steps.sampling import rows_with
-from tamiz.warn import tell
+from tamiz.sources.views import RowNumbers, select_rows
+from tamiz.steps.budget import DEFAULT_BUDGET, Budget
+from tamiz.steps.sampling import sample_including
+from tamiz.warn import warn_user
 
-Part = TypeVar("Part", bound=BaseEstimator)
+GraphMethod = TypeVar("GraphMethod", bound=BaseEstimator)
 
 # Rows that are joined where nobody said how, and the seconds that their neighbours may take.
-_MOST_JOINED, _MOST_SECONDS = 100_000, 25.0
+_MAX_GRAPH_ROWS, _MAX_GRAPH_SECONDS = 100_000, 25.0
 # Numbers of the rows that are joined, an indicator for every level among them: of 20 bytes each.
-_MOST_VALUES = 3e7
+_MAX_GRAPH_VALUES = 3e7
 # Seconds of two cores: for a pair of rows and for each of its numbers where all distances are measured, and for a row and each
 # of its numbers by descent.
-_PAIR, _PAIR_NUMBER, _ROW, _ROW_NUMBER = 1e-9, 2.5e-11, 2e-5, 1.9e-6
+_SECONDS_PER_PAIR, _SECONDS_PER_PAIR_VALUE, _SECONDS_PER_ROW, _SECONDS_PER_ROW_VALUE = 1e-9, 2.5e-11, 2e-5, 1.9e-6
 
 
 @dataclass(frozen=True)
-class Joined:
+class RowGraph:
     """The table of a study and the graph of its rows, where it has one.
 
     Attributes
@@ -42,9 +42,9 @@ class Joined:
     builder : GraphBuilder, Graph or None
         What the graph was built by, or itself where it was given.
     graph : Graph or None
-    whole : Graph or None
+    connected_graph : Graph or None
         The graph in one piece, by the shortest edges that join its components, for maps; None where nothing can join them.
-    source : Source or None
+    graph_source : Source or None
         The rows that are joined: the table, or a sample of it.
     sample : ndarray of shape (n_joined,) or None
         Their numbers in the table; None where it is all of them.
@@ -53,38 +53,38 @@ class Joined:
     table: Source
     builder: GraphBuilder | Graph | None = None
     graph: Graph | None = None
-    whole: Graph | None = None
-    source: Source | None = None
-    sample: Rows | None = None
+    connected_graph: Graph | None = None
+    graph_source: Source | None = None
+    sample: RowNumbers | None = None
 
-    def lent_to(self, part: Part) -> Part:
+    def with_graph(self, method: GraphMethod) -> GraphMethod:
         """Return a part that takes a graph and was given none with this one, any other part itself."""
-        return clone(part).set_params(graph=self.graph) if takes_graph(part) else part
+        return clone(method).set_params(graph=self.graph) if needs_graph(method) else method
 
-    def lent_whole_to(self, part: Part) -> Part:
-        """Return what `lent_to` does, with the graph in one piece where it can be joined."""
-        return clone(part).set_params(graph=self.whole or self.graph) if takes_graph(part) else part
+    def with_connected_graph(self, method: GraphMethod) -> GraphMethod:
+        """Return what `with_graph` does, with the graph in one piece where it can be joined."""
+        return clone(method).set_params(graph=self.connected_graph or self.graph) if needs_graph(method) else method
 
-    def read_by(self, part: BaseEstimator) -> Source:
+    def source_for(self, method: BaseEstimator) -> Source:
         """Return the rows that a part reads: those joined where it lives on this graph, else the table."""
-        graph = part.get_params(deep=False).get("graph")
-        lives_on_it = graph is not None and (graph is self.graph or graph is self.whole)
-        return self.source if lives_on_it and self.source is not None else self.table
+        graph = method.get_params(deep=False).get("graph")
+        lives_on_it = graph is not None and (graph is self.graph or graph is self.connected_graph)
+        return self.graph_source if lives_on_it and self.graph_source is not None else self.table
 
-    def numbers(self, rows: Rows, source: Source) -> Rows:
+    def row_positions(self, rows: RowNumbers, source: Source) -> RowNumbers:
         """Return some rows of the table by their numbers in what a part reads."""
         if self.sample is None or source is self.table:
             return rows
         return np.searchsorted(self.sample, rows)
 
 
-def takes_graph(part: BaseEstimator) -> bool:
+def needs_graph(method: BaseEstimator) -> bool:
     """Whether a part takes a graph and was given none."""
-    parameters = part.get_params(deep=False)
+    parameters = method.get_params(deep=False)
     return "graph" in parameters and parameters["graph"] is None
 
 
-def usual_builder(n_rows: int) -> GraphBuilder:
+def study_graph_builder(n_rows: int) -> GraphBuilder:
     """Return what rows are joined by where nobody said: 15 nearest neighbours, by standardised columns, every edge of weight 1.
 
     Rows far from all others, of which most tables have some, would hang on a heat kernel's graph by next to nothing and be all
@@ -93,55 +93,69 @@ def usual_builder(n_rows: int) -> GraphBuilder:
     return default_builder(n_rows).set_params(metric="seuclidean", weight=Binary())
 
 
-def graph_seconds(n_rows: int, n_seen: int) -> float:
+def graph_seconds(n_rows: int, n_coordinates: int) -> float:
     """Return what finding the neighbours of so many rows takes, by all distances or by descent."""
-    every, descent = n_rows**2 * (_PAIR + _PAIR_NUMBER * n_seen), n_rows * (_ROW + _ROW_NUMBER * n_seen)
+    every, descent = (
+        n_rows**2 * (_SECONDS_PER_PAIR + _SECONDS_PER_PAIR_VALUE * n_coordinates),
+        n_rows * (_SECONDS_PER_ROW + _SECONDS_PER_ROW_VALUE * n_coordinates),
+    )
     return min(every, descent)
 
 
-def most_joined(schema: Schema, n_drawn: int, budget: Budget) -> int:
+def max_graph_rows(schema: Schema, n_shown: int, budget: Budget) -> int:
     """Return how many rows are joined at most where nobody said how."""
     n, n_seen = schema.n_rows, max(schema.n_coordinates, 1)
-    seconds = budget.scale * _MOST_SECONDS
-    by_time = max(math.sqrt(seconds / (_PAIR + _PAIR_NUMBER * n_seen)), seconds / (_ROW + _ROW_NUMBER * n_seen))
-    return min(n, budget.of(_MOST_JOINED, n), max(n_drawn, int(min(by_time, budget.scale * _MOST_VALUES / n_seen, n))))
+    seconds = budget.scale * _MAX_GRAPH_SECONDS
+    by_time = max(
+        math.sqrt(seconds / (_SECONDS_PER_PAIR + _SECONDS_PER_PAIR_VALUE * n_seen)),
+        seconds / (_SECONDS_PER_ROW + _SECONDS_PER_ROW_VALUE * n_seen),
+    )
+    return min(
+        n,
+        budget.scale_linear(_MAX_GRAPH_ROWS, n),
+        max(n_shown, int(min(by_time, budget.scale * _MAX_GRAPH_VALUES / n_seen, n))),
+    )
 
 
-def join_rows(
-    source: Source, asked: GraphBuilder | Graph | None, drawn: Rows, rng: np.random.Generator, budget: Budget = USUAL
-) -> Joined:
+def build_row_graph(
+    source: Source,
+    requested: GraphBuilder | Graph | None,
+    shown_rows: RowNumbers,
+    rng: np.random.Generator,
+    budget: Budget = DEFAULT_BUDGET,
+) -> RowGraph:
     """Build the graph of a study.
 
     Parameters
     ----------
     source : Source
-    asked : GraphBuilder, Graph or None
+    requested : GraphBuilder, Graph or None
         Of all rows where it is given; else the usual one, of a sample of a very long table.
-    drawn : ndarray of row numbers, ascending
+    shown_rows : ndarray of row numbers, ascending
         The rows that maps show, to be among the sample.
     rng : Generator
         Draws the rest of the sample.
     budget : Budget
     """
     n, n_seen = source.schema.n_rows, source.schema.n_coordinates
-    most = most_joined(source.schema, len(drawn), budget)
+    most = max_graph_rows(source.schema, len(shown_rows), budget)
     sample, joined = None, source
-    if asked is None and n > most:
-        sample = rows_with(drawn, n, most, rng)
-        joined = rows_of(source, sample)
-        wide = most < budget.of(_MOST_JOINED, n)
+    if requested is None and n > most:
+        sample = sample_including(shown_rows, n, most, rng)
+        joined = select_rows(source, sample)
+        wide = most < budget.scale_linear(_MAX_GRAPH_ROWS, n)
         why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
-        tell(
+        warn_user(
             [
                 f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. One that is asked for (graph=, --graph) joins "
                 "all."
             ]
         )
-    builder = usual_builder(joined.schema.n_rows) if asked is None else asked
-    graph = builder.build(joined, fill=True)
+    builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
+    graph = builder.build(joined, fill_missing=True)
     whole: Graph | None = None
     try:
-        whole = graph.connected()
+        whole = graph.connect_components()
     except DataError as error:
-        tell([f"No map is drawn on the graph: {error}"])
-    return Joined(source, builder, graph, whole, joined, sample)
+        warn_user([f"No map is drawn on the graph: {error}"])
+    return RowGraph(source, builder, graph, whole, joined, sample)

@@ -7,13 +7,13 @@ from typing import Any
 from tamiz.registry import Entry, Registry
 
 
-def label_of(registry: Registry, part: Any) -> dict[str, str]:
+def method_label(registry: Registry, method: Any) -> dict[str, str]:
     """Return the name and label of a part; its class is its name where nothing lists it."""
-    name = type(part).__name__
+    name = type(method).__name__
     entry = next((entry for entry in registry if entry.attribute == name), None)
-    return named(entry) if entry else {"id": name, "label": name}
+    return entry_label(entry) if entry else {"id": name, "label": name}
 
 
-def named(entry: Entry) -> dict[str, str]:
+def entry_label(entry: Entry) -> dict[str, str]:
     """Return the name and label of what a registry lists."""
     return {"id": entry.name, "label": entry.label}

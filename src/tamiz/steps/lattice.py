@@ -9,11 +9,11 @@ import numpy as np
 from tamiz.candidates import Candidates
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.steps.merits import asked_merits
+from tamiz.steps.merits import merits_within_effort
 
 # 64 sets can be told apart on a page, 128 cannot.
-_MOST_COLUMNS = 6
-_FEWEST_COLUMNS = 2
+_MAX_COLUMNS = 6
+_MIN_COLUMNS = 2
 
 
 def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any] | None:
@@ -29,12 +29,12 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any]
     schema = source.schema
     used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
     n = len(used)
-    if not _FEWEST_COLUMNS <= n <= _MOST_COLUMNS:
+    if not _MIN_COLUMNS <= n <= _MAX_COLUMNS:
         return None
     members = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 > 0
     masks = np.zeros((2**n, schema.n_columns), dtype=bool)
     masks[:, used] = members
-    merits = asked_merits(selector, source, Candidates.of(masks), "sets of columns")
+    merits = merits_within_effort(selector, source, Candidates.from_masks(masks), "sets of columns")
     if np.isnan(merits).any():
         return None
     places = sorted(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))

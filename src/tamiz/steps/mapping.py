@@ -8,56 +8,56 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamiz.reduction import registry
-from tamiz.reduction.base import Reducer, Variant
+from tamiz.reduction.base import MapVariant, Reducer
 from tamiz.registry import Entry, suggestion
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import Rows, rows_of
+from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
-from tamiz.steps.budget import USUAL, Budget
-from tamiz.steps.sampling import rows_with
-from tamiz.warn import held, tell
+from tamiz.steps.budget import DEFAULT_BUDGET, Budget
+from tamiz.steps.sampling import sample_including
+from tamiz.warn import capture_warnings, warn_user
 
 # Rows that a map is fitted on, however few seconds there are.
-_FEWEST_FITTED = 200
+_MIN_FITTED_ROWS = 200
 # Distances of rows that a study can measure; others are no columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MapRequest:
     """A map that a study is to draw.
 
     Attributes
     ----------
     id, label : str
     reducer : Reducer
-    asked : bool
+    explicit : bool
         Whether it was asked for: what nobody asked for may be left out.
-    given : bool
+    is_user_reducer : bool
         Whether the reducer itself was given.
     """
 
     id: str
     label: str
     reducer: Reducer
-    asked: bool
-    given: bool = False
+    explicit: bool
+    is_user_reducer: bool = False
 
 
 @dataclass(frozen=True)
-class Named:
+class MapMethod:
     """A map by its name.
 
     Attributes
     ----------
     entry : Entry
         The method's line in the registry.
-    variant : Variant
+    variant : MapVariant
     """
 
     entry: Entry
-    variant: Variant
+    variant: MapVariant
 
     @property
     def id(self) -> str:
@@ -82,18 +82,18 @@ class Named:
                 f"{self.label} measures rows by {', '.join(known)} and not by {name}: choose one of these, or the map mds."
             )
 
-    def wanted(self, schema: Schema, dissimilarity: str, *, asked: bool) -> Wanted:
+    def make_request(self, schema: Schema, dissimilarity: str, *, explicit: bool) -> MapRequest:
         """Return the map for a table."""
         reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
-        return Wanted(self.id, self.label, reducer, asked)
+        return MapRequest(self.id, self.label, reducer, explicit)
 
 
-def named_maps() -> list[Named]:
+def list_map_methods() -> list[MapMethod]:
     """Return every map that has a name, those of one method side by side."""
-    return [Named(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
+    return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
 
 
-def find_map(name: str) -> Named:
+def find_map_method(name: str) -> MapMethod:
     """Return the map of a name such as "pca" or "mds:ordinal"; a method's name alone is its first map.
 
     Raises
@@ -104,51 +104,55 @@ def find_map(name: str) -> Named:
     method, colon, variant = name.lower().replace("-", "_").partition(":")
     # Methods that were not named are not imported.
     entries = [entry for entry in registry.of_kind("map") if entry.name == method]
-    maps = [Named(entry, one) for entry in entries for one in entry.load().variants]
+    maps = [MapMethod(entry, one) for entry in entries for one in entry.load().variants]
     found = [one for one in maps if not colon or one.variant.name == variant]
     if not found:
-        known = [one.name for one in named_maps()]
+        known = [one.name for one in list_map_methods()]
         raise ValueError(f"{name!r} is no map{suggestion(name, known)}; there are: {', '.join(known)}.")
     return found[0]
 
 
-def check_maps(given: Sequence[Reducer | str], dissimilarity: str) -> None:
+def check_maps(maps: Sequence[Reducer | str], dissimilarity: str) -> None:
     """Refuse what is neither the name of a map nor a reducer, and a map by name that is not made of these distances."""
-    for part in given:
+    for part in maps:
         if isinstance(part, str):
-            find_map(part).check_dissimilarity(dissimilarity)
+            find_map_method(part).check_dissimilarity(dissimilarity)
         elif not isinstance(part, Reducer):
             raise TypeError(f"maps takes names such as 'mds:ordinal' and reducers such as PCA(), got {part!r}.")
 
 
-def wanted_maps(given: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[Wanted]:
+def resolve_maps(maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[MapRequest]:
     """Return the maps of a study: those that were given by name or as reducers, or the usual ones."""
-    if given is None:
-        usual = [one for one in named_maps() if one.variant.usual]
-        return [one.wanted(schema, dissimilarity, asked=False) for one in usual]
-    wanted = [_given(part, schema, dissimilarity) for part in given]
+    if maps is None:
+        usual = [one for one in list_map_methods() if one.variant.is_default]
+        return [one.make_request(schema, dissimilarity, explicit=False) for one in usual]
+    wanted = [_resolve_map(part, schema, dissimilarity) for part in maps]
     taken = [one.id for one in wanted]
-    return [_told_apart(one, taken, k) for k, one in enumerate(wanted)]
+    return [_number_duplicate_maps(one, taken, k) for k, one in enumerate(wanted)]
 
 
-def _given(part: Reducer | str, schema: Schema, dissimilarity: str) -> Wanted:
-    if isinstance(part, str):
-        return find_map(part).wanted(schema, dissimilarity, asked=True)
-    name = type(part).__name__
+def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str) -> MapRequest:
+    if isinstance(method, str):
+        return find_map_method(method).make_request(schema, dissimilarity, explicit=True)
+    name = type(method).__name__
     entry = next((entry for entry in registry if entry.attribute == name), None)
-    return Wanted(entry.name if entry else name, entry.label if entry else name, part, asked=True, given=True)
+    return MapRequest(
+        entry.name if entry else name, entry.label if entry else name, method, explicit=True, is_user_reducer=True
+    )
 
 
-def _told_apart(one: Wanted, taken: list[str], k: int) -> Wanted:
+def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> MapRequest:
     """Return a map numbered, and named by what it was made with, where several have its name."""
-    if taken.count(one.id) == 1:
-        return one
-    number = taken[: k + 1].count(one.id)
-    return Wanted(f"{one.id}_{number}", repr(one.reducer), one.reducer, one.asked, one.given)
+    if ids.count(request.id) == 1:
+        return request
+    number = ids[: index + 1].count(request.id)
+    return MapRequest(
+        f"{request.id}_{number}", repr(request.reducer), request.reducer, request.explicit, request.is_user_reducer
+    )
 
 
 @dataclass(frozen=True)
-class Mapped:
+class StudyMap:
     """A fitted map and the rows that it has places of.
 
     Attributes
@@ -164,15 +168,15 @@ class Mapped:
 
     reducer: Reducer
     source: Source
-    rows: Rows | None
+    rows: RowNumbers | None
     embedding: Floats
     n_fitted: int
 
-    def at(self, rows: Rows) -> Floats:
+    def embedding_of(self, rows: RowNumbers) -> Floats:
         """Return the places of some rows."""
         return self.embedding[rows if self.rows is None else np.searchsorted(self.rows, rows)]
 
-    def told(self) -> list[str]:
+    def sampling_notes(self) -> list[str]:
         """Return which rows it was fitted on, where these are not all."""
         if self.rows is None:
             return []
@@ -183,8 +187,13 @@ class Mapped:
 
 
 def fit_map(
-    reducer: Reducer, source: Source, drawn: Rows, most: int | None, seed: int, budget: Budget = USUAL
-) -> Mapped:
+    reducer: Reducer,
+    source: Source,
+    shown_rows: RowNumbers,
+    max_rows: int | None,
+    seed: int,
+    budget: Budget = DEFAULT_BUDGET,
+) -> StudyMap:
     """Fit a map on all rows, or one of n x n cost on a sample of them.
 
     Parameters
@@ -192,32 +201,34 @@ def fit_map(
     reducer : Reducer
     source : Source
         The rows that it reads.
-    drawn : ndarray of row numbers, ascending
+    shown_rows : ndarray of row numbers, ascending
         Rows that are to have a place.
-    most : int or None
+    max_rows : int or None
         Rows that a map of n x n cost is fitted on at most; None is what the map says, fewer where the budget is small.
     seed : int
         Draws the sample, the same one for maps of as many rows.
     budget : Budget
     """
-    n, size = source.schema.n_rows, reducer.study_rows
+    n, size = source.schema.n_rows, reducer.max_study_rows
     if size is not None:
-        size = max(budget.side(size, size), _FEWEST_FITTED) if most is None else most
+        size = max(budget.scale_quadratic(size, size), _MIN_FITTED_ROWS) if max_rows is None else max_rows
     if size is None or n <= size:
         reducer.fit(source)
-        return Mapped(reducer, source, None, reducer.embedding_, n)
-    rows = rows_with(drawn, n, size, np.random.default_rng(seed))
-    with held() as told:
-        reducer.fit(rows_of(source, rows))
+        return StudyMap(reducer, source, None, reducer.embedding_, n)
+    rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
+    with capture_warnings() as told:
+        reducer.fit(select_rows(source, rows))
     # What takes no part in the table takes none in its sample either.
-    tell([f"On a sample of {size:,} rows: {one}" for one in told if one not in source.schema.left_out])
+    warn_user(
+        [f"On a sample of {size:,} rows: {one}" for one in told if one not in source.schema.excluded_column_notes]
+    )
     embedding = reducer.embedding_
-    others = np.setdiff1d(drawn, rows, assume_unique=True)
+    others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):
         # Of their gaps the fit has told.
-        with held():
-            placed = reducer.transform(rows_of(source, others))
+        with capture_warnings():
+            placed = reducer.transform(select_rows(source, others))
         rows = np.concatenate([rows, others])
         order = np.argsort(rows)
         rows, embedding = rows[order], np.concatenate([embedding, placed])[order]
-    return Mapped(reducer, source, rows, embedding, size)
+    return StudyMap(reducer, source, rows, embedding, size)

@@ -8,77 +8,77 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.reduction.axes import correlate
+from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import Gallery
-from tamiz.sources.views import Rows
+from tamiz.sources.views import RowNumbers
 from tamiz.statistics.base import Floats
-from tamiz.steps.mapping import Mapped
-from tamiz.steps.sampling import MOST_EXACT
+from tamiz.steps.mapping import StudyMap
+from tamiz.steps.sampling import MAX_EXACT_POINTS
 
 # Images of a kind, pixels along a side of one: what a reader can still take in.
-_MOST_IMAGES = 24
-_MOST_PIXELS = 128
+_MAX_IMAGES = 24
+_MAX_PIXELS = 128
 # Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
 # many rows has a standard error of 0.007. Of many columns fewer rows are ranked, where it is at most 0.022.
-_MOST_AXES = 4
-_MOST_COMPARED, _FEWEST_COMPARED, _MOST_RANKED = 20_000, 2_000, 10_000_000
+_MAX_AXES = 4
+_MAX_CORRELATED_ROWS, _MIN_CORRELATED_ROWS, _MAX_RANKED_VALUES = 20_000, 2_000, 10_000_000
 # Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
 _ROUNDING = 1e-12
 
 
-def describe_map(mapped: Mapped, label: dict[str, str], rows: Rows | None, seed: int) -> dict[str, Any]:
+def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers | None, seed: int) -> dict[str, Any]:
     """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
-    facts = mapped.reducer.facts()
-    points = None if rows is None else _drawn(mapped.at(rows)[:, :2])
+    facts = fitted.reducer.describe()
+    points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     return {
         **label,
-        "axes": facts.axes[:2],
-        "notes": [*facts.notes, *mapped.told()],
-        "nearness": facts.nearness,
-        "common_unit": facts.common_unit,
+        "axes": facts.axis_names[:2],
+        "notes": [*facts.notes, *fitted.sampling_notes()],
+        "nearness": facts.proximity_note,
+        "common_unit": facts.comparable_axes,
         "points": points,
-        "rows": [] if rows is None else mapped.source.row_numbers[rows].tolist(),
+        "rows": [] if shown_rows is None else fitted.source.row_numbers[shown_rows].tolist(),
         "spectrum": {
             "label": facts.spectrum_label,
             "note": facts.spectrum_note,
             "values": facts.spectrum,
             "cumulative": facts.cumulative,
             "residuals": facts.residuals,
-            "reference": facts.reference,
-            "reference_title": facts.reference_title,
-            "reference_note": facts.reference_note,
+            "reference": facts.chance_spectrum,
+            "reference_title": facts.chance_title,
+            "reference_note": facts.chance_note,
         },
-        "loadings": {"columns": facts.loading_names, "values": [row[:_MOST_AXES] for row in facts.loadings]},
-        "explanation": _explanation(mapped, facts.axes, seed),
-        "galleries": [_gallery(shown) for shown in facts.galleries if rows is not None or not shown.of_rows],
+        "loadings": {"columns": facts.loading_names, "values": [row[:_MAX_AXES] for row in facts.loadings]},
+        "explanation": _axis_correlations(fitted, facts.axis_names, seed),
+        "galleries": [_image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows],
     }
 
 
-def _explanation(mapped: Mapped, axes: list[str], seed: int) -> dict[str, Any]:
+def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str, Any]:
     """Return how far every column goes along with the first axes, by the rows that have a place."""
-    rows, n = mapped.rows, len(mapped.embedding)
-    embedding = mapped.embedding
-    by_columns = _MOST_RANKED // max(len(mapped.source.schema.used), 1)
-    most = min(_MOST_COMPARED, max(_FEWEST_COMPARED, by_columns))
+    rows, n = fitted.rows, len(fitted.embedding)
+    embedding = fitted.embedding
+    by_columns = _MAX_RANKED_VALUES // max(len(fitted.source.schema.used), 1)
+    most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
     if n > most:
         some = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
         rows, embedding = some if rows is None else rows[some], embedding[some]
-    points = np.array(embedding[:, :_MOST_AXES], dtype=np.float64)
+    points = np.array(embedding[:, :_MAX_AXES], dtype=np.float64)
     spans = np.ptp(points, axis=0)
     points[:, spans <= _ROUNDING * spans.max()] = 0.0
-    found = correlate(mapped.source, points, rows)
+    found = correlate_columns(fitted.source, points, rows)
     return {
-        "axes": axes[:_MOST_AXES],
+        "axes": axes[:_MAX_AXES],
         "columns": found.columns,
         "kinds": found.kinds,
         "values": found.values.tolist(),
-        "chance": found.chance.tolist(),
+        "chance": found.chance_level.tolist(),
         "n_rows": len(points),
-        "n_mapped": mapped.source.schema.n_rows,
+        "n_mapped": fitted.source.schema.n_rows,
     }
 
 
-def _gallery(gallery: Gallery) -> dict[str, Any]:
+def _image_set(gallery: Gallery) -> dict[str, Any]:
     """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
     return {
         "title": gallery.title,
@@ -87,14 +87,14 @@ def _gallery(gallery: Gallery) -> dict[str, Any]:
         "n_images": len(gallery.images),
         "images": [
             {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
-            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MOST_IMAGES]
+            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MAX_IMAGES]
         ],
     }
 
 
 def _image(values: Floats, signed: bool) -> dict[str, Any]:
     """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
-    by = -(-max(values.shape) // _MOST_PIXELS)
+    by = -(-max(values.shape) // _MAX_PIXELS)
     if by > 1:
         starts = [np.arange(0, size, by) for size in values.shape]
         sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
@@ -114,10 +114,10 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
     }
 
 
-def _drawn(places: Floats) -> list[list[float]]:
+def _round_points(points: Floats) -> list[list[float]]:
     """Return points, very many of them in steps of less than 1/65536 of the longer axis: finer than a screen."""
-    span = float(np.ptp(places, axis=0).max(initial=0.0))
-    if span == 0 or len(places) <= MOST_EXACT:
-        return places.tolist()
+    span = float(np.ptp(points, axis=0).max(initial=0.0))
+    if span == 0 or len(points) <= MAX_EXACT_POINTS:
+        return points.tolist()
     decimals = math.ceil(math.log10(2**16 / span))
-    return [[round(x, decimals) for x in place] for place in places.tolist()]
+    return [[round(x, decimals) for x in place] for place in points.tolist()]

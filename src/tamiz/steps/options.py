@@ -14,34 +14,34 @@ from typing import Any
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.weights import Binary
-from tamiz.memory import read_size
+from tamiz.memory import parse_size
 from tamiz.registry import Registry
 from tamiz.search import registry as searches
 from tamiz.search.stopping import AnyOf
-from tamiz.steps.mapping import find_map
-from tamiz.steps.spelling import UnspelledError, spelled
+from tamiz.steps.mapping import find_map_method
+from tamiz.steps.spelling import NoExpressionError, to_expression
 
 Options = dict[str, Any]
 
-_RULES = {
-    "Evaluations": "max-evaluations", "Stale": "stale", "MinGain": "min-gain", "Target": "target-merit",
+_STOPPING_OPTIONS = {
+    "Evaluations": "max-evaluations", "Patience": "patience", "MinGain": "min-gain", "TargetMerit": "target-merit",
 }  # fmt: skip
-_SETS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
+_COLUMN_SET_OPTIONS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
 _UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_PLAIN = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
 
 class NoCommandError(ValueError):
     """What the command line has no way to say."""
 
 
-def study_options(asked: Mapping[str, Any], names: list[str]) -> Options:
+def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
     """Return the options that differ from their defaults, by their long names, the table first.
 
     Parameters
     ----------
-    asked : mapping
+    arguments : mapping
         The arguments of `study` that differ from their defaults.
     names : list of str
         The columns of the table.
@@ -57,11 +57,11 @@ def study_options(asked: Mapping[str, Any], names: list[str]) -> Options:
         When the study was given what the command line has no way to say.
     """
     options: Options = {}
-    for name, value in asked.items():
-        say = _SPELLED.get(name, _plain)
+    for name, value in arguments.items():
+        say = _CONVERTERS.get(name, _plain_option)
         try:
-            options |= say(name, value, {**asked, "names": names})
-        except UnspelledError as error:
+            options |= say(name, value, {**arguments, "names": names})
+        except NoExpressionError as error:
             raise NoCommandError(f"No command line can say {name}: it was passed as {error}.") from error
     return options
 
@@ -76,7 +76,7 @@ def as_command(options: Options) -> str:
         elif isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
         else:
-            for word in _repeated(value):
+            for word in _option_values(value):
                 words += [f"--{name}={word}"] if word.startswith("-") else [f"--{name}", word]
     return shlex.join(["tamiz", "study", *words])
 
@@ -90,17 +90,17 @@ def as_config(options: Options) -> str:
     return "\n".join([*lines, ""])
 
 
-def _repeated(value: Any) -> list[str]:
+def _option_values(value: Any) -> list[str]:
     """Return what follows an option each time that it stands on the line."""
     if isinstance(value, dict):
         return [f"{key}={item}" for key, item in value.items()]
     if isinstance(value, list):
-        return [",".join(map(_csv_name, item)) if isinstance(item, list) else str(item) for item in value]
+        return [",".join(map(_quote_column_name, item)) if isinstance(item, list) else str(item) for item in value]
     return [str(value)]
 
 
-def _csv_name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+def _quote_column_name(name: str) -> str:
+    return name if _UNQUOTED_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def _toml(value: Any) -> str:
@@ -115,68 +115,70 @@ def _toml(value: Any) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _toml(name)
+    return name if _BARE_KEY.fullmatch(name) else _toml(name)
 
 
-def _plain(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _plain_option(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     """Return an option of the argument's own name."""
-    del asked
+    del arguments
     if not isinstance(value, str | int | float):
-        raise UnspelledError(f"{type(value).__name__} in memory")
+        raise NoExpressionError(f"{type(value).__name__} in memory")
     return {name.replace("_", "-"): value}
 
 
-def _renamed(option: str) -> Callable[[str, Any, Mapping[str, Any]], Options]:
-    return lambda _, value, asked: _plain(option, value, asked)
+def _option_named(option: str) -> Callable[[str, Any, Mapping[str, Any]], Options]:
+    return lambda _, value, asked: _plain_option(option, value, asked)
 
 
-def _table(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del name, asked
+def _table(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
     if not isinstance(value, str | os.PathLike):
         raise NoCommandError("The table was in memory, and a command line reads files.")
     return {"table": Path(value).name}
 
 
-def _kinds(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _kinds(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
     if isinstance(value, str):
-        value = dict.fromkeys(asked["names"], value)
+        value = dict.fromkeys(arguments["names"], value)
     if "" in value:
         raise NoCommandError("The command line has no way to name a column without a name.")
     return {"kinds": dict(value)}
 
 
-def _relevances(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _relevances(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
-    return {"relevance": [_relevance(part, asked.get("missing", "distribute")) for part in value]}
+    return {"relevance": [_relevance(part, arguments.get("missing", "distribute")) for part in value]}
 
 
-def _relevance(part: Any, missing: str) -> str:
-    entry = _entry(criteria, part)
-    if entry is None or spelled(entry.load()().with_missing(missing)) != spelled(part):
-        raise NoCommandError(f"The command line has no way to say {spelled(part)}.")
-    return _named(entry)
+def _relevance(criterion: Any, missing: str) -> str:
+    entry = _registry_entry(criteria, criterion)
+    if entry is None or to_expression(entry.load()().with_missing(missing)) != to_expression(criterion):
+        raise NoCommandError(f"The command line has no way to say {to_expression(criterion)}.")
+    return _command_name(entry)
 
 
-def _merit(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
-    entry = _entry(criteria, value)
+    entry = _registry_entry(criteria, value)
     if entry is None:
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
     parameters = value.get_params(deep=False)
     if entry.kind != "wrapper":
         own = {name: parameters[name] for name in ("convention",) if name in parameters}
-        if spelled(entry.load()(**own).with_missing(asked.get("missing", "distribute"))) != spelled(value):
-            raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
-        return {"merit": _named(entry)} | {name: word for name, word in own.items() if word != "hall"}
+        if to_expression(entry.load()(**own).with_missing(arguments.get("missing", "distribute"))) != to_expression(
+            value
+        ):
+            raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        return {"merit": _command_name(entry)} | {name: word for name, word in own.items() if word != "hall"}
     model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
     made = entry.load()(model, folds, scoring)
     if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):
         raise NoCommandError(
-            f"The command line has no way to say {spelled(value)}: it takes models, folds and scores by name."
+            f"The command line has no way to say {to_expression(value)}: it takes models, folds and scores by name."
         )
-    if spelled(made) != spelled(value):
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    if to_expression(made) != to_expression(value):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
     usual = inspect.signature(entry.load()).parameters["cv"].default
     return {
         "merit": f"wrapper:{model.replace('_', '-')}",
@@ -185,81 +187,81 @@ def _merit(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
     }
 
 
-def _search(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
-    entry = _entry(searches, value)
+    entry = _registry_entry(searches, value)
     if entry is None:
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
     parameters, kind = value.get_params(deep=False), type(value)
 
     def named(columns: Any) -> list[str]:
-        return [column if isinstance(column, str) else asked["names"][column] for column in columns]
+        return [column if isinstance(column, str) else arguments["names"][column] for column in columns]
 
-    sets = {part: named(parameters[part]) for part in _SETS if parameters.get(part) is not None}
-    groups = [named(group) for group in parameters.get("groups") or ()]
-    given = {**sets, **({"groups": groups} if groups else {})}
+    sets = {part: named(parameters[part]) for part in _COLUMN_SET_OPTIONS if parameters.get(part) is not None}
+    groups = [named(group) for group in parameters.get("column_groups") or ()]
+    given = {**sets, **({"column_groups": groups} if groups else {})}
     word = ""
-    if kind.word is not None and spelled(parameters[kind.word.parameter]) != spelled(
-        kind().get_params()[kind.word.parameter]
+    if kind.shorthand is not None and to_expression(parameters[kind.shorthand.parameter]) != to_expression(
+        kind().get_params()[kind.shorthand.parameter]
     ):
-        word = str(parameters[kind.word.parameter])
+        word = str(parameters[kind.shorthand.parameter])
     try:
-        made = kind.named(word, **given)
+        made = kind.from_shorthand(word, **given)
     except ValueError as error:
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}: {error}") from error
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}: {error}") from error
     # Columns by name where the study was given numbers.
-    if spelled(made) != spelled(value.__class__(**{**parameters, **given})):
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
-    usual = spelled(kind.named(word)) == spelled(searches["best_first"].load()())
+    if to_expression(made) != to_expression(value.__class__(**{**parameters, **given})):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    usual = to_expression(kind.from_shorthand(word)) == to_expression(searches["best_first"].load()())
     return {
-        **({} if usual else {"search": ":".join(filter(None, [_named(entry), word]))}),
-        **{_SETS[part]: columns for part, columns in sets.items() if columns},
-        **({"together": groups} if groups else {}),
+        **({} if usual else {"search": ":".join(filter(None, [_command_name(entry), word]))}),
+        **{_COLUMN_SET_OPTIONS[part]: columns for part, columns in sets.items() if columns},
+        **({"column-group": groups} if groups else {}),
     }
 
 
-def _size(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del name, asked
+def _size(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
     return {"n-features": "-".join(map(str, value)) if isinstance(value, tuple | list) else value}
 
 
-def _stop(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _stop(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     if isinstance(value, AnyOf):
-        first, second = _stop(name, value.first, asked), _stop(name, value.second, asked)
+        first, second = _stop(name, value.first, arguments), _stop(name, value.second, arguments)
         if first.keys() & second.keys():
-            raise NoCommandError(f"The command line takes one of a rule: it has no way to say {spelled(value)}.")
+            raise NoCommandError(f"The command line takes one of a rule: it has no way to say {to_expression(value)}.")
         together = {**first, **second}
-        return {option: together[option] for option in _RULES.values() if option in together}
-    option = _RULES.get(type(value).__name__)
+        return {option: together[option] for option in _STOPPING_OPTIONS.values() if option in together}
+    option = _STOPPING_OPTIONS.get(type(value).__name__)
     if option is None:
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
     (limit,) = value.get_params(deep=False).values()
     return {option: int(limit) if float(limit).is_integer() else float(limit)}
 
 
-def _memory(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
+def _memory(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     """Return the size in the largest unit that it is a whole number of."""
-    del asked
-    n_bytes = read_size(name, value)
+    del arguments
+    n_bytes = parse_size(name, value)
     unit = next((unit for unit, size in _UNITS.items() if n_bytes % size == 0), "B")
     return {name: f"{n_bytes // _UNITS.get(unit, 1)}{unit}"}
 
 
-def _journal(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del asked
+def _journal(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del arguments
     return {name: Path(value).name}
 
 
-def _maps(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del name, asked
+def _maps(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
     if any(not isinstance(part, str) for part in value):
         raise NoCommandError("The command line takes maps by name, and the study was given reducers.")
-    return {"reduce": [find_map(part).name for part in value]}
+    return {"reduce": [find_map_method(part).name for part in value]}
 
 
-def _graph(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del name, asked
-    entry = _entry(graphs, value)
+def _graph(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    entry = _registry_entry(graphs, value)
     if entry is None or entry.kind != "builder":
         raise NoCommandError("The command line builds its graph, and the study was given one that was built.")
     kind, given = entry.load(), value.get_params(deep=False)
@@ -270,39 +272,42 @@ def _graph(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
     width = None if given["weight"] is None else given["weight"].get_params().get("t")
     if width is not None:
         made.set_params(weight=graphs["heat_kernel"].load()(width))
-    if spelled(made) != spelled(value):
-        raise NoCommandError(f"The command line has no way to say {spelled(value)}.")
+    if to_expression(made) != to_expression(value):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
     word = f"{number[0]:g}" if number and float(f"{number[0]:g}") == number[0] else "".join(map(repr, number))
-    return {"graph": ":".join(filter(None, [_named(entry), word])), **({"t": width} if width is not None else {})}
+    return {
+        "graph": ":".join(filter(None, [_command_name(entry), word])),
+        **({"t": width} if width is not None else {}),
+    }
 
 
-def _points(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del asked
+def _points(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del arguments
     return {f"no-{name}": True} if value is False else {name: int(value)}
 
 
-def _seed(name: str, value: Any, asked: Mapping[str, Any]) -> Options:
-    del name, asked
+def _seed(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
     if not isinstance(value, int):
         raise NoCommandError("The study drew its lots without a seed of its own: another run draws others.")
     return {"seed": value}
 
 
-def _entry(registry: Registry, part: Any) -> Any:
+def _registry_entry(registry: Registry, method: Any) -> Any:
     return next(
-        (entry for entry in registry if entry.attribute == type(part).__name__ and entry.load() is type(part)), None
+        (entry for entry in registry if entry.attribute == type(method).__name__ and entry.load() is type(method)), None
     )
 
 
-def _named(entry: Any) -> str:
+def _command_name(entry: Any) -> str:
     return str(entry.name).replace("_", "-")
 
 
 # What is not spelled by its own name and as it is.
-_SPELLED: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
+_CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "data": _table,
     "kinds": _kinds,
-    "groups": _renamed("group"),
+    "groups": _option_named("group"),
     "relevances": _relevances,
     "merit": _merit,
     "search": _search,

@@ -14,17 +14,17 @@ from tamiz.exceptions import DataError
 from tamiz.search.base import Problem
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.group_rows import count_groups_once
-from tamiz.sources.views import rows_of
-from tamiz.steps.merits import asked_merits
-from tamiz.warn import tell
+from tamiz.sources.group_rows import weight_groups_equally
+from tamiz.sources.views import select_rows
+from tamiz.steps.merits import merits_within_effort
+from tamiz.warn import warn_user
 
-_MOST_REPEATED = 2
+_MAX_SIMILAR = 2
 # Rows that are counted for each pair of columns: beyond it, two digits of an uncertainty no longer change.
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 # Rows of all pairs of columns together: a second or two.
-_MOST_WORK = 5_000_000_000
-_FEWEST_ROWS = 1_000
+_MAX_WORK = 5_000_000_000
+_MIN_ROWS = 1_000
 
 
 def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str, Any]]:
@@ -42,11 +42,13 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
     schema, support = source.schema, selector.support_
     if not len(schema.used):
         return []
-    problem = selector.search_.problem(schema.names, schema.used, selector.n_features)
-    units = _units(problem, schema.used)
+    problem = selector.search_.make_problem(schema.names, schema.used, selector.n_features)
+    units = _column_groups(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
     size = int(support.sum())
-    relevances, repeats = _repeated(source, np.flatnonzero(support), selector.criterion_.get_params().get("missing"))
+    relevances, repeats = _similar_columns(
+        source, np.flatnonzero(support), selector.criterion_.get_params().get("missing")
+    )
     return [
         {
             "name": schema.names[j],
@@ -63,42 +65,44 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
     ]
 
 
-def _units(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
     """Return for every column the columns that move with it, itself among them."""
     alone = {int(j): np.array([j]) for j in used}
     return alone | {int(j): unit for unit in problem.units for j in unit}
 
 
-def _flipped_merits(selector: SubsetSelector, source: Source, units: dict[int, NDArray[np.intp]]) -> list[float | None]:
+def _flipped_merits(
+    selector: SubsetSelector, source: Source, column_groups: dict[int, NDArray[np.intp]]
+) -> list[float | None]:
     """Return the merit of the chosen set with each column flipped, those that are in looked at first."""
     support, used = selector.support_, source.schema.used
     first = np.concatenate([used[support[used]], used[~support[used]]])
-    flipped = Candidates.flips(support, [units[j] for j in first.tolist()])
-    found = asked_merits(selector, source, flipped, "sets of one column more or less")
+    flipped = Candidates.from_flips(support, [column_groups[j] for j in first.tolist()])
+    found = merits_within_effort(selector, source, flipped, "sets of one column more or less")
     merits = {int(j): None if np.isnan(merit) else float(merit) for j, merit in zip(first, found, strict=True)}
     return [merits[j] for j in used.tolist()]
 
 
-def _repeated(
+def _similar_columns(
     source: Source, chosen: NDArray[np.intp], missing: Any
 ) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
     """Return what every column tells of the target, and which of the chosen columns it is most like, by symmetric uncertainty."""
     schema, used = source.schema, source.schema.used
     if schema.target is None:
         return {}, {}
-    seen = _some_rows(source, len(used) * (len(chosen) + 1))
+    seen = _sample_rows(source, len(used) * (len(chosen) + 1))
     rule = None if schema.has_classes else EqualFrequency(10)
     measure = SymmetricUncertainty(missing=missing or "distribute", discretization=rule)
     try:
-        pairs = measure.prepare(count_groups_once(seen).reduce, seen.schema)
+        pairs = measure.pairwise(weight_groups_equally(seen).reduce, seen.schema)
         # A sample may hold no value of a column.
         counted = seen.schema.used
-        with_target = pairs.pairs(counted, np.full(len(counted), schema.n_columns))
+        with_target = pairs.associations(counted, np.full(len(counted), schema.n_columns))
         among = np.intersect1d(chosen, counted)
         first, second = (side.ravel() for side in np.meshgrid(counted, among, indexing="ij"))
-        values = pairs.pairs(first, second).reshape(len(counted), len(among))
+        values = pairs.associations(first, second).reshape(len(counted), len(among))
     except (DataError, MemoryError) as error:
-        tell([f"Which columns repeat each other is not told: {error}"])
+        warn_user([f"Which columns repeat each other is not told: {error}"])
         return {}, {}
     # A column does not repeat itself.
     values[counted[:, None] == among] = -1.0
@@ -107,7 +111,7 @@ def _repeated(
     repeats = {
         j: [
             (int(among[k]), float(values[row, k]))
-            for k in order[row, : 1 if j in is_in else _MOST_REPEATED].tolist()
+            for k in order[row, : 1 if j in is_in else _MAX_SIMILAR].tolist()
             if values[row, k] > 0
         ]
         for row, j in enumerate(counted.tolist())
@@ -115,11 +119,11 @@ def _repeated(
     return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), repeats
 
 
-def _some_rows(source: Source, n_pairs: int) -> Source:
+def _sample_rows(source: Source, n_pairs: int) -> Source:
     """Return the table, or evenly spaced rows of a long one."""
     n = source.schema.n_rows
-    most = max(min(_MOST_ROWS, _MOST_WORK // n_pairs), _FEWEST_ROWS)
+    most = max(min(_MAX_ROWS, _MAX_WORK // n_pairs), _MIN_ROWS)
     if n <= most:
         return source
-    tell([f"Which columns repeat each other is told by {most:,} of the {n:,} rows, evenly spaced."])
-    return rows_of(source, np.linspace(0, n - 1, most).astype(np.intp))
+    warn_user([f"Which columns repeat each other is told by {most:,} of the {n:,} rows, evenly spaced."])
+    return select_rows(source, np.linspace(0, n - 1, most).astype(np.intp))

@@ -11,67 +11,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import progress
-from tamiz.criteria.base import complete
+from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.entropy_family import Missing
+from tamiz.criteria.entropy_family import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.random import generator
+from tamiz.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import columns_of, rows_of
+from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Floats
-from tamiz.steps.budget import USUAL, Budget
-from tamiz.steps.coincidence import beyond_chance
-from tamiz.steps.column_groups import alike_groups, clustered_order
-from tamiz.warn import tell
+from tamiz.steps.budget import DEFAULT_BUDGET, Budget
+from tamiz.steps.coincidence import chance_corrected_uncertainty
+from tamiz.steps.column_groups import complete_linkage_groups, leaf_order
+from tamiz.warn import warn_user
 
 # Every pair of a group shares at least so much. Two normal columns do from a correlation of 0.994 on, and the radius, the perimeter
 # and the area of one nucleus (breast cancer) from 0.73 to 0.92.
-THRESHOLD = 0.7
+REDUNDANCY_THRESHOLD = 0.7
 # Columns compared, and rows of all pairs: of more columns the best are, and of more rows a sample. A pair of 2,000 rows takes 3
 # microseconds, so the most there is takes six seconds of one core.
-_MOST_COLUMNS, _MOST_WORK, _FEWEST_ROWS = 2000, 4_000_000_000, 1_000
+_MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000
 # Of a chosen set so many columns are compared, and so many pairs named.
-_MOST_CHOSEN, _MOST_NAMED = 1000, 3
+_MAX_CHOSEN, _MAX_NAMED = 1000, 3
 # Columns of a matrix that a reader can still take in.
-_MOST_DRAWN = 100
+_MAX_DRAWN = 100
 # Intervals: at most, and as few as leave so many rows to each cell of a table of two columns.
-_MOST_BINS, _FEWEST_BINS, _ROWS_A_CELL = 10, 2, 5
+_MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
 _TILE = 2**18
 
 
 @dataclass(frozen=True)
-class Compared:
+class ColumnPairs:
     """Every pair of some columns.
 
     Attributes
     ----------
     columns : ndarray of column numbers, by name
         In an order that does not depend on where they stand in the table.
-    values : ndarray of shape (n_pairs,)
+    uncertainties : ndarray of shape (n_pairs,)
         The symmetric uncertainty of every pair, (0, 1), (0, 2), .. of `columns`.
-    table : Source
+    source : Source
         The rows looked at.
     association : SymmetricUncertainty
         The measure.
     """
 
     columns: NDArray[np.intp]
-    values: Floats
-    table: Source
+    uncertainties: Floats
+    source: Source
     association: SymmetricUncertainty
 
 
 def describe_redundancy(
-    source: Source, scored: dict[str, Any] | None, missing: Missing, budget: Budget = USUAL
+    source: Source, ranking: dict[str, Any] | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> dict[str, Any] | None:
     """Return the matrix of the most entangled columns and the groups among all, None where there are no two to compare.
 
     Parameters
     ----------
     source : Source
-    scored : dict or None
+    ranking : dict or None
         The ranking of the study.
     missing : {"distribute", "category"}
     budget : Budget
@@ -80,30 +80,30 @@ def describe_redundancy(
     -----
     Numbers are cut into intervals of equal frequency, whatever the target is: MDL leaves some columns in one interval, and such
     columns have a symmetric uncertainty of 0 with each other, but the question here is which columns repeat each other. A
-    group is a complete-linkage cluster: *every* pair of it shares at least `THRESHOLD`. Of a group the column is kept that says
+    group is a complete-linkage cluster: *every* pair of it shares at least `REDUNDANCY_THRESHOLD`. Of a group the column is kept that says
     most of the target, the first of equals.
     """
     schema = source.schema
     varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     if len(varied) < 2:
         return None
-    worth = _worth(source, scored, missing)
-    taken = _taken(varied, worth, schema, most_compared(len(varied), budget))
+    worth = _target_relevance(source, ranking, missing)
+    taken = _columns_to_compare(varied, worth, schema, max_compared_columns(len(varied), budget))
     try:
-        compared = compare_columns(source, taken, missing, budget)
+        compared = compare_column_pairs(source, taken, missing, budget)
     except (DataError, MemoryError) as error:
-        tell([f"The redundancy of the columns is left out: {error}"])
+        warn_user([f"The redundancy of the columns is left out: {error}"])
         return None
     names = schema.names
-    columns, values = compared.columns, compared.values
-    alike = beyond_chance(compared.table, compared.association, columns, values, THRESHOLD)
-    groups = alike_groups(alike, values, len(columns), THRESHOLD)
-    drawn = clustered_order(values, _MOST_DRAWN)
+    columns, values = compared.columns, compared.uncertainties
+    alike = chance_corrected_uncertainty(compared.source, compared.association, columns, values, REDUNDANCY_THRESHOLD)
+    groups = complete_linkage_groups(alike, values, len(columns), REDUNDANCY_THRESHOLD)
+    drawn = leaf_order(values, _MAX_DRAWN)
     told = [(sorted(columns[group].tolist()), least) for group, least in groups]
     return {
         "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
         "columns": [names[columns[k]] for k in drawn],
-        "values": _packed(values, drawn, len(columns)),
+        "values": _encode_pairs(values, drawn, len(columns)),
         "groups": [
             {
                 "columns": [names[j] for j in group],
@@ -112,21 +112,23 @@ def describe_redundancy(
             }
             for group, least in sorted(told, key=lambda group: (-len(group[0]), group[0]))
         ],
-        "threshold": THRESHOLD,
+        "threshold": REDUNDANCY_THRESHOLD,
         "n_columns": len(columns),
         "n_left": len(varied) - len(columns),
-        "n_rows": compared.table.schema.n_rows,
-        "how": _how(compared, missing),
+        "n_rows": compared.source.schema.n_rows,
+        "how": _comparison_method(compared, missing),
     }
 
 
-def describe_shared(source: Source, names: list[str], missing: Missing, budget: Budget = USUAL) -> list[str]:
-    """Return the sentence on columns of a chosen set that share more than `THRESHOLD` with each other, none where no two do.
+def redundant_pair_notes(
+    source: Source, chosen_names: list[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> list[str]:
+    """Return the sentence on columns of a chosen set that share more than `REDUNDANCY_THRESHOLD` with each other, none where no two do.
 
     Parameters
     ----------
     source : Source
-    names : list of str
+    chosen_names : list of str
         The columns chosen; of more than 1,000 the first ones are compared.
     missing : {"distribute", "category"}
     budget : Budget
@@ -136,47 +138,51 @@ def describe_shared(source: Source, names: list[str], missing: Missing, budget: 
     The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, less what
     shuffled rows share where cells have few rows.
     """
-    schema, chosen = source.schema, set(names)
+    schema, chosen = source.schema, set(chosen_names)
     columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
-    columns = columns[:_MOST_CHOSEN]
+    columns = columns[:_MAX_CHOSEN]
     if len(columns) < 2:
         return []
     try:
-        compared = compare_columns(source, columns, missing, budget)
-        alike = beyond_chance(compared.table, compared.association, compared.columns, compared.values, THRESHOLD)
+        compared = compare_column_pairs(source, columns, missing, budget)
+        alike = chance_corrected_uncertainty(
+            compared.source, compared.association, compared.columns, compared.uncertainties, REDUNDANCY_THRESHOLD
+        )
     except (DataError, MemoryError) as error:
-        tell([f"Which of the chosen columns share much was not computed: {error}"])
+        warn_user([f"Which of the chosen columns share much was not computed: {error}"])
         return []
     first, second = (compared.columns[side] for side in np.triu_indices(len(columns), 1))
     pairs = [
         (float(alike[at]), min(i, j), max(i, j))
         for at, i, j in zip(range(len(alike)), first.tolist(), second.tolist(), strict=True)
-        if alike[at] > THRESHOLD
+        if alike[at] > REDUNDANCY_THRESHOLD
     ]
     if not pairs:
         return []
     pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
-    named = [f"{schema.names[i]!r} and {schema.names[j]!r} ({value:.2f})" for value, i, j in pairs[:_MOST_NAMED]]
-    more = f", and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
+    named = [f"{schema.names[i]!r} and {schema.names[j]!r} ({value:.2f})" for value, i, j in pairs[:_MAX_NAMED]]
+    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
     number = "1 pair" if len(pairs) == 1 else f"{len(pairs):,} pairs"
     return [
-        f"{number} of chosen columns with a symmetric uncertainty above {THRESHOLD:g}, where 1 is equal information: "
+        f"{number} of chosen columns with a symmetric uncertainty above {REDUNDANCY_THRESHOLD:g}, where 1 is equal information: "
         f"{', '.join(named)}{more}. One column of a pair may be enough."
     ]
 
 
-def most_compared(n_columns: int, budget: Budget) -> int:
+def max_compared_columns(n_columns: int, budget: Budget) -> int:
     """Return how many of so many columns are compared with each other."""
-    return min(n_columns, max(budget.side(_MOST_COLUMNS, n_columns), 2))
+    return min(n_columns, max(budget.scale_quadratic(_MAX_COLUMNS, n_columns), 2))
 
 
-def compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
+def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
     """Return how many of so many rows all pairs of some columns are compared over."""
     n_pairs = n_columns * (n_columns - 1) // 2
-    return min(n_rows, max(_FEWEST_ROWS, budget.of(_MOST_WORK / max(n_pairs, 1), n_rows)))
+    return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 
 
-def compare_columns(source: Source, columns: list[int], missing: Missing, budget: Budget = USUAL) -> Compared:
+def compare_column_pairs(
+    source: Source, columns: list[int], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> ColumnPairs:
     """Return the symmetric uncertainty of every pair of columns.
 
     Parameters
@@ -189,56 +195,56 @@ def compare_columns(source: Source, columns: list[int], missing: Missing, budget
     names = source.schema.names
     by_name = np.array(sorted(columns, key=lambda j: names[j]), dtype=np.intp)
     n = source.schema.n_rows
-    size = compared_rows(len(columns), n, budget)
-    table = columns_of(source, columns)
+    size = n_compared_rows(len(columns), n, budget)
+    table = select_columns(source, columns)
     if size < n:
-        table = rows_of(table, np.sort(generator(0).choice(n, size, replace=False)))
-    bins = min(_MOST_BINS, max(_FEWEST_BINS, math.isqrt(size // _ROWS_A_CELL)))
+        table = select_rows(table, np.sort(make_rng(0).choice(n, size, replace=False)))
+    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(size // _MIN_ROWS_PER_CELL)))
     association = SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
-    pairs = association.prepare(table.reduce, table.schema)
+    pairs = association.pairwise(table.reduce, table.schema)
     first, second = np.triu_indices(len(columns), 1)
     n_pairs = len(first)
     values = np.empty(n_pairs)
     for start in range(0, n_pairs, _TILE):
         here = slice(start, start + _TILE)
-        values[here] = pairs.pairs(by_name[first[here]], by_name[second[here]])
-        progress.tell("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
-    return Compared(by_name, values, table, association)
+        values[here] = pairs.associations(by_name[first[here]], by_name[second[here]])
+        progress.report_progress("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
+    return ColumnPairs(by_name, values, table, association)
 
 
-def _worth(source: Source, scored: dict[str, Any] | None, missing: Missing) -> Floats:
+def _target_relevance(source: Source, ranking: dict[str, Any] | None, missing: MissingRule) -> Floats:
     """Return what every column says of the target, 0 where there is none."""
     schema = source.schema
     if schema.target is None:
         return np.zeros(schema.n_columns)
-    known = None if scored is None else scored["scores"].get("symmetric_uncertainty")
+    known = None if ranking is None else ranking["scores"].get("symmetric_uncertainty")
     if known is not None:
         return np.array([0.0 if score is None else score for score in known])
-    relevance = SymmetricUncertainty(missing=missing).suited(schema)
+    relevance = SymmetricUncertainty(missing=missing).adapt_to(schema)
     if relevance is None:
         return np.zeros(schema.n_columns)
-    return relevance.scores(complete([relevance], source.reduce, schema), schema)
+    return relevance.scores(gather_statistics([relevance], source.reduce, schema), schema)
 
 
-def _taken(varied: list[int], worth: Floats, schema: Schema, most: int) -> list[int]:
+def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, max_columns: int) -> list[int]:
     """Return the columns to compare: all, or of very many those that say most of the target."""
-    if len(varied) <= most:
+    if len(varied) <= max_columns:
         return varied
     which = "first" if schema.target is None else f"that say most of {schema.target.name!r}"
-    tell([f"Of {len(varied):,} columns the {most:,} {which} were compared with each other for redundancy."])
-    return sorted(sorted(varied, key=lambda j: (-worth[j], j))[:most])
+    warn_user([f"Of {len(varied):,} columns the {max_columns:,} {which} were compared with each other for redundancy."])
+    return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
-def _packed(values: Floats, drawn: NDArray[np.intp], n: int) -> str:
+def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> str:
     """Return the pairs of the columns drawn, in their order, as bytes of 255 steps in base64."""
-    i, j = np.triu_indices(len(drawn), 1)
-    low, high = np.minimum(drawn[i], drawn[j]), np.maximum(drawn[i], drawn[j])
-    steps = np.floor(255 * values[low * n - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
+    i, j = np.triu_indices(len(order), 1)
+    low, high = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
+    steps = np.floor(255 * values[low * n_columns - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
     return base64.b64encode(steps.tobytes()).decode("ascii")
 
 
-def _how(compared: Compared, missing: Missing) -> str:
-    rule, schema = compared.association.discretization, compared.table.schema
+def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
+    rule, schema = pairs.association.discretization, pairs.source.schema
     words = []
     if schema.numeric:
         assert isinstance(rule, EqualFrequency)

@@ -15,7 +15,7 @@ from tamiz.statistics.base import Codes
 Counts: TypeAlias = "NDArray[np.int64]"
 
 # From fewer units, few different samples can be drawn.
-_FEWEST_UNITS = 10
+_MIN_UNITS = 10
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,18 @@ class Bootstrap:
 
     Attributes
     ----------
-    draw : callable
+    draw_counts : callable
         Returns how often every row is drawn, by a Generator: as many rows as the table has, or about as many where groups differ
         in size.
-    how : str
+    description : str
         The kind of bootstrap and what is drawn, in words.
     """
 
-    draw: Callable[[np.random.Generator], Counts]
-    how: str
+    draw_counts: Callable[[np.random.Generator], Counts]
+    description: str
 
 
-def bootstrap_of(source: Source) -> Bootstrap | str:
+def make_bootstrap(source: Source) -> Bootstrap | str:
     """Return how bootstrap samples of a table are drawn, or why they cannot be.
 
     Rows of one group depend on each other, and groups are drawn whole. Rows in time depend on their neighbours, and are drawn in
@@ -43,8 +43,8 @@ def bootstrap_of(source: Source) -> Bootstrap | str:
     """
     n = source.schema.n_rows
     if source.groups is not None:
-        return _of_groups(source.groups)
-    if n < _FEWEST_UNITS:
+        return _cluster_bootstrap(source.groups)
+    if n < _MIN_UNITS:
         return f"{n} rows are too few for bootstrap samples"
     if source.time is not None:
         order = np.argsort(source.time, kind="stable")
@@ -61,10 +61,10 @@ def bootstrap_of(source: Source) -> Bootstrap | str:
     )
 
 
-def _of_groups(groups: Codes) -> Bootstrap | str:
+def _cluster_bootstrap(groups: Codes) -> Bootstrap | str:
     found, group = np.unique(groups, return_inverse=True)
     n = len(found)
-    if n < _FEWEST_UNITS:
+    if n < _MIN_UNITS:
         return f"{n} {'group is' if n == 1 else 'groups are'} too few for bootstrap samples"
     return Bootstrap(
         lambda rng: np.bincount(rng.integers(0, n, n), minlength=n)[group],

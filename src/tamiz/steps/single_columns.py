@@ -13,12 +13,12 @@ from tamiz.statistics.base import Codes, Floats
 from tamiz.statistics.cuts import MDL, SortedColumn
 
 # Counts of one column, a fold each: more levels and classes than this make are not looked at.
-_MOST_COUNTS = 5_000_000
+_MAX_COUNTS = 5_000_000
 # A column whose neighbours in it tell less than this of a number is not worth the folds.
-_WORTH_FOLDS = 0.9
+_MIN_NEIGHBOUR_SCORE = 0.9
 
 
-class Task(ABC):
+class SingleColumnScorer(ABC):
     """A target to be told by one column at a time.
 
     Attributes
@@ -32,15 +32,15 @@ class Task(ABC):
     baseline: float
 
     @abstractmethod
-    def by_levels(self, codes: Codes, size: int) -> float:
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
         """Return the score of a column of codes 0 .. size - 1, in rows of other folds."""
 
     @abstractmethod
-    def by_numbers(self, values: Floats, worth: float) -> float:
-        """Return the score of a column of numbers, NaN where one is missing; below `worth`, a bound of it will do."""
+    def score_numbers(self, values: Floats, min_score: float) -> float:
+        """Return the score of a column of numbers, NaN where one is missing; below `min_score`, a bound of it will do."""
 
 
-class ClassTask(Task):
+class ClassScorer(SingleColumnScorer):
     """Classes: each level or interval is taken for the class of which it holds the largest share.
 
     Parameters
@@ -58,37 +58,37 @@ class ClassTask(Task):
         self._folds = folds
         self._n_folds = int(folds.max()) + 1
         self._n_classes = int(labels.max()) + 1
-        self._of_class = np.bincount(labels, self._weight)
+        self._class_weights = np.bincount(labels, self._weight)
         self._n_log_n = np.empty(0)
         if weight is None:
             n = np.arange(len(labels) + 1, dtype=np.float64)
             self._n_log_n = n * np.log2(np.maximum(n, 1.0))
         self.baseline = 1 / self._n_classes
 
-    def by_levels(self, codes: Codes, size: int) -> float:
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
         """Return the balanced accuracy of the levels' classes."""
-        shape = (self._n_folds, size, self._n_classes)
-        if np.prod(shape, dtype=float) > _MOST_COUNTS:
+        shape = (self._n_folds, n_levels, self._n_classes)
+        if np.prod(shape, dtype=float) > _MAX_COUNTS:
             return self.baseline
-        cell = (self._folds * size + codes) * self._n_classes + self._labels
+        cell = (self._folds * n_levels + codes) * self._n_classes + self._labels
         counts: Floats = np.bincount(cell, self._weight, int(np.prod(shape))).reshape(shape).astype(np.float64)
         whole = counts.sum(axis=0)
         return self._score(sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes)))
 
-    def by_numbers(self, values: Floats, worth: float) -> float:
+    def score_numbers(self, values: Floats, min_score: float) -> float:
         """Return the balanced accuracy of intervals, cut without the rows that they are judged by."""
         order = np.argsort(values, kind="stable")
         order = order[: len(values) - int(np.isnan(values).sum())]
-        every = self._in_intervals(values, order, np.zeros(len(values), dtype=bool))
+        every = self._interval_hits(values, order, np.zeros(len(values), dtype=bool))
         seen = self._score(every)
-        if seen < worth:
+        if seen < min_score:
             return seen
-        held = (self._in_intervals(values, order, self._folds == fold) for fold in range(self._n_folds))
+        held = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
         return self._score(sum(held, np.zeros(self._n_classes)))
 
-    def _in_intervals(self, values: Floats, order: NDArray[np.intp], held: NDArray[np.bool_]) -> Floats:
+    def _interval_hits(self, values: Floats, order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
         """Return the weight of each class that is told right among the rows held out, among all where none is."""
-        learned = order[~held[order]]
+        learned = order[~test_mask[order]]
         labels = self._labels
         column = SortedColumn(values[learned], labels[learned], self._weight[learned], self._n_classes, self._n_log_n)
         cuts = MDL().cuts(column)
@@ -100,25 +100,25 @@ class ClassTask(Task):
             np.bincount(
                 codes[rows] * self._n_classes + labels[rows], self._weight[rows], (len(cuts) + 2) * self._n_classes
             ).astype(np.float64)
-            for rows in (~held, held if held.any() else ~held)
+            for rows in (~test_mask, test_mask if test_mask.any() else ~test_mask)
         ]
         return _hits(*(table.reshape(-1, self._n_classes) for table in tables))
 
     def _score(self, hits: Floats) -> float:
-        return float(np.mean(hits / self._of_class))
+        return float(np.mean(hits / self._class_weights))
 
 
-def _hits(learned: Floats, judged: Floats) -> Floats:
+def _hits(train: Floats, test: Floats) -> Floats:
     """Return the weight of each class in the judged counts that the learned ones tell right."""
-    of_class = learned.sum(axis=0)
-    shares = learned / np.where(of_class > 0, of_class, 1.0)
+    of_class = train.sum(axis=0)
+    shares = train / np.where(of_class > 0, of_class, 1.0)
     # What was not seen is of the largest class.
-    told = np.where(learned.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
-    right: Floats = np.bincount(told, judged[np.arange(len(told)), told], judged.shape[1]).astype(np.float64)
+    told = np.where(train.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
+    right: Floats = np.bincount(told, test[np.arange(len(told)), told], test.shape[1]).astype(np.float64)
     return right
 
 
-class NumberTask(Task):
+class NumericScorer(SingleColumnScorer):
     """A number: each level is taken for its mean, a value for the line between its neighbours.
 
     Parameters
@@ -137,55 +137,55 @@ class NumberTask(Task):
         self._folds = folds
         self._n_folds = int(folds.max()) + 1
 
-    def by_levels(self, codes: Codes, size: int) -> float:
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
         """Return R2 of the levels' means."""
-        cell, cells = self._folds * size + codes, self._n_folds * size
-        weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, size)
-        total = np.bincount(cell, self._weight * self._target, cells).reshape(self._n_folds, size)
+        cell, cells = self._folds * n_levels + codes, self._n_folds * n_levels
+        weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, n_levels)
+        total = np.bincount(cell, self._weight * self._target, cells).reshape(self._n_folds, n_levels)
         weight, total = weight.sum(axis=0) - weight, total.sum(axis=0) - total
         whole = total.sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
         means = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), whole)
         return self._score(means[self._folds, codes])
 
-    def by_numbers(self, values: Floats, worth: float) -> float:
+    def score_numbers(self, values: Floats, min_score: float) -> float:
         """Return R2 of lines between neighbouring values, drawn without the rows that they are judged by."""
         gaps = np.isnan(values)
         # Equal values by their target, so that they are neighbours of their like.
         order = np.lexsort((self._target, values))[: len(values) - int(gaps.sum())]
-        if len(order) < 3 or (seen := self._by_neighbours(order)) < min(_WORTH_FOLDS, worth):
+        if len(order) < 3 or (seen := self._neighbour_r2(order)) < min(_MIN_NEIGHBOUR_SCORE, min_score):
             return 0.0 if len(order) < 3 else seen
         told = np.empty(len(values))
         for fold in range(self._n_folds):
             held = self._folds == fold
-            told[held] = self._drawn(values, order[~held[order]], held)
+            told[held] = self._interpolate(values, order[~held[order]], held)
             if gaps.any():
                 missed = gaps & ~held
                 of = missed if missed.any() else ~held
                 told[gaps & held] = np.average(self._target[of], weights=self._weight[of])
         return self._score(told)
 
-    def _by_neighbours(self, order: NDArray[np.intp]) -> float:
+    def _neighbour_r2(self, order: NDArray[np.intp]) -> float:
         """Return R2, among the rows with a value, of the mean of the rows before and after."""
         y, weight = self._target[order], self._weight[order]
         left = y[1:-1] - (y[:-2] + y[2:]) / 2
         spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
         return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
 
-    def _drawn(self, values: Floats, learned: NDArray[np.intp], held: NDArray[np.bool_]) -> Floats:
+    def _interpolate(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
         """Return the targets of rows held out on the lines between the means of the values learned."""
-        if not len(learned):
-            return np.full(int(held.sum()), np.average(self._target[~held], weights=self._weight[~held]))
-        x, starts = np.unique(values[learned], return_index=True)
-        weight = np.add.reduceat(self._weight[learned], starts)
-        mean = np.add.reduceat((self._weight * self._target)[learned], starts) / weight
-        return np.interp(values[held], x, mean)
+        if not len(train_order):
+            return np.full(int(test_mask.sum()), np.average(self._target[~test_mask], weights=self._weight[~test_mask]))
+        x, starts = np.unique(values[train_order], return_index=True)
+        weight = np.add.reduceat(self._weight[train_order], starts)
+        mean = np.add.reduceat((self._weight * self._target)[train_order], starts) / weight
+        return np.interp(values[test_mask], x, mean)
 
-    def _score(self, told: Floats) -> float:
+    def _score(self, predicted: Floats) -> float:
         spread = np.sum(self._weight * (self._target - np.average(self._target, weights=self._weight)) ** 2)
-        return max(0.0, 1 - float(np.sum(self._weight * (self._target - told) ** 2) / spread))
+        return max(0.0, 1 - float(np.sum(self._weight * (self._target - predicted) ** 2) / spread))
 
 
-def drawn_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return a fold for every row: each takes its share of every class.
 
     Parameters

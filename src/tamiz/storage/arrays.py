@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 
 # Booleans, numbers, dates and text of a fixed width; never objects, which would be pickled.
-DTYPES = "biufcmMSU"
+DTYPE_KINDS = "biufcmMSU"
 # Measured: floats shrink by 4 % at 30 MB a second, whole numbers written as floats to a twentieth at 190 MB a second.
-LEVEL = 1
-_WORTH_IT = 0.5
-_SAMPLE = 2**16
+COMPRESSION_LEVEL = 1
+_MAX_COMPRESSED_SHARE = 0.5
+_SAMPLE_BYTES = 2**16
 
 
 class ArrayWriter:
@@ -26,20 +26,20 @@ class ArrayWriter:
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
-        self._numbers: dict[Any, int] = {}
+        self._number_by_memory: dict[Any, int] = {}
         # What is written stays alive until all is, so that no address is given out twice.
-        self._written: list[NDArray[Any]] = []
+        self._kept_alive: list[NDArray[Any]] = []
 
     def add(self, array: NDArray[Any]) -> int:
         """Write an array, and return its number."""
         seen = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
-        if seen in self._numbers:
-            return self._numbers[seen]
-        number = self._numbers[seen] = len(self._numbers)
-        self._written.append(array)
+        if seen in self._number_by_memory:
+            return self._number_by_memory[seen]
+        number = self._number_by_memory[seen] = len(self._number_by_memory)
+        self._kept_alive.append(array)
         plain = array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
         self._archive.compression = _compression(plain)
-        with self._archive.open(_name(number), "w", force_zip64=True) as file:
+        with self._archive.open(_member_name(number), "w", force_zip64=True) as file:
             npy.write_array(file, plain, allow_pickle=False)
         return number
 
@@ -47,9 +47,13 @@ class ArrayWriter:
 def _compression(array: NDArray[Any]) -> int:
     """Return how to pack an array, by what becomes of a piece out of its middle."""
     values = array.ravel(order="K")
-    n = _SAMPLE // max(array.itemsize, 1)
+    n = _SAMPLE_BYTES // max(array.itemsize, 1)
     sample = values[max(0, (len(values) - n) // 2) :][:n].tobytes()
-    return ZIP_DEFLATED if len(zlib.compress(sample, LEVEL)) < _WORTH_IT * len(sample) else ZIP_STORED
+    return (
+        ZIP_DEFLATED
+        if len(zlib.compress(sample, COMPRESSION_LEVEL)) < _MAX_COMPRESSED_SHARE * len(sample)
+        else ZIP_STORED
+    )
 
 
 class ArrayReader:
@@ -58,24 +62,24 @@ class ArrayReader:
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
         self._members = {info.filename: info for info in archive.infolist()}
-        self._read: dict[int, NDArray[Any]] = {}
+        self._arrays: dict[int, NDArray[Any]] = {}
 
     def get(self, number: Any) -> NDArray[Any]:
         """Return an array by its number."""
-        if type(number) is not int or _name(number) not in self._members:
+        if type(number) is not int or _member_name(number) not in self._members:
             raise DataError(f"is damaged: its array {number!r} is missing")
-        if number not in self._read:
-            info = self._members[_name(number)]
+        if number not in self._arrays:
+            info = self._members[_member_name(number)]
             with self._archive.open(info) as file:
-                _check_head(file, info)
+                _check_header(file, info)
                 file.seek(0)
-                self._read[number] = np.asarray(npy.read_array(file, allow_pickle=False))
+                self._arrays[number] = np.asarray(npy.read_array(file, allow_pickle=False))
                 # The sum of the bytes is looked at where they end.
                 file.read(1)
-        return self._read[number]
+        return self._arrays[number]
 
 
-def _check_head(file: IO[bytes], info: ZipInfo) -> None:
+def _check_header(file: IO[bytes], info: ZipInfo) -> None:
     """Refuse an array that is not what its member has room for, before memory is taken for it."""
     name = info.filename
     try:
@@ -86,7 +90,7 @@ def _check_head(file: IO[bytes], info: ZipInfo) -> None:
     except Exception as error:
         # The head is a Python literal, and reading a broken one fails in many ways.
         raise DataError(f"is damaged: {name} is no array of NumPy's format") from error
-    if dtype.kind not in DTYPES:
+    if dtype.kind not in DTYPE_KINDS:
         raise DataError(f"holds {name} of {dtype}, and only numbers, dates and text are read")
     expected = math.prod(shape) * dtype.itemsize
     held = info.file_size - file.tell()
@@ -94,5 +98,5 @@ def _check_head(file: IO[bytes], info: ZipInfo) -> None:
         raise DataError(f"is damaged: {name} should hold {expected:,} bytes and holds {held:,}")
 
 
-def _name(number: int) -> str:
+def _member_name(number: int) -> str:
     return f"arrays/{number}.npy"

@@ -14,27 +14,36 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from tamiz import __version__
 from tamiz.exceptions import DataError
-from tamiz.storage.arrays import LEVEL, ArrayReader, ArrayWriter
-from tamiz.storage.place import whole
-from tamiz.storage.tree import Reader, Writer
+from tamiz.storage.arrays import COMPRESSION_LEVEL, ArrayReader, ArrayWriter
+from tamiz.storage.place import atomic_path
+from tamiz.storage.tree import TreeReader, TreeWriter
 from tamiz.validation import check_memory
 
-_FORMAT = 1
-_CONTENTS = "tamiz.json"
-_FORMAT_NAME = re.compile(r"tamiz file ([1-9][0-9]{0,8})")
-_NAME = re.compile(r"tamiz\.json|arrays/(0|[1-9][0-9]*)\.npy")
+_FORMAT_VERSION = 1
+_DOCUMENT = "tamiz.json"
+_FORMAT_PATTERN = re.compile(r"tamiz file ([1-9][0-9]{0,8})")
+_MEMBER_PATTERN = re.compile(r"tamiz\.json|arrays/(0|[1-9][0-9]*)\.npy")
 # Bytes of memory that a byte of JSON takes once it is read.
-_GROWTH = 20
+_JSON_MEMORY_FACTOR = 20
 # What a broken archive makes zipfile raise.
-_BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError)
+_ARCHIVE_ERRORS = (
+    BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
 
 
-def save(thing: Any, path: str | os.PathLike[str]) -> Path:
+def save(obj: Any, path: str | os.PathLike[str]) -> Path:
     """A model, a graph or a selection written to one file, to be read again by `load`.
 
     Parameters
     ----------
-    thing : estimator, Graph or any part of them
+    obj : estimator, Graph or any part of them
         Also numbers, text, arrays, sparse matrices in CSR form, and lists, tuples and dicts of all these.
     path : str or Path
         The file; its name is taken as it is, such as "map.tamiz". A file that is there is replaced once the new one is whole.
@@ -69,17 +78,17 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a Path, got {path!r}.")
-    with whole(path) as beside, ZipFile(beside, "w", compresslevel=LEVEL) as archive:
+    with atomic_path(path) as beside, ZipFile(beside, "w", compresslevel=COMPRESSION_LEVEL) as archive:
         try:
-            content = Writer(ArrayWriter(archive)).value(thing, type(thing).__name__)
-            head = {"format": f"tamiz file {_FORMAT}", "tamiz": __version__, "content": content}
+            content = TreeWriter(ArrayWriter(archive)).write_value(obj, type(obj).__name__)
+            head = {"format": f"tamiz file {_FORMAT_VERSION}", "tamiz": __version__, "content": content}
             text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode("ascii")
         except RecursionError:
             raise TypeError(
-                f"The {type(thing).__name__} holds itself, or lists too deep in lists, and cannot be stored."
+                f"The {type(obj).__name__} holds itself, or lists too deep in lists, and cannot be stored."
             ) from None
         archive.compression = ZIP_DEFLATED
-        with archive.open(_CONTENTS, "w", force_zip64=True) as file:
+        with archive.open(_DOCUMENT, "w", force_zip64=True) as file:
             file.write(text)
     return Path(path)
 
@@ -126,19 +135,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     source = Path(path)
     try:
         with source.open("rb") as file:
-            return _read(file, source)
+            return _read_file(file, source)
     except OSError as error:
         raise type(error)(f"{source} cannot be read: {error.strerror or error}.") from error
 
 
-def _read(file: BinaryIO, source: Path) -> Any:
+def _read_file(file: BinaryIO, source: Path) -> Any:
     """Return what an open file holds."""
     begins_as_one = file.read(4) == b"PK\x03\x04"
     try:
         with ZipFile(file) as archive:
-            members = _members(archive, source)
-            head = _head(archive.read(members[_CONTENTS]))
-            return Reader(ArrayReader(archive)).value(head["content"])
+            members = _check_members(archive, source)
+            head = _parse_document(archive.read(members[_DOCUMENT]))
+            return TreeReader(ArrayReader(archive)).read_value(head["content"])
     except DataError as error:
         raise DataError(f"{source} {error}.") from error
     except RecursionError:
@@ -148,42 +157,42 @@ def _read(file: BinaryIO, source: Path) -> Any:
         if error.errno != errno.EINVAL:
             raise
         raise DataError(f"{source} is damaged or cut off: bytes of it are missing.") from error
-    except _BROKEN as error:
+    except _ARCHIVE_ERRORS as error:
         if begins_as_one:
             raise DataError(f"{source} is damaged or cut off: {str(error).rstrip('.')}.") from error
         raise DataError(f"{source} is no tamiz file: it is no zip archive.") from error
 
 
-def _members(archive: ZipFile, source: Path) -> dict[str, ZipInfo]:
+def _check_members(archive: ZipFile, source: Path) -> dict[str, ZipInfo]:
     """Return what an archive holds by name, after a look at what that is."""
     listed = archive.infolist()
     members = {info.filename: info for info in listed}
-    if _CONTENTS not in members:
-        raise DataError(f"is no tamiz file: it is a zip archive without {_CONTENTS}")
+    if _DOCUMENT not in members:
+        raise DataError(f"is no tamiz file: it is a zip archive without {_DOCUMENT}")
     for info in listed:
-        if not _NAME.fullmatch(info.filename) or members[info.filename] is not info:
+        if not _MEMBER_PATTERN.fullmatch(info.filename) or members[info.filename] is not info:
             raise DataError(f"is damaged: it holds {info.filename!r}, which has no place in it")
         if info.flag_bits & 1 or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise DataError(f"is damaged: {info.filename} is encrypted or packed in a way that tamiz does not use")
-    sizes = sum(info.file_size for info in listed) + (_GROWTH - 1) * members[_CONTENTS].file_size
+    sizes = sum(info.file_size for info in listed) + (_JSON_MEMORY_FACTOR - 1) * members[_DOCUMENT].file_size
     check_memory(sizes, f"What {source} says that it holds", "Load it where there is more, if it is yours.")
     return members
 
 
-def _head(text: bytes) -> dict[str, Any]:
+def _parse_document(text: bytes) -> dict[str, Any]:
     """Return the document of a file, after a look at its format."""
     try:
         head = json.loads(text)
     except ValueError as error:
-        raise DataError(f"is damaged: its {_CONTENTS} is no JSON ({error})") from error
-    found = _FORMAT_NAME.fullmatch(str(head.get("format"))) if isinstance(head, dict) else None
+        raise DataError(f"is damaged: its {_DOCUMENT} is no JSON ({error})") from error
+    found = _FORMAT_PATTERN.fullmatch(str(head.get("format"))) if isinstance(head, dict) else None
     if found is None:
-        raise DataError(f"is no tamiz file: its {_CONTENTS} does not name the format")
-    if int(found[1]) != _FORMAT:
+        raise DataError(f"is no tamiz file: its {_DOCUMENT} does not name the format")
+    if int(found[1]) != _FORMAT_VERSION:
         raise DataError(
             f"was written by tamiz {head.get('tamiz')}, format {found[1]}; this is tamiz {__version__}, which reads format "
-            f"{_FORMAT}. Update tamiz"
+            f"{_FORMAT_VERSION}. Update tamiz"
         )
     if "content" not in head:
-        raise DataError(f"is damaged: its {_CONTENTS} has no content")
+        raise DataError(f"is damaged: its {_DOCUMENT} has no content")
     return head

@@ -26,13 +26,13 @@ class BrokenInvariantError(ValueError):
     """A value of a file is not as its class says that it must be."""
 
 
-class Sizes:
+class ArraySizes:
     """The sizes that letters have so far, each with the field that it was first met in."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, str]] = {}
 
-    def agree(self, size: str | int, found: int, path: str) -> None:
+    def check_size(self, size: str | int, found: int, path: str) -> None:
         """Compare a size with what is known of it, and remember it where nothing is; "n+1" is one more than n."""
         if isinstance(size, str) and size.endswith("+1"):
             size, found = size[:-2], found - 1
@@ -40,7 +40,7 @@ class Sizes:
         if found != wanted:
             raise BrokenInvariantError(f"{path} has {found:,} entries where {owner} has {wanted:,}")
 
-    def value(self, bound: float | str) -> float:
+    def resolve(self, bound: float | str) -> float:
         """Return a bound that is a number, or the letter of a size that is known."""
         if not isinstance(bound, str):
             return bound
@@ -51,20 +51,20 @@ class Invariant(ABC):
     """Something that must be true of a value."""
 
     @abstractmethod
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Raise BrokenInvariantError where it is not."""
 
 
 Invariants: TypeAlias = Mapping[str, "Invariant | tuple[Invariant, ...]"]
 
 
-class Is(Invariant):
+class InstanceOf(Invariant):
     """An object of one of some classes."""
 
     def __init__(self, *classes: type) -> None:
         self._classes = classes
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Look at the class."""
         if not isinstance(value, self._classes):
             names = " or ".join(one.__name__ for one in self._classes)
@@ -77,47 +77,47 @@ class OneOf(Invariant):
     def __init__(self, *values: Any) -> None:
         self._values = values
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Compare it with all of them."""
         if not any(type(value) is type(one) and value == one for one in self._values):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, none of {', '.join(map(repr, self._values))}")
 
 
 class Number(Invariant):
-    """A number, finite unless `infinite`; NaN only where it says that nothing is known (`missing`)."""
+    """A number, finite unless `allow_infinite`; NaN only where it says that nothing is known (`allow_missing`)."""
 
     def __init__(
-        self, low: float = -np.inf, high: float = np.inf, *, infinite: bool = False, missing: bool = False
+        self, low: float = -np.inf, high: float = np.inf, *, allow_infinite: bool = False, allow_missing: bool = False
     ) -> None:
-        self._low, self._high, self._infinite, self._missing = low, high, infinite, missing
+        self._low, self._high, self._allow_infinite, self._allow_missing = low, high, allow_infinite, allow_missing
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Look at the type and the range."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a number")
-        if self._missing and np.isnan(value):
+        if self._allow_missing and np.isnan(value):
             return
         # Beyond it numpy makes no number of a Python one.
         if isinstance(value, int) and abs(value) >= 2**63:
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
-        if not (self._low <= value <= self._high and (self._infinite or np.isfinite(float(value)))):
+        if not (self._low <= value <= self._high and (self._allow_infinite or np.isfinite(float(value)))):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
 
 
-class Count(Invariant):
+class Integer(Invariant):
     """A whole number from `low` to below `below`, or the size of a letter."""
 
     def __init__(self, low: int = 0, below: float | str = np.inf, *, size: str | None = None) -> None:
         self._low, self._below, self._size = low, below, size
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look at the type and the range."""
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a whole number")
-        if not self._low <= value < sizes.value(self._below):
+        if not self._low <= value < sizes.resolve(self._below):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
         if self._size is not None:
-            sizes.agree(self._size, int(value), path)
+            sizes.check_size(self._size, int(value), path)
 
 
 class Array(Invariant):
@@ -126,7 +126,7 @@ class Array(Invariant):
     def __init__(self, *shape: str | int, dtypes: tuple[type, ...], any_order: bool = False) -> None:
         self._shape, self._dtypes, self._any_order = shape, tuple(map(np.dtype, dtypes)), any_order
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look at the shape, the dtype and the values."""
         if not isinstance(value, np.ndarray):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not an array")
@@ -137,38 +137,40 @@ class Array(Invariant):
         if value.ndim != len(self._shape):
             raise BrokenInvariantError(f"{path} has {value.ndim} dimensions, not {len(self._shape)}")
         for size, found in zip(self._shape, value.shape, strict=True):
-            sizes.agree(size, found, path)
+            sizes.check_size(size, found, path)
         if value.size:
             self.check_values(value, path, sizes)
 
-    def check_values(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look at the values."""
 
 
-class Numbers(Array):
-    """Finite floats from `low` to `high`; NaN where it may be a missing value, minus infinity where it may be a set `unscored`."""
+class FloatArray(Array):
+    """Finite floats from `low` to `high`; NaN where it may be a missing value, minus infinity where it may be a set `allow_minus_infinity`."""
 
     def __init__(
         self,
         *shape: str | int,
         low: float = -np.inf,
         high: float = np.inf,
-        missing: bool = False,
+        allow_missing: bool = False,
         increasing: bool = False,
-        single: bool = False,
+        allow_float32: bool = False,
         any_order: bool = False,
-        unscored: bool = False,
+        allow_minus_infinity: bool = False,
     ) -> None:
-        super().__init__(*shape, dtypes=(np.float64, np.float32) if single else (np.float64,), any_order=any_order)
-        self._low, self._high, self._missing, self._increasing = low, high, missing, increasing
-        self._unscored = unscored
+        super().__init__(
+            *shape, dtypes=(np.float64, np.float32) if allow_float32 else (np.float64,), any_order=any_order
+        )
+        self._low, self._high, self._allow_missing, self._increasing = low, high, allow_missing, increasing
+        self._allow_minus_infinity = allow_minus_infinity
 
-    def check_values(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
+    def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Look for what is not finite, or not in the range or the order."""
         fits = np.isfinite(value) & (value >= self._low) & (value <= self._high)
-        if self._missing:
+        if self._allow_missing:
             fits |= np.isnan(value)
-        if self._unscored:
+        if self._allow_minus_infinity:
             fits |= np.isneginf(value)
         if not fits.all():
             raise BrokenInvariantError(f"{path} holds {value[~fits][0]}, which is out of range")
@@ -176,7 +178,7 @@ class Numbers(Array):
             raise BrokenInvariantError(f"{path} is not in increasing order")
 
 
-class Whole(Array):
+class IntegerArray(Array):
     """Whole numbers from `low` to below `below`."""
 
     def __init__(
@@ -190,9 +192,9 @@ class Whole(Array):
         super().__init__(*shape, dtypes=dtypes)
         self._low, self._below, self._distinct = low, below, distinct
 
-    def check_values(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look for what is out of range, or there twice."""
-        below = sizes.value(self._below)
+        below = sizes.resolve(self._below)
         outside = (value < self._low) | (value >= below)
         if outside.any():
             raise BrokenInvariantError(
@@ -202,61 +204,61 @@ class Whole(Array):
             raise BrokenInvariantError(f"{path} holds a number twice")
 
 
-class Flags(Array):
+class BoolArray(Array):
     """True or false."""
 
     def __init__(self, *shape: str | int) -> None:
         super().__init__(*shape, dtypes=(np.bool_,))
 
 
-class Each(Invariant):
+class ListOf(Invariant):
     """A list, a tuple or an array of Python's values, all of which keep an invariant, in a number that may be a letter's."""
 
     def __init__(self, member: Invariant, size: str | int | None = None) -> None:
         self._member, self._size = member, size
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look at the members, one by one."""
         if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a list")
         for number, one in enumerate(value):
             self._member.check(one, f"{path}[{number}]", sizes)
         if self._size is not None:
-            sizes.agree(self._size, len(value), path)
+            sizes.check_size(self._size, len(value), path)
 
 
-class Names(Each):
+class Strings(ListOf):
     """Text, in a number that may be a letter's."""
 
     def __init__(self, size: str | int | None = None) -> None:
-        super().__init__(Is(str), size)
+        super().__init__(InstanceOf(str), size)
 
 
-class Maybe(Invariant):
+class Nullable(Invariant):
     """None, or not there at all, or what keeps an invariant."""
 
-    def __init__(self, present: Invariant) -> None:
-        self._present = present
+    def __init__(self, invariant: Invariant) -> None:
+        self._invariant = invariant
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Look at what is there."""
         if value is not None:
-            self._present.check(value, path, sizes)
+            self._invariant.check(value, path, sizes)
 
 
-class Law(Invariant):
-    """What must be true of several fields at once; `holds` reads them as attributes of one object."""
+class Condition(Invariant):
+    """What must be true of several fields at once; `predicate` reads them as attributes of one object."""
 
-    def __init__(self, holds: Callable[[Any], Any], sentence: str) -> None:
-        self._holds, self._sentence = holds, sentence
+    def __init__(self, predicate: Callable[[Any], Any], message: str) -> None:
+        self._predicate, self._message = predicate, message
 
-    def check(self, value: Any, path: str, sizes: Sizes) -> None:  # noqa: ARG002
+    def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Look at the fields, which stand in the place of a value."""
-        if not self._holds(value):
-            raise BrokenInvariantError(f"{path} {self._sentence}")
+        if not self._predicate(value):
+            raise BrokenInvariantError(f"{path} {self._message}")
 
 
-def invariants_of(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
+def collect_invariants(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
     """Return the invariants of a class and of those that it derives from."""
     found: dict[str, Invariant | tuple[Invariant, ...]] = {}
     for one in reversed(cls.__mro__):
@@ -264,25 +266,25 @@ def invariants_of(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
     return found
 
 
-def check(invariants: Invariants, state: Mapping[str, Any]) -> None:
+def check_invariants(invariants: Invariants, state: Mapping[str, Any]) -> None:
     """Raise BrokenInvariantError where the fields of an object break one of its invariants, in the order of the invariants."""
-    sizes, fields = Sizes(), SimpleNamespace(**state)
+    sizes, fields = ArraySizes(), SimpleNamespace(**state)
     for path, wanted in invariants.items():
         for invariant in wanted if isinstance(wanted, tuple) else (wanted,):
             try:
-                value = fields if isinstance(invariant, Law) else _follow(state, path, invariant)
+                value = fields if isinstance(invariant, Condition) else _resolve_path(state, path, invariant)
                 invariant.check(value, path, sizes)
             except (AttributeError, LookupError, TypeError, OverflowError) as error:
                 # A value of another kind breaks an invariant where it is first used for one.
                 raise BrokenInvariantError(f"{path} is missing, or of another kind") from error
 
 
-def _follow(state: Mapping[str, Any], path: str, invariant: Invariant) -> Any:
+def _resolve_path(state: Mapping[str, Any], path: str, invariant: Invariant) -> Any:
     """Return what a path leads to."""
     first, *others = path.split(".")
-    value = state.get(first) if isinstance(invariant, Maybe) else state[first]
+    value = state.get(first) if isinstance(invariant, Nullable) else state[first]
     for name in others:
-        if value is None and isinstance(invariant, Maybe):
+        if value is None and isinstance(invariant, Nullable):
             return None
         value = getattr(value, name)
     return value

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.storage.arrays import DTYPES
-from tamiz.storage.records import form_of, made, name_of
+from tamiz.storage.arrays import DTYPE_KINDS
+from tamiz.storage.records import class_path, find_format, restore_object
 
 if TYPE_CHECKING:
-    from tamiz.storage.tree import Reader, Writer
+    from tamiz.storage.tree import TreeReader, TreeWriter
 
 Json: TypeAlias = Any
 
 
-class Kind(ABC):
+class Codec(ABC):
     """A sort of value: how it is told from others, written and read.
 
     Attributes
@@ -48,117 +48,117 @@ class Kind(ABC):
     is_shared: ClassVar[bool] = False
 
     @abstractmethod
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         """Return whether a value is of the sort."""
 
     @abstractmethod
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
         """Return a value's tree."""
 
     @abstractmethod
-    def read(self, tree: Json, reader: Reader) -> Any:
+    def read(self, tree: Json, reader: TreeReader) -> Any:
         """Return a tree's value."""
 
 
-class _Float(Kind):
+class _FloatCodec(Codec):
     tag = "float"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return type(value) is float
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:  # noqa: ARG002
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
         return str(value)
 
-    def read(self, tree: Json, reader: Reader) -> Any:  # noqa: ARG002
+    def read(self, tree: Json, reader: TreeReader) -> Any:  # noqa: ARG002
         return {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[tree]
 
 
-class _Tuple(Kind):
+class _TupleCodec(Codec):
     tag = "tuple"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return type(value) is tuple
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
-        return writer.values(value, place)
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
+        return writer.write_values(value, location)
 
-    def read(self, tree: Json, reader: Reader) -> Any:
-        return tuple(reader.values(tree))
+    def read(self, tree: Json, reader: TreeReader) -> Any:
+        return tuple(reader.read_values(tree))
 
 
-class _Dict(Kind):
+class _DictCodec(Codec):
     tag = "dict"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return type(value) is dict
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
         return [
-            [writer.value(key, f"a key of {place}"), writer.value(held, f"{place}[{key!r}]")]
+            [writer.write_value(key, f"a key of {location}"), writer.write_value(held, f"{location}[{key!r}]")]
             for key, held in value.items()
         ]
 
-    def read(self, tree: Json, reader: Reader) -> Any:
-        return dict(map(reader.values, tree))
+    def read(self, tree: Json, reader: TreeReader) -> Any:
+        return dict(map(reader.read_values, tree))
 
 
-class _Path(Kind):
+class _PathCodec(Codec):
     tag = "path"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return isinstance(value, PurePath)
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:  # noqa: ARG002
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
         return str(value)
 
-    def read(self, tree: Json, reader: Reader) -> Any:  # noqa: ARG002
+    def read(self, tree: Json, reader: TreeReader) -> Any:  # noqa: ARG002
         return Path(tree)
 
 
-class _Scalar(Kind):
+class _ScalarCodec(Codec):
     tag = "scalar"
 
-    def holds(self, value: Any) -> bool:
-        return isinstance(value, np.generic) and value.dtype.kind in DTYPES
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, np.generic) and value.dtype.kind in DTYPE_KINDS
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:  # noqa: ARG002
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
         # As an array even a text of no letters has bytes.
         array = np.asarray(value)
         return [array.dtype.str, array.tobytes().hex()]
 
-    def read(self, tree: Json, reader: Reader) -> Any:  # noqa: ARG002
+    def read(self, tree: Json, reader: TreeReader) -> Any:  # noqa: ARG002
         name, written = tree
         dtype, content = np.dtype(name), bytes.fromhex(written)
-        if dtype.kind not in DTYPES or len(content) != dtype.itemsize:
+        if dtype.kind not in DTYPE_KINDS or len(content) != dtype.itemsize:
             raise DataError(f"is damaged: {tree} is no number of NumPy's")
         return np.frombuffer(content, dtype)[0]
 
 
-class _Array(Kind):
+class _ArrayCodec(Codec):
     tag = "array"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         # Masks and matrices are more than their numbers; a memory map is not.
-        return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in DTYPES
+        return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in DTYPE_KINDS
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:  # noqa: ARG002
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
         return writer.arrays.add(value)
 
-    def read(self, tree: Json, reader: Reader) -> Any:
+    def read(self, tree: Json, reader: TreeReader) -> Any:
         return reader.arrays.get(tree)
 
 
-class _Objects(Kind):
+class _ObjectArrayCodec(Codec):
     tag = "objects"
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return type(value) is np.ndarray and value.dtype == object
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
-        return {"shape": list(value.shape), "items": writer.values(value.ravel(), place)}
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
+        return {"shape": list(value.shape), "items": writer.write_values(value.ravel(), location)}
 
-    def read(self, tree: Json, reader: Reader) -> Any:
-        items = reader.values(tree["items"])
+    def read(self, tree: Json, reader: TreeReader) -> Any:
+        items = reader.read_values(tree["items"])
         # Filled one by one: NumPy would take lists among them for further dimensions.
         array = np.empty(len(items), dtype=object)
         for number, item in enumerate(items):
@@ -166,26 +166,31 @@ class _Objects(Kind):
         return array.reshape(tree["shape"])
 
 
-class _Csr(Kind):
+class _CsrCodec(Codec):
     tag = "csr"
     is_shared = True
 
-    def holds(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         return type(value) is sparse.csr_array and value.ndim == 2
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
-        parts = {name: writer.value(getattr(value, name), f"{place}.{name}") for name in ("data", "indices", "indptr")}
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
+        parts = {
+            name: writer.write_value(getattr(value, name), f"{location}.{name}")
+            for name in ("data", "indices", "indptr")
+        }
         return {"shape": [int(size) for size in value.shape], **parts}
 
-    def read(self, tree: Json, reader: Reader) -> Any:
-        data, indices, indptr = (reader.value(tree[name]) for name in ("data", "indices", "indptr"))
+    def read(self, tree: Json, reader: TreeReader) -> Any:
+        data, indices, indptr = (reader.read_value(tree[name]) for name in ("data", "indices", "indptr"))
         n_rows, n_columns = map(int, tree["shape"])
         if [part.ndim for part in (data, indices, indptr)] != [1, 1, 1] or len(indptr) != n_rows + 1:
             raise DataError("is damaged: a sparse matrix does not fit together")
-        return _csr(data, indices, indptr, (n_rows, n_columns))
+        return _build_csr(data, indices, indptr, (n_rows, n_columns))
 
 
-def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> sparse.csr_array:
+def _build_csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> sparse.csr_array:
     """Return a matrix of these very arrays: made of all three, it would change the width of the numbers."""
     if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
         raise DataError(f"is damaged: a sparse matrix has the rows {indptr.dtype} and the columns {indices.dtype}")
@@ -196,31 +201,34 @@ def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape:
     return matrix
 
 
-class _Record(Kind):
+class _RecordCodec(Codec):
     tag = "record"
     is_shared = True
 
-    def holds(self, value: Any) -> bool:
-        return form_of(type(value)) is not None
+    def accepts(self, value: Any) -> bool:
+        return find_format(type(value)) is not None
 
-    def write(self, value: Any, writer: Writer, place: str) -> Json:
-        form = form_of(type(value))
+    def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
+        form = find_format(type(value))
         assert form is not None
-        holds = {name: writer.value(held, f"{place}.{name}") for name, held in form.state(value, place).items()}
-        return {"class": name_of(type(value)), "holds": holds}
+        holds = {
+            name: writer.write_value(held, f"{location}.{name}")
+            for name, held in form.get_state(value, location).items()
+        }
+        return {"class": class_path(type(value)), "holds": holds}
 
-    def read(self, tree: Json, reader: Reader) -> Any:
-        return made(tree["class"], {name: reader.value(held) for name, held in tree["holds"].items()})
+    def read(self, tree: Json, reader: TreeReader) -> Any:
+        return restore_object(tree["class"], {name: reader.read_value(held) for name, held in tree["holds"].items()})
 
 
-KINDS: tuple[Kind, ...] = (
-    _Float(),
-    _Tuple(),
-    _Dict(),
-    _Path(),
-    _Scalar(),
-    _Array(),
-    _Objects(),
-    _Csr(),
-    _Record(),
+CODECS: tuple[Codec, ...] = (
+    _FloatCodec(),
+    _TupleCodec(),
+    _DictCodec(),
+    _PathCodec(),
+    _ScalarCodec(),
+    _ArrayCodec(),
+    _ObjectArrayCodec(),
+    _CsrCodec(),
+    _RecordCodec(),
 )

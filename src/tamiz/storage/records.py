@@ -1,6 +1,6 @@
 """The classes whose objects are stored, and how objects are taken apart and made again.
 
-These are classes of this package of three sorts: those that say themselves what they are made of (`Stored`), estimators and their
+These are classes of this package of three sorts: those that say themselves what they are made of (`Serializable`), estimators and their
 parts, and plain values: frozen dataclasses and named tuples. No other class is ever made, whatever a file names.
 """
 
@@ -17,22 +17,22 @@ from sklearn.base import BaseEstimator
 
 from tamiz import __version__
 from tamiz.exceptions import DataError
-from tamiz.storage.invariants import BrokenInvariantError, Invariants, check, invariants_of
-from tamiz.storage.stored import Stored, parameters
+from tamiz.storage.invariants import BrokenInvariantError, Invariants, check_invariants, collect_invariants
+from tamiz.storage.stored import Serializable, constructor_parameters
 
 # "tamiz.module:Class", none with two underscores in front: to import `tamiz.__main__` is to run it.
-_NAME = re.compile(r"tamiz(\.(?!__)\w+)+:(?!__)\w+", re.ASCII)
+_CLASS_PATTERN = re.compile(r"tamiz(\.(?!__)\w+)+:(?!__)\w+", re.ASCII)
 
 
-class Form(ABC):
+class ObjectFormat(ABC):
     """How the objects of one sort of class are taken apart and made again."""
 
     @abstractmethod
-    def fits(self, cls: Any) -> bool:
+    def accepts(self, cls: Any) -> bool:
         """Return whether a class is of the sort."""
 
     @abstractmethod
-    def state(self, thing: Any, place: str) -> dict[str, Any]:
+    def get_state(self, obj: Any, location: str) -> dict[str, Any]:
         """Return what an object holds, by name."""
 
     @abstractmethod
@@ -41,104 +41,104 @@ class Form(ABC):
 
     def invariants(self, cls: Any, state: dict[str, Any]) -> Invariants:
         """Return what must be true of what an object holds; whether a field may be left out, its constructor knows."""
-        return {path: wanted for path, wanted in invariants_of(cls).items() if path.partition(".")[0] in state}
+        return {path: wanted for path, wanted in collect_invariants(cls).items() if path.partition(".")[0] in state}
 
 
-class _Telling(Form):
+class _SerializableFormat(ObjectFormat):
     """Objects that say themselves what they are made of."""
 
-    def fits(self, cls: Any) -> bool:
-        return issubclass(cls, Stored)
+    def accepts(self, cls: Any) -> bool:
+        return issubclass(cls, Serializable)
 
-    def state(self, thing: Any, place: str) -> dict[str, Any]:  # noqa: ARG002
-        held: dict[str, Any] = thing.stored()
+    def get_state(self, obj: Any, location: str) -> dict[str, Any]:  # noqa: ARG002
+        held: dict[str, Any] = obj.get_state()
         return held
 
     def make(self, cls: Any, state: dict[str, Any]) -> Any:
-        return cls.restored(state)
+        return cls.from_state(state)
 
 
-class _Estimator(Form):
+class _EstimatorFormat(ObjectFormat):
     """Estimators and their parts: parameters, and what fit learned."""
 
-    def fits(self, cls: Any) -> bool:
+    def accepts(self, cls: Any) -> bool:
         return issubclass(cls, BaseEstimator)
 
-    def state(self, thing: Any, place: str) -> dict[str, Any]:
-        cls = type(thing)
-        named = parameters(cls)
+    def get_state(self, obj: Any, location: str) -> dict[str, Any]:
+        cls = type(obj)
+        named = constructor_parameters(cls)
         state = {}
-        for name, value in vars(thing).items():
-            if name in named or _is_learned(cls, name):
+        for name, value in vars(obj).items():
+            if name in named or _is_fitted_attribute(cls, name):
                 state[name] = value
             elif not isinstance(getattr(cls, name, None), cached_property):
                 raise TypeError(
-                    f"{place}.{name} is no parameter and nothing that fit learned, and cannot be stored; delete it."
+                    f"{location}.{name} is no parameter and nothing that fit learned, and cannot be stored; delete it."
                 )
         return state
 
     def invariants(self, cls: Any, state: dict[str, Any]) -> Invariants:
         """Return those of a fitted estimator; parameters are looked at by fit."""
-        named = parameters(cls)
+        named = constructor_parameters(cls)
         learned = [name for name in state if name not in named]
         for name in learned:
-            if not _is_learned(cls, name):
+            if not _is_fitted_attribute(cls, name):
                 raise TypeError(f"it has no attribute {name!r}")
-        return invariants_of(cls) if learned else {}
+        return collect_invariants(cls) if learned else {}
 
     def make(self, cls: Any, state: dict[str, Any]) -> Any:
-        named = parameters(cls)
+        named = constructor_parameters(cls)
         learned = {name: value for name, value in state.items() if name not in named}
         made = cls(**{name: value for name, value in state.items() if name in named})
         vars(made).update(learned)
         return made
 
 
-def _is_learned(cls: Any, name: str) -> bool:
+def _is_fitted_attribute(cls: Any, name: str) -> bool:
     """Return whether fit may set such an attribute: marked as such, and in the place of nothing that the class has."""
     marked = name.startswith("_") or name.endswith("_")
     return marked and name.isidentifier() and not name.startswith("__") and not hasattr(cls, name)
 
 
-class _Value(Form):
+class _PlainFormat(ObjectFormat):
     """Plain values: their fields."""
 
-    def fits(self, cls: Any) -> bool:
+    def accepts(self, cls: Any) -> bool:
         if is_dataclass(cls):
             return bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009 - not known to type checkers
         return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
-    def state(self, thing: Any, place: str) -> dict[str, Any]:  # noqa: ARG002
-        names = [field.name for field in fields(thing)] if is_dataclass(thing) else thing._fields
-        return {name: getattr(thing, name) for name in names}
+    def get_state(self, obj: Any, location: str) -> dict[str, Any]:  # noqa: ARG002
+        names = [field.name for field in fields(obj)] if is_dataclass(obj) else obj._fields
+        return {name: getattr(obj, name) for name in names}
 
     def make(self, cls: Any, state: dict[str, Any]) -> Any:
         return cls(**state)
 
 
-_FORMS: tuple[Form, ...] = (_Telling(), _Estimator(), _Value())
+_FORMATS: tuple[ObjectFormat, ...] = (_SerializableFormat(), _EstimatorFormat(), _PlainFormat())
 
 
-def form_of(cls: type) -> Form | None:
+def find_format(cls: type) -> ObjectFormat | None:
     """Return how objects of a class are stored, None where they are not."""
-    if not _NAME.fullmatch(name_of(cls)):
+    if not _CLASS_PATTERN.fullmatch(class_path(cls)):
         return None
-    return next((form for form in _FORMS if form.fits(cls)), None)
+    return next((form for form in _FORMATS if form.accepts(cls)), None)
 
 
-def name_of(cls: type) -> str:
+def class_path(cls: type) -> str:
     """Return what a class is known by in a file."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def made(name: Any, state: dict[str, Any]) -> Any:
+def restore_object(name: Any, state: dict[str, Any]) -> Any:
     """Return an object of the class of a name, holding what a file says."""
-    cls = _class_of(name)
-    form = form_of(cls)
+    cls = _import_class(name)
+    form = find_format(cls)
     if form is None:
         raise DataError(f"holds a {name}, and objects of that class are not read from files")
     try:
-        check(form.invariants(cls, state), state)
+        check_invariants(form.invariants(cls, state), state)
         return form.make(cls, state)
     except BrokenInvariantError as error:
         raise DataError(f"is damaged: in its {cls.__name__}, {error}") from error
@@ -150,8 +150,8 @@ def made(name: Any, state: dict[str, Any]) -> Any:
         raise DataError(f"holds a {name} that cannot be made: {told.rstrip('.')}") from error
 
 
-def _class_of(name: Any) -> type:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+def _import_class(name: Any) -> type:
+    if not isinstance(name, str) or not _CLASS_PATTERN.fullmatch(name):
         raise DataError(f"holds a {name}, and only objects of tamiz are read from files")
     module, _, attribute = name.partition(":")
     try:
@@ -160,6 +160,6 @@ def _class_of(name: Any) -> type:
         # Of a later version, or of a package that is not installed: the error tells.
         told = str(error).rstrip(".")
         raise DataError(f"holds a {name}, which tamiz {__version__} does not have here ({told})") from error
-    if not isinstance(cls, type) or name_of(cls) != name:
+    if not isinstance(cls, type) or class_path(cls) != name:
         raise DataError(f"holds a {name}, which is no class of that module")
     return cls

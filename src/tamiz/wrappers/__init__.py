@@ -6,24 +6,24 @@ from tamiz.registry import Registry
 registry = Registry(
     __name__,
     """
-    GaussianNB  gaussian_nb:GaussianNBWay  way  Sums of log-likelihoods
-    CategoricalNB  categorical_nb:CategoricalNBWay  way  Sums of log-likelihoods
-    MultinomialNB  multinomial_nb:MultinomialNBWay  way  Sums of counts and their logarithms
-    BernoulliNB    bernoulli_nb:BernoulliNBWay      way  Sums of log-likelihoods
-    MixedNB        mixed_nb:MixedNBWay              way  Sums of log-likelihoods
-    mixed_bayes    mixed_nb:MixedNB  estimator  Naive Bayes on mixed columns
-    KNeighborsClassifier  neighbors:KNeighborsClassifierWay  way  Sums of squared differences
-    KNeighborsRegressor   neighbors:KNeighborsRegressorWay   way  Sums of squared differences
-    LinearRegression  linear:LinearRegressionWay  way  Products of columns
-    Ridge  linear:RidgeWay  way  Products of columns
-    LinearDiscriminantAnalysis  discriminant:DiscriminantWay  way  Products of columns within classes
-    gaussian_nb  models:make_gaussian_nb  model  Gaussian naive Bayes
-    mixed_nb     models:make_mixed_nb     model  Naive Bayes
-    knn          models:make_knn          model  Nearest neighbours
-    linear       models:make_linear       model  Linear model
-    ridge        models:make_ridge        model  Ridge regression
-    logistic     models:make_logistic     model  Logistic regression
-    tree         models:make_tree         model  Decision tree
+    GaussianNB                  gaussian_nb:GaussianNBBackend           backend    Sums of log-likelihoods
+    CategoricalNB               categorical_nb:CategoricalNBBackend     backend    Sums of log-likelihoods
+    MultinomialNB               multinomial_nb:MultinomialNBBackend     backend    Sums of counts and their logarithms
+    BernoulliNB                 bernoulli_nb:BernoulliNBBackend         backend    Sums of log-likelihoods
+    MixedNB                     mixed_nb:MixedNBBackend                 backend    Sums of log-likelihoods
+    mixed_bayes                 mixed_nb:MixedNB                        estimator  Naive Bayes on mixed columns
+    KNeighborsClassifier        neighbors:KNeighborsClassifierBackend   backend    Sums of squared differences
+    KNeighborsRegressor         neighbors:KNeighborsRegressorBackend    backend    Sums of squared differences
+    LinearRegression            linear:LinearRegressionBackend          backend    Products of columns
+    Ridge                       linear:RidgeBackend                     backend    Products of columns
+    LinearDiscriminantAnalysis  discriminant:LinearDiscriminantBackend  backend    Products of columns within classes
+    gaussian_nb                 models:make_gaussian_nb                 model      Gaussian naive Bayes
+    mixed_nb                    models:make_mixed_nb                    model      Naive Bayes
+    knn                         models:make_knn                         model      Nearest neighbours
+    linear                      models:make_linear                      model      Linear model
+    ridge                       models:make_ridge                       model      Ridge regression
+    logistic                    models:make_logistic                    model      Logistic regression
+    tree                        models:make_tree                        model      Decision tree
     """,
 )
 

@@ -38,7 +38,7 @@ class EstimatorAdapter(BaseEstimator):
         return tags
 
     def __sklearn_clone__(self) -> EstimatorAdapter:
-        return EstimatorAdapter(_copied(self.estimator), self.has_classes)
+        return EstimatorAdapter(_copy_estimator(self.estimator), self.has_classes)
 
     def __getattr__(self, name: str) -> Any:
         # Asked for only what the adapter does not have; a copy is asked before it has the object.
@@ -46,9 +46,9 @@ class EstimatorAdapter(BaseEstimator):
             raise AttributeError(name)
         return getattr(self.estimator, name)
 
-    def fit(self, X: Any, y: NDArray[Any], **given: Any) -> Self:
+    def fit(self, X: Any, y: NDArray[Any], **fit_params: Any) -> Self:
         """Fit the object, whatever its fit returns."""
-        self.estimator.fit(X, y, **given)
+        self.estimator.fit(X, y, **fit_params)
         if self.has_classes and not hasattr(self.estimator, "classes_"):
             self.classes_ = np.unique(y)
         return self
@@ -59,13 +59,13 @@ class EstimatorAdapter(BaseEstimator):
         return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted
 
 
-def predicts(estimator: Any) -> bool:
+def can_predict(estimator: Any) -> bool:
     """Return whether an object, and no class, has fit and predict."""
     methods = (getattr(estimator, name, None) for name in ("fit", "predict"))
     return not isinstance(estimator, type) and all(map(callable, methods))
 
 
-def adapted(estimator: Any, *, has_classes: bool) -> BaseEstimator:
+def adapt_estimator(estimator: Any, *, has_classes: bool) -> BaseEstimator:
     """Return an estimator of scikit-learn's as it is, any other object with fit and predict under an adapter.
 
     An object that does not say what it predicts predicts what the target is: classes or a number.
@@ -79,12 +79,12 @@ def adapted(estimator: Any, *, has_classes: bool) -> BaseEstimator:
     return EstimatorAdapter(estimator, has_classes if says is None else says == "classifier")
 
 
-def unwrapped(estimator: Any) -> Any:
+def unwrap_estimator(estimator: Any) -> Any:
     """Return the user's object."""
     return estimator.estimator if isinstance(estimator, EstimatorAdapter) else estimator
 
 
-def _copied(estimator: Any) -> Any:
+def _copy_estimator(estimator: Any) -> Any:
     if not hasattr(estimator, "get_params"):
         return copy.deepcopy(estimator)
     try:

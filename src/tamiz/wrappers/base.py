@@ -19,20 +19,20 @@ from sklearn.base import clone, is_classifier
 from tamiz.candidates import Candidates
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.adapter import unwrapped
-from tamiz.wrappers.encoded import Encoded
+from tamiz.wrappers.adapter import unwrap_estimator
+from tamiz.wrappers.encoded import EncodedMatrix
 from tamiz.wrappers.estimators import fit_weighted
-from tamiz.wrappers.fold_rows import Fitted, FoldRows
+from tamiz.wrappers.fold_rows import FittedFold, FoldRows
 from tamiz.wrappers.folds import Fold
-from tamiz.wrappers.points import Plain, Points
+from tamiz.wrappers.points import DesignMatrix, NumericMatrix
 from tamiz.wrappers.scoring import Scoring
-from tamiz.wrappers.warned import Warned
+from tamiz.wrappers.warned import FitWarnings
 
-Columns = NDArray[np.intp]
+ColumnIndices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Task:
+class CVTask:
     """Cross-validation of an estimator over columns of one table.
 
     Attributes
@@ -43,7 +43,7 @@ class Task:
         Rows with a weight of 0 are not among them.
     folds : tuple of Fold
         Every one has at least a row to learn from and one to test.
-    labels : ndarray of shape (n_rows,)
+    target : ndarray of shape (n_rows,)
         The target as the estimator is to see it: labels of the user's, or float64. Of several targets it is of shape
         (n_rows, n_outputs), and without a target (n_rows, 0).
     weight : ndarray of shape (n_rows,) or None
@@ -56,27 +56,27 @@ class Task:
         What the estimator is called.
     seed : int
         What lots that belong to the task are drawn by.
-    notes, remarks : tuple of str
+    fold_warnings, fold_notes : tuple of str
         What a user is warned of when folds are made of the table, and what a reader of the scores may want to know of them.
     """
 
     estimator: Any
     source: Source
     folds: tuple[Fold, ...]
-    labels: NDArray[Any]
+    target: NDArray[Any]
     weight: Floats | None
     scoring: Scoring
     encode: bool
     impute: bool
     label: str
     seed: int
-    notes: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    fold_warnings: tuple[str, ...] = ()
+    fold_notes: tuple[str, ...] = ()
 
     @cached_property
-    def name(self) -> str:
+    def estimator_name(self) -> str:
         """The name of the estimator's class."""
-        return type(unwrapped(self.estimator)).__name__
+        return type(unwrap_estimator(self.estimator)).__name__
 
     @cached_property
     def has_classes(self) -> bool:
@@ -86,58 +86,58 @@ class Task:
     @property
     def has_target(self) -> bool:
         """Whether there is something to predict."""
-        return self.labels.ndim == 1 or self.labels.shape[1] > 0
+        return self.target.ndim == 1 or self.target.shape[1] > 0
 
     @property
-    def has_outputs(self) -> bool:
+    def is_multioutput(self) -> bool:
         """Whether several targets are predicted at once."""
-        return self.labels.ndim == 2 and self.has_target
+        return self.target.ndim == 2 and self.has_target
 
     @cached_property
     def classes(self) -> NDArray[Any]:
         """Every label that occurs, ascending."""
-        return np.unique(self.labels)
+        return np.unique(self.target)
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """The labels as positions in `classes`."""
-        return np.searchsorted(self.classes, self.labels).astype(np.int64)
+        return np.searchsorted(self.classes, self.target).astype(np.int64)
 
     @cached_property
-    def weights(self) -> Floats:
+    def weight_or_ones(self) -> Floats:
         """The weight of every row, 1 where there are none."""
-        return np.ones(len(self.labels)) if self.weight is None else self.weight
+        return np.ones(len(self.target)) if self.weight is None else self.weight
 
     @cached_property
-    def points(self) -> Points:
+    def matrix(self) -> DesignMatrix:
         """The rows as numbers, for ways that compute with them."""
-        return Encoded(self.source, self.folds, impute=self.impute) if self.encode else Plain(self.source)
+        return EncodedMatrix(self.source, self.folds, impute=self.impute) if self.encode else NumericMatrix(self.source)
 
     @cached_property
-    def tested(self) -> NDArray[np.intp]:
+    def test_rows(self) -> NDArray[np.intp]:
         """The rows tested, one fold after the other; those of fold f are tested[starts[f] : starts[f + 1]]."""
         return np.concatenate([fold.test for fold in self.folds])
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def test_starts(self) -> NDArray[np.int64]:
         """Where each fold's tested rows begin, and the number of all: of shape (n_folds + 1,)."""
         return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
 
     @cached_property
-    def warned(self) -> Warned:
+    def fit_warnings(self) -> FitWarnings:
         """Warnings of the estimator's refits and of the scorer."""
-        return Warned()
+        return FitWarnings()
 
-    def target_in(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    def target_at(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
         """Return the target of some rows, None where there is none."""
-        return self.labels[rows] if self.has_target else None
+        return self.target[rows] if self.has_target else None
 
-    def weight_in(self, rows: NDArray[np.intp]) -> Floats | None:
+    def weight_at(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None where there are none."""
         return None if self.weight is None else self.weight[rows]
 
 
-class Way(ABC):
+class FoldBackend(ABC):
     """How the refits of an estimator over sets of columns are had.
 
     Parameters
@@ -146,89 +146,91 @@ class Way(ABC):
 
     Attributes
     ----------
-    kind : type
+    estimator_class : type
         The estimator's exact type: a subclass may do anything, and is refitted.
-    how : str
+    method : str
         What is done in place of refits, in a few words.
-    knows_likelihoods : bool
-        Whether `joint` tells any.
-    hands_rows_on : bool
-        Whether refits need no more than `rows`, so that another process can do them.
+    has_likelihoods : bool
+        Whether `joint_log_likelihood` tells any.
+    can_refit_in_workers : bool
+        Whether refits need no more than `fold_rows`, so that another process can do them.
     """
 
-    kind: ClassVar[type]
-    how: ClassVar[str]
-    knows_likelihoods: ClassVar[bool] = False
-    hands_rows_on: ClassVar[bool] = False
+    estimator_class: ClassVar[type]
+    method: ClassVar[str]
+    has_likelihoods: ClassVar[bool] = False
+    can_refit_in_workers: ClassVar[bool] = False
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: CVTask) -> None:
         self.task = task
 
     @classmethod
-    def declines(cls, task: Task) -> str | None:  # noqa: ARG003 - most look at the estimator's parameters
+    def unsupported_reason(cls, task: CVTask) -> str | None:  # noqa: ARG003 - most look at the estimator's parameters
         """Return why the estimator is to be refitted after all, None where the way takes it."""
         return None
 
     @abstractmethod
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Return the estimator as its refit on columns of the table, at least one, and the rows that a fold learns from."""
 
-    def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:  # noqa: ARG002 - for ways that take rows once
+    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:  # noqa: ARG002 - for ways that take rows once
         """Return what gives the refits of a fold on sets among some columns."""
-        return partial(self.fitted, fold=fold)
+        return partial(self.fit_fold, fold=fold)
 
-    def rows(self, columns: Columns, fold: int) -> FoldRows | None:  # noqa: ARG002 - for ways that hand rows on
+    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows | None:  # noqa: ARG002 - for ways that hand rows on
         """Return the rows of a fold for refits on sets among some columns, None where these need more."""
         return None
 
-    def confusion(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
+    def confusion_counts(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
         """Return the weight of the tested rows by their class and the class predicted, None where only refits tell.
 
         The shape is (n_candidates, n_folds, n_classes, n_classes); no candidate is the empty set.
         """
         return None
 
-    def squares(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that add up
+    def squared_errors(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that add up
         """Return the weighted sum of the tested rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
         return None
 
-    def about(self, columns: Columns) -> list[str]:  # noqa: ARG002 - most have nothing to say
+    def subset_notes(self, columns: ColumnIndices) -> list[str]:  # noqa: ARG002 - most have nothing to say
         """Return what a reader of the score of some columns must know, a sentence each."""
         return []
 
-    def joint(self, columns: Columns, fold: int) -> Floats | None:  # noqa: ARG002 - for ways that know likelihoods
+    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:  # noqa: ARG002 - for ways that know likelihoods
         """Return the logarithm of prior times likelihood of the tested rows in every class learned, up to rounding; None likewise.
 
         The shape is (n_test, n_learned), the classes among the rows that the fold learns from in ascending order.
         """
         return None
 
-    def tested_rows(self, columns: Columns, fold: int) -> Floats:
+    def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
         """Return the rows that a fold tests as numbers: rows that are equal have the same likelihoods."""
-        return self.task.points.test(self.task.folds[fold], self.task.points.coordinates_of(columns))
+        return self.task.matrix.test_rows(self.task.folds[fold], self.task.matrix.coordinates_of(columns))
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return what the way holds in memory beyond the table."""
         return 0.0
 
-    def effort(self) -> float:
+    def evaluation_cost(self) -> float:
         """Return how much work a set is, in microseconds or so: a refit takes a few milliseconds."""
         return sum(3000.0 + len(fold.train) for fold in self.task.folds)
 
 
-class OnPoints(Way):
+class MatrixBackend(FoldBackend):
     """A way whose refits are made on the rows as points."""
 
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Return the model as fitted on the rows that the fold learns from."""
         task, part = self.task, self.task.folds[fold]
-        at = task.points.coordinates_of(columns)
+        at = task.matrix.coordinates_of(columns)
         # Rows one after the other, as scikit-learn takes them: the last bits of its sums depend on it.
-        train, test = (np.ascontiguousarray(points(part, at)) for points in (task.points.train, task.points.test))
+        train, test = (
+            np.ascontiguousarray(points(part, at)) for points in (task.matrix.train_rows, task.matrix.test_rows)
+        )
         model = clone(task.estimator)
-        return Fitted(fit_weighted(model, train, task.labels[part.train], task.weight_in(part.train)), test)
+        return FittedFold(fit_weighted(model, train, task.target[part.train], task.weight_at(part.train)), test)
 
 
-def effort_of(task: Task) -> float:
+def column_cost(task: CVTask) -> float:
     """Return the microseconds or so of adding a column to a sum for every row tested and class."""
-    return 1.0 + 2e-3 * len(task.tested) * len(task.classes)
+    return 1.0 + 2e-3 * len(task.test_rows) * len(task.classes)

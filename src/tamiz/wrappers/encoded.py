@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.sources.base import Source
-from tamiz.sources.encoding import Encoding, check_usable, indicators
-from tamiz.sources.views import weight_of
+from tamiz.sources.encoding import Encoding, check_has_features, level_indicators
+from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
-from tamiz.statistics.cross_products import expand
+from tamiz.statistics.cross_products import design_matrix
 from tamiz.validation import check_memory
-from tamiz.wrappers.folds import Fold, Rows
-from tamiz.wrappers.points import AT_ONCE, Points
+from tamiz.wrappers.folds import Fold, RowIndices
+from tamiz.wrappers.points import N_FOLD_MATRICES, DesignMatrix
 
 
-class Encoded(Points):
+class EncodedMatrix(DesignMatrix):
     """Standardised numbers with the mean in the gaps, and an indicator for every level divided by the square root of its share.
 
     Coordinates are those of the whole table. One whose column or level does not occur in the rows learned from is 0 there and in
@@ -34,7 +34,7 @@ class Encoded(Points):
 
     def __init__(self, source: Source, folds: Sequence[Fold], *, impute: bool = True) -> None:
         schema = source.schema
-        check_usable(schema)
+        check_has_features(schema)
         self.coordinates = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
         done = 0
         for j in (*schema.numeric, *schema.categorical):
@@ -43,19 +43,19 @@ class Encoded(Points):
             done += width
         self.n_coordinates = done
         check_memory(
-            (1 + AT_ONCE) * 8.0 * schema.n_rows * done,
+            (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * done,
             f"Points of {schema.n_rows:,} rows and {done:,} coordinates",
             "Take a naive Bayes without encode=True, or fewer rows.",
         )
-        levels, used = indicators(schema), schema.used.tolist()
+        levels, used = level_indicators(schema), schema.used.tolist()
         self._values = np.empty((schema.n_rows, done))
         for block in source.blocks(used):
-            self._values[block.rows.start : block.rows.stop] = expand(block, schema.numeric, levels, np.float64)
-        self._weight = weight_of(source)
+            self._values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
+        self._weight = weight_array(source)
         self._schema, self._impute = schema, impute
         # The folds' ids stand for them as long as they are there.
         self._folds = tuple(folds)
-        fitted = parallel.map_blocks(lambda fold: self._fitted(fold.train), self._folds)
+        fitted = parallel.map_blocks(lambda fold: self._fit_encoding(fold.train), self._folds)
         self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
 
     def notes(self) -> list[str]:
@@ -70,15 +70,15 @@ class Encoded(Points):
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
         return [f"{values} {how} in the rows that a fold learns from."] if n else []
 
-    def train(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
         """Return the points of the rows that the fold learns from."""
-        return self._points(fold, fold.train, coordinates)
+        return self._encode_rows(fold, fold.train, coordinates)
 
-    def test(self, fold: Fold, coordinates: Rows | None = None) -> Floats:
+    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
         """Return the points of the rows that the fold tests."""
-        return self._points(fold, fold.test, coordinates)
+        return self._encode_rows(fold, fold.test, coordinates)
 
-    def _points(self, fold: Fold, rows: Rows, coordinates: Rows | None) -> Floats:
+    def _encode_rows(self, fold: Fold, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
         encoding, absent = self._encodings[id(fold)]
         at = slice(None) if coordinates is None else coordinates
         points = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
@@ -90,7 +90,7 @@ class Encoded(Points):
         points[:, absent[at]] = 0.0
         return points
 
-    def _fitted(self, rows: Rows) -> tuple[Encoding, NDArray[np.bool_]]:
+    def _fit_encoding(self, rows: RowIndices) -> tuple[Encoding, NDArray[np.bool_]]:
         """Return the encoding that some rows teach, and which coordinates have no value among them."""
         weight = np.ones(len(rows)) if self._weight is None else self._weight[rows]
         n = self.n_coordinates
@@ -108,7 +108,7 @@ class Encoded(Points):
             squares[k] = here @ (values - mean[k]) ** 2
         spread = np.sqrt(np.divide(squares, held - 1, out=np.zeros(n), where=held > 1))
         n_numeric = len(self._schema.numeric)
-        encoding = Encoding.of(self._schema, mean, spread[:n_numeric], float(weight.sum()))
+        encoding = Encoding.from_moments(self._schema, mean, spread[:n_numeric], float(weight.sum()))
         absent = held == 0
         absent[n_numeric:] |= mean[n_numeric:] == 0
         return encoding, absent

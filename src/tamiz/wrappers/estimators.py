@@ -19,15 +19,15 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.adapter import unwrapped
+from tamiz.wrappers.adapter import unwrap_estimator
 from tamiz.wrappers.given import is_number_like
 
 _LARGEST_SEED = 2**31
 # Types of estimators that learn from rows without a target.
-_ALONE = ("clusterer", "outlier_detector", "density_estimator")
+_UNSUPERVISED_TYPES = ("clusterer", "outlier_detector", "density_estimator")
 
 
-def seeded(estimator: Any, seed: int) -> Any:
+def set_random_state(estimator: Any, seed: int) -> Any:
     """Return the estimator with every random_state that is None, its parts' too, set to a seed: searches can then be repeated."""
     parameters = estimator.get_params(deep=True)
     unset = [
@@ -46,7 +46,7 @@ def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floa
     return estimator.fit(rows, *target, **({} if weight is None else {"sample_weight": weight}))
 
 
-def learns_alone(estimator: Any, scoring: Any = None) -> bool:
+def is_unsupervised(estimator: Any, scoring: Any = None) -> bool:
     """Return whether an estimator of scikit-learn's kind learns from rows without a target, and can be scored so.
 
     It finds clusters, outliers or a density, or it predicts nothing and has a score of its own, or is given one.
@@ -55,17 +55,17 @@ def learns_alone(estimator: Any, scoring: Any = None) -> bool:
         return False
     tags = get_tags(estimator)
     if tags.estimator_type is not None:
-        return tags.estimator_type in _ALONE
+        return tags.estimator_type in _UNSUPERVISED_TYPES
     scored = callable(scoring) or hasattr(estimator, "score")
     return scored and not hasattr(estimator, "predict") and not tags.target_tags.required
 
 
-def check_takes_weights(estimator: Any, schema: Schema) -> None:
+def check_accepts_weights(estimator: Any, schema: Schema) -> None:
     """Refuse rows with weights for an estimator whose fit takes none.
 
     A pipeline or a search of scikit-learn's hands weights on to the steps that request them, where metadata routing is enabled.
     """
-    estimator = unwrapped(estimator)
+    estimator = unwrap_estimator(estimator)
     if schema.weight is None:
         return
     routing = get_config()["enable_metadata_routing"]
@@ -84,7 +84,7 @@ def check_takes_weights(estimator: Any, schema: Schema) -> None:
     raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; {out}.")
 
 
-def check_predicts(estimator: Any) -> None:
+def check_is_predictive(estimator: Any) -> None:
     """Refuse what predicts no target: clusters, and outliers."""
     what = "clusters" if is_clusterer(estimator) else "outliers" if is_outlier_detector(estimator) else None
     if what is not None:
@@ -93,23 +93,23 @@ def check_predicts(estimator: Any) -> None:
         )
 
 
-def check_takes_columns(estimator: Any, schema: Schema) -> None:
+def check_accepts_columns(estimator: Any, schema: Schema) -> None:
     """Refuse text and gaps for an estimator of scikit-learn's that says it takes none, and steps that count columns.
 
     What others say of themselves is seldom true, and of an estimator made of others nothing is said: a refit tells.
     """
-    for part in parts_of(estimator):
+    for part in nested_estimators(estimator):
         if isinstance(part, ColumnTransformer):
-            _check_names_columns(part)
-    if not is_plain(estimator):
+            _check_no_positions(part)
+    if not is_plain_sklearn(estimator):
         return
     name, tags = type(estimator).__name__, get_tags(estimator)
     columns = [schema.columns[j] for j in schema.used.tolist()]
-    if not _accepts_levels(estimator):
+    if not _accepts_categories(estimator):
         for column in columns:
             if not is_number_like(column):
                 raise DataError(
-                    f"Column {column.name!r} holds {kind_of(column)}, and {name} takes numbers: pass encode=True, or a "
+                    f"Column {column.name!r} holds {non_numeric_kind(column)}, and {name} takes numbers: pass encode=True, or a "
                     "pipeline that encodes."
                 )
     gaps = [column for column in columns if column.n_missing]
@@ -118,21 +118,21 @@ def check_takes_columns(estimator: Any, schema: Schema) -> None:
             f", as do {len(gaps) - 1:,} more columns" if len(gaps) > 2 else ", as does 1 more" if len(gaps) == 2 else ""
         )
         raise DataError(
-            f"Column {gaps[0].name!r} has {gaps_of(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
+            f"Column {gaps[0].name!r} has {missing_phrase(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
             "fills gaps (NaN)."
         )
 
 
 def needs_encoding(estimator: Any, schema: Schema) -> bool:
     """Return whether a table has text and the estimator is one of scikit-learn's that accepts none, and could read points."""
-    if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain(estimator):
+    if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain_sklearn(estimator):
         return False
-    return not _accepts_levels(estimator) and not get_tags(estimator).input_tags.positive_only
+    return not _accepts_categories(estimator) and not get_tags(estimator).input_tags.positive_only
 
 
 def accepts_missing(estimator: Any) -> bool:
     """Return whether an estimator is one of scikit-learn's that accepts missing values, and not what is made of some."""
-    return is_plain(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
+    return is_plain_sklearn(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def accepts_sparse(estimator: Any) -> bool:
@@ -140,20 +140,20 @@ def accepts_sparse(estimator: Any) -> bool:
     return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.sparse)
 
 
-def rows_for(estimator: Any, source: Source, columns: Sequence[int] | None = None) -> Any:
+def native_rows(estimator: Any, source: Source, columns: Sequence[int] | None = None) -> Any:
     """Return rows as they were given, or as an array where they are a sparse matrix that the estimator does not accept."""
     rows = source.frame(columns)
     return rows.toarray() if sparse.issparse(rows) and not accepts_sparse(estimator) else rows
 
 
-def _accepts_levels(estimator: Any) -> bool:
+def _accepts_categories(estimator: Any) -> bool:
     tags = get_tags(estimator).input_tags
     # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
     by_parameter = estimator.get_params(deep=False).get("categorical_features") is not None
     return bool(tags.categorical or tags.string or by_parameter)
 
 
-def _check_names_columns(transformer: ColumnTransformer) -> None:
+def _check_no_positions(transformer: ColumnTransformer) -> None:
     """Refuse columns chosen by their place: in a set of columns others are there."""
     for step, _, wanted in transformer.transformers:
         places = wanted if isinstance(wanted, slice) else np.atleast_1d(np.asarray(wanted, dtype=object))
@@ -168,24 +168,24 @@ def _check_names_columns(transformer: ColumnTransformer) -> None:
             )
 
 
-def is_plain(estimator: Any) -> bool:
+def is_plain_sklearn(estimator: Any) -> bool:
     """Return whether an estimator is one of scikit-learn's, made of no others, that looks at the columns."""
     is_own = type(estimator).__module__.startswith("sklearn.") and not get_tags(estimator).no_validation
-    return is_own and len(parts_of(estimator)) == 1
+    return is_own and len(nested_estimators(estimator)) == 1
 
 
-def parts_of(estimator: Any) -> list[Any]:
+def nested_estimators(estimator: Any) -> list[Any]:
     """Return an estimator and all estimators that it is made of."""
     parameters = estimator.get_params(deep=True).values()
     return [estimator, *(part for part in parameters if isinstance(part, BaseEstimator))]
 
 
-def kind_of(column: Column) -> str:
+def non_numeric_kind(column: Column) -> str:
     """Return what a column holds that an estimator of numbers cannot read."""
     return "dates" if column.kind == "date" else "text"
 
 
-def gaps_of(column: Column) -> str:
+def missing_phrase(column: Column) -> str:
     """Return how many values a column lacks."""
     return "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
 

@@ -11,13 +11,13 @@ from sklearn.compose import ColumnTransformer
 
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Column
-from tamiz.wrappers.base import Columns, Task
-from tamiz.wrappers.estimators import gaps_of, kind_of, parts_of
+from tamiz.wrappers.base import ColumnIndices, CVTask
+from tamiz.wrappers.estimators import missing_phrase, nested_estimators, non_numeric_kind
 from tamiz.wrappers.given import is_number_like
 
 # As many columns are named in an error.
-_MOST_NAMED = 5
-_EVERY_SET = "Every set must have a score in every fold: change the estimator, the score or the folds"
+_MAX_NAMED = 5
+_SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
 class ConstantInFoldError(DataError):
@@ -25,50 +25,50 @@ class ConstantInFoldError(DataError):
 
 
 @contextmanager
-def named(task: Task, columns: Columns, fold: int, who: str) -> Iterator[None]:
+def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -> Iterator[None]:
     """Say in an error for which columns, in which fold and of whom it was, and what to do."""
     try:
         yield
     except Exception as error:
-        kind = ConstantInFoldError if _constant(task, columns, fold, error) else DataError
-        raise kind(failure(task, columns, fold, who, error)) from error
+        kind = ConstantInFoldError if _constant_advice(task, columns, fold, error) else DataError
+        raise kind(failure_message(task, columns, fold, label, error)) from error
 
 
-def failure(task: Task, columns: Columns, fold: int, who: str, error: Exception) -> str:
+def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str, error: Exception) -> str:
     """Return the sentences for a refit or a score on columns and a fold that raised an error."""
     schema = task.source.schema
     names = [schema.names[j] for j in columns.tolist()]
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MOST_NAMED])}{more}" if names else "no column"
+    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MAX_NAMED])}{more}" if names else "no column"
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     said = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
-    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {who}: {said}."
-    if who == task.scoring.name:
+    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {label}: {said}."
+    if label == task.scoring.name:
         # The model is there: whatever its columns are, it is the score that cannot be had.
-        return f"{where} {_EVERY_SET}."
-    return f"{where} {_constant(task, columns, fold, error) or _way_out(task, [schema.columns[j] for j in columns.tolist()])}"
+        return f"{where} {_SCORE_ADVICE}."
+    return f"{where} {_constant_advice(task, columns, fold, error) or _advice(task, [schema.columns[j] for j in columns.tolist()])}"
 
 
-def _constant(task: Task, columns: Columns, fold: int, error: Exception) -> str:
+def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
     """Return what to do about columns that are constant where a fit failed on something it did not look for, "" without any."""
     if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
         return ""
     constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
     if not constant:
         return ""
-    more = f" and {len(constant) - _MOST_NAMED:,} more" if len(constant) > _MOST_NAMED else ""
+    more = f" and {len(constant) - _MAX_NAMED:,} more" if len(constant) > _MAX_NAMED else ""
     several = len(constant) > 1
-    which = f"Columns {', '.join(constant[:_MOST_NAMED])}{more} are" if several else f"Column {constant[0]} is"
+    which = f"Columns {', '.join(constant[:_MAX_NAMED])}{more} are" if several else f"Column {constant[0]} is"
     out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
     return f"{which} constant in the rows that the fold learns from: {out}."
 
 
-def _is_constant(task: Task, column: int, fold: int) -> bool:
+def _is_constant(task: CVTask, column: int, fold: int) -> bool:
     values = np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
     return bool((values == values[0]).all())
 
 
-def _way_out(task: Task, columns: Sequence[Column]) -> str:
+def _advice(task: CVTask, columns: Sequence[Column]) -> str:
     names = {column.name for column in columns}
     for named in _named_columns(task.estimator):
         if named not in names:
@@ -79,17 +79,17 @@ def _way_out(task: Task, columns: Sequence[Column]) -> str:
     if not task.encode:
         for column in columns:
             if not is_number_like(column):
-                return f"Column {column.name!r} holds {kind_of(column)}: pass encode=True, or a pipeline that encodes."
+                return f"Column {column.name!r} holds {non_numeric_kind(column)}: pass encode=True, or a pipeline that encodes."
         for column in columns:
             if column.n_missing:
-                return f"Column {column.name!r} has {gaps_of(column)}: pass encode=True, or a pipeline that fills gaps."
-    return f"{_EVERY_SET}{', or leave these columns out' if columns else ''}."
+                return f"Column {column.name!r} has {missing_phrase(column)}: pass encode=True, or a pipeline that fills gaps."
+    return f"{_SCORE_ADVICE}{', or leave these columns out' if columns else ''}."
 
 
 def _named_columns(estimator: Any) -> list[str]:
     """Return the columns that steps name."""
     found: list[str] = []
-    for part in parts_of(estimator):
+    for part in nested_estimators(estimator):
         if isinstance(part, ColumnTransformer):
             for _, _, wanted in part.transformers:
                 found += [wanted] if isinstance(wanted, str) else []

@@ -11,28 +11,28 @@ from sklearn.base import clone
 
 from tamiz.statistics.base import Floats
 from tamiz.wrappers.estimators import fit_weighted
-from tamiz.wrappers.given import Part
+from tamiz.wrappers.given import NativeRows
 
-Columns = NDArray[np.intp]
+ColumnIndices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedFold:
     """An estimator as fitted on some columns and the rows that a fold learns from.
 
     Attributes
     ----------
     estimator : estimator
-    rows : array or frame
+    test_rows : array or frame
         The rows tested, as it takes them.
     """
 
     estimator: Any
-    rows: Any
+    test_rows: Any
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class EncodedRows:
     """Encoded rows, of which the coordinates of columns are taken.
 
     Attributes
@@ -42,15 +42,15 @@ class Coordinates:
         The columns, ascending, and how many coordinates each has.
     """
 
-    rows: Part
-    columns: Columns
+    rows: NativeRows
+    columns: ColumnIndices
     widths: NDArray[np.intp]
 
-    def of(self, columns: Columns) -> Any:
+    def select(self, columns: ColumnIndices) -> Any:
         """Return the coordinates of some of the columns, as a copy."""
         starts = np.cumsum(self.widths) - self.widths
         places = np.searchsorted(self.columns, columns).tolist()
-        return self.rows.of(np.concatenate([starts[k] + np.arange(self.widths[k]) for k in places]))
+        return self.rows.select(np.concatenate([starts[k] + np.arange(self.widths[k]) for k in places]))
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,19 @@ class FoldRows:
     Attributes
     ----------
     train, test : Part or Coordinates
-    labels, tested : ndarray or None
+    train_target, test_target : ndarray or None
         The target of both.
-    weight, tested_weight : ndarray or None
+    train_weight, test_weight : ndarray or None
     """
 
-    train: Part | Coordinates
-    test: Part | Coordinates
-    labels: NDArray[Any] | None
-    tested: NDArray[Any] | None
-    weight: Floats | None
-    tested_weight: Floats | None
+    train: NativeRows | EncodedRows
+    test: NativeRows | EncodedRows
+    train_target: NDArray[Any] | None
+    test_target: NDArray[Any] | None
+    train_weight: Floats | None
+    test_weight: Floats | None
 
-    def refit(self, estimator: Any, columns: Columns) -> Fitted:
+    def refit(self, estimator: Any, columns: ColumnIndices) -> FittedFold:
         """Fit a copy of an estimator on a set of columns."""
-        fitted = fit_weighted(clone(estimator), self.train.of(columns), self.labels, self.weight)
-        return Fitted(fitted, self.test.of(columns))
+        fitted = fit_weighted(clone(estimator), self.train.select(columns), self.train_target, self.train_weight)
+        return FittedFold(fitted, self.test.select(columns))

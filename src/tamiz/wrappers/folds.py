@@ -13,16 +13,16 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_of
+from tamiz.sources.views import target_array
 from tamiz.validation import check_integer
-from tamiz.wrappers.rare_classes import ENOUGH, describe_rare_classes, find_rare_classes
-from tamiz.wrappers.repeated_rows import Tied, tie_rows
+from tamiz.wrappers.rare_classes import MIN_CLASS_ROWS, describe_rare_classes, find_rare_classes
+from tamiz.wrappers.repeated_rows import TiedRows, tie_repeated_rows
 
-Rows = NDArray[np.intp]
+RowIndices = NDArray[np.intp]
 
 # Of one row nothing can be learned.
-_LEAST_TRAIN = 2
-_TOO_FEW = "of more, some would have too few rows"
+_MIN_TRAIN_ROWS = 2
+_TOO_FEW_ROWS = "of more, some would have too few rows"
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Fold:
     Attributes
     ----------
     train, test : ndarray
-    drawn : ndarray or None
+    split_order : ndarray or None
         The rows to learn from in the order that a splitter gave them in, where it said one: some models count on it.
     """
 
-    train: Rows
-    test: Rows
-    drawn: Rows | None = None
+    train: RowIndices
+    test: RowIndices
+    split_order: RowIndices | None = None
 
     @property
-    def in_order(self) -> Rows:
+    def train_in_order(self) -> RowIndices:
         """The rows to learn from as they were given."""
-        return self.train if self.drawn is None else self.drawn
+        return self.train if self.split_order is None else self.split_order
 
 
 @dataclass(frozen=True)
@@ -52,38 +52,38 @@ class Folds:
 
     Attributes
     ----------
-    parts : tuple of Fold
-    how : str
+    splits : tuple of Fold
+    description : str
         How they were made, in words.
-    fewer, rare : tuple of str
+    fewer_folds_warnings, rare_class_warnings : tuple of str
         What the user is warned of: fewer folds than were asked for, and classes that no fold has rows of.
-    remarks : tuple of str
+    fold_notes : tuple of str
         What a reader of the scores may want to know, and need not be warned of.
     """
 
-    parts: tuple[Fold, ...]
-    how: str
-    fewer: tuple[str, ...] = ()
-    rare: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    splits: tuple[Fold, ...]
+    description: str
+    fewer_folds_warnings: tuple[str, ...] = ()
+    rare_class_warnings: tuple[str, ...] = ()
+    fold_notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.parts)
+        return len(self.splits)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def fold_warnings(self) -> tuple[str, ...]:
         """What the user is warned of."""
-        return (*self.fewer, *self.rare)
+        return (*self.fewer_folds_warnings, *self.rare_class_warnings)
 
     @property
-    def rows(self) -> Rows:
+    def used_rows(self) -> RowIndices:
         """The rows that some fold learns from or tests, ascending."""
-        return np.unique(np.concatenate([rows for fold in self.parts for rows in (fold.train, fold.test)]))
+        return np.unique(np.concatenate([rows for fold in self.splits for rows in (fold.train, fold.test)]))
 
     @property
-    def inflation(self) -> float:
+    def variance_factor(self) -> float:
         """The variance of the mean of the folds' scores, in units of the variance of one of them: 1 / J + n_test / n_train."""
-        return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.parts]))
+        return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.splits]))
 
 
 def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = True) -> Folds:
@@ -108,7 +108,7 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     Notes
     -----
     Classes that are too rare to be learned and tested are in no fold, at random and in groups (`find_rare_classes`); `rare` names
-    them. Copies of a row stay in its fold where folds are made at random (`tie_rows`). The cost is one pass and a sort.
+    them. Copies of a row stay in its fold where folds are made at random (`tie_repeated_rows`). The cost is one pass and a sort.
     """
     check_integer("n_splits", n_splits, low=2)
     if source.groups is not None and source.time is not None:
@@ -117,28 +117,28 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
             f"({source.schema.groups!r} and {source.schema.time!r} were given)."
         )
     if source.time is not None:
-        return _forward(source, n_splits)
+        return _time_folds(source, n_splits)
     has_classes = source.schema.has_classes and stratify
-    make = _random if source.groups is None else _grouped
+    make = _random_folds if source.groups is None else _group_folds
     return make(source, n_splits, seed, has_classes=has_classes)
 
 
-def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
-    y = _target_of(source)
-    tied = tie_rows(source, y) if source.schema.target is not None else Tied(np.arange(len(y)))
-    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
-    leaders = _spread(tied.leaders, y, n_splits, has_classes=has_classes)
+def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
+    y = _target_or_zeros(source)
+    tied = tie_repeated_rows(source, y) if source.schema.target is not None else TiedRows(np.arange(len(y)))
+    rows, rare = _drop_rare_classes(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    leaders = _untie_small_classes(tied.fold_leaders, y, n_splits, has_classes=has_classes)
     # Of rows that stay together one is drawn, and the others follow it.
     heads = rows[leaders[rows] == rows]
     kind = "different rows" if len(heads) < len(rows) else "rows"
     if not has_classes:
-        n_allowed, why = len(heads) // _least_test(has_classes), f"the table has {len(heads):,} {kind}"
+        n_allowed, why = len(heads) // _min_test_rows(has_classes), f"the table has {len(heads):,} {kind}"
         if n_allowed < 2:
             raise DataError(
                 f"The table has {len(y)} rows; at least 4 are needed to learn from some and test on others."
             )
     else:
-        n_allowed, level = _rarest(source, y[heads])
+        n_allowed, level = _smallest_class(source, y[heads])
         if n_allowed < 2:
             raise DataError(
                 f"Class {level!r} has 1 row; every class needs at least 2, one to learn from and one to test on. Leave the row "
@@ -153,27 +153,27 @@ def _random(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> F
         fold_of[fold.test] = number
     fold_of = fold_of[leaders[rows]]
     parts = tuple(Fold(rows[fold_of != number], rows[fold_of == number]) for number in range(n))
-    return Folds(parts, how, _fewer(n, n_splits, why), rare, tied.remarks)
+    return Folds(parts, how, _fewer_folds_warning(n, n_splits, why), rare, tied.notes)
 
 
-def _target_of(source: Source) -> NDArray[Any]:
+def _target_or_zeros(source: Source) -> NDArray[Any]:
     """Return the target, numbers that are all the same where there is none."""
-    return np.zeros(source.schema.n_rows) if source.schema.target is None else target_of(source)
+    return np.zeros(source.schema.n_rows) if source.schema.target is None else target_array(source)
 
 
-def _spread(leaders: Rows, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> Rows:
+def _untie_small_classes(leaders: RowIndices, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> RowIndices:
     """Return which rows stay together, none of a class, or of a table, that would have too few different rows for the folds."""
     heads, itself = leaders == np.arange(len(y)), np.arange(len(y))
     if not has_classes:
-        return leaders if np.count_nonzero(heads) >= 2 * _least_test(has_classes) else itself
-    few = np.bincount(y[heads], minlength=int(y.max()) + 1) < min(n_splits, ENOUGH)
+        return leaders if np.count_nonzero(heads) >= 2 * _min_test_rows(has_classes) else itself
+    few = np.bincount(y[heads], minlength=int(y.max()) + 1) < min(n_splits, MIN_CLASS_ROWS)
     return np.where(few[y], itself, leaders)
 
 
-def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
+def _group_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
     assert source.groups is not None
-    y = _target_of(source)
-    rows, rare = _without_rare(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    y = _target_or_zeros(source)
+    rows, rare = _drop_rare_classes(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
     y, groups = y[rows], source.groups[rows]
     present = np.unique(groups)
     name = source.schema.groups
@@ -185,20 +185,20 @@ def _grouped(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> 
     allowed, why = len(present), f"{name!r} has {len(present):,} groups"
     if has_classes and (most := int(np.bincount(y).max())) < allowed:
         # The splitter refuses more folds than every class has rows.
-        allowed, why = most, f"no class has more than {_rows(most)}"
+        allowed, why = most, f"no class has more than {_row_count(most)}"
         if most == 1:
             raise DataError(
                 "No class has more than 1 row; every class needs at least 2, one to learn from and one to test on."
             )
     for n in range(min(n_splits, allowed), 1, -1):
-        parts = _of_groups(rows, groups, y, n, seed, has_classes=has_classes)
+        parts = _split_groups(rows, groups, y, n, seed, has_classes=has_classes)
         if parts is not None:
-            note = _fewer(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW)
+            note = _fewer_folds_warning(len(parts), n_splits, why if len(parts) == allowed else _TOO_FEW_ROWS)
             return Folds(parts, f"{len(parts)} folds of whole groups ({name})", note, rare)
-    raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_needs(has_classes)}.")
+    raise DataError(f"The {len(present):,} groups of {name!r} do not make 2 folds: {_requirement(has_classes)}.")
 
 
-def _without_rare(source: Source, y: NDArray[Any], n_splits: int) -> tuple[Rows, tuple[str, ...]]:
+def _drop_rare_classes(source: Source, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[str, ...]]:
     """Return the rows of the classes that folds are made of, and the sentence on the others."""
     target = source.schema.target
     assert target is not None
@@ -207,8 +207,8 @@ def _without_rare(source: Source, y: NDArray[Any], n_splits: int) -> tuple[Rows,
     return np.flatnonzero(~rare[y]), describe_rare_classes(counts, rare, target.levels)
 
 
-def _of_groups(
-    rows: Rows, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
+def _split_groups(
+    rows: RowIndices, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
 ) -> tuple[Fold, ...] | None:
     """Return folds of whole groups, None where they would have too few rows."""
     kind = StratifiedGroupKFold if has_classes else GroupKFold
@@ -219,12 +219,12 @@ def _of_groups(
             warnings.filterwarnings("ignore", message="The least populated class")
             # Stratified folds may be left without a group.
             parts = tuple(fold for fold in _split(splitter, y, rows, groups) if len(fold.test))
-        if all(len(fold.train) >= _LEAST_TRAIN and len(fold.test) >= _least_test(has_classes) for fold in parts):
+        if all(len(fold.train) >= _MIN_TRAIN_ROWS and len(fold.test) >= _min_test_rows(has_classes) for fold in parts):
             return parts
     return None
 
 
-def _forward(source: Source, n_splits: int) -> Folds:
+def _time_folds(source: Source, n_splits: int) -> Folds:
     """Cut the rows in the order of time into one block more than folds; each block but the first is tested by all before it."""
     assert source.time is not None
     name, has_classes = source.schema.time, source.schema.has_classes
@@ -234,16 +234,18 @@ def _forward(source: Source, n_splits: int) -> Folds:
         raise DataError(f"{name!r} has {times}; at least 3 are needed for 2 folds that each test what comes later.")
     allowed, why = len(moments) - 1, f"{name!r} has {len(moments):,} different times"
     for n in range(min(n_splits, allowed), 1, -1):
-        starts = _starts(np.cumsum(counts), n, _least_test(has_classes))
+        starts = _block_starts(np.cumsum(counts), n, _min_test_rows(has_classes))
         if starts is not None:
             block = np.searchsorted(moments[np.array(starts) + 1], source.time, side="right")
             parts = tuple(Fold(np.flatnonzero(block < k), np.flatnonzero(block == k)) for k in range(1, n + 1))
-            note = _fewer(n, n_splits, why if n == allowed else _TOO_FEW)
+            note = _fewer_folds_warning(n, n_splits, why if n == allowed else _TOO_FEW_ROWS)
             return Folds(parts, f"{n} folds forward in time ({name})", note)
-    raise DataError(f"The {len(moments):,} different times of {name!r} do not make 2 folds: {_needs(has_classes)}.")
+    raise DataError(
+        f"The {len(moments):,} different times of {name!r} do not make 2 folds: {_requirement(has_classes)}."
+    )
 
 
-def _starts(ends: Rows, n: int, least: int) -> list[int] | None:
+def _block_starts(ends: RowIndices, n: int, min_rows: int) -> list[int] | None:
     """Return the times, by number, after which n blocks that are tested begin; None where some block would have too few rows.
 
     Equal times stay together: a block begins where a new time does, as near as can be to where it would.
@@ -252,41 +254,41 @@ def _starts(ends: Rows, n: int, least: int) -> list[int] | None:
     latest: list[int] = []
     bound = n_rows
     for _ in range(n):
-        at = int(np.searchsorted(ends, bound - least, side="right")) - 1
+        at = int(np.searchsorted(ends, bound - min_rows, side="right")) - 1
         bound = int(ends[at]) if at >= 0 else 0
         latest.insert(0, at)
-    if bound < _LEAST_TRAIN:
+    if bound < _MIN_TRAIN_ROWS:
         return None
     starts: list[int] = []
-    bound = _LEAST_TRAIN
+    bound = _MIN_TRAIN_ROWS
     for k in range(n):
         nearest = int(np.argmin(np.abs(ends - n_rows * (k + 1) / (n + 1))))
         earliest = int(np.searchsorted(ends, bound))
         starts.append(min(max(nearest, earliest), latest[k]))
-        bound = int(ends[starts[-1]]) + least
+        bound = int(ends[starts[-1]]) + min_rows
     return starts
 
 
-def _least_test(has_classes: bool) -> int:
+def _min_test_rows(has_classes: bool) -> int:
     """Return how many rows a fold must test: a score that compares with the mean of the tested rows needs two of them."""
     return 1 if has_classes else 2
 
 
-def _needs(has_classes: bool) -> str:
-    return f"each must learn from at least {_rows(_LEAST_TRAIN)} and test at least {_rows(_least_test(has_classes))}"
+def _requirement(has_classes: bool) -> str:
+    return f"each must learn from at least {_row_count(_MIN_TRAIN_ROWS)} and test at least {_row_count(_min_test_rows(has_classes))}"
 
 
-def _rows(n: int) -> str:
+def _row_count(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-def _split(splitter: Any, y: NDArray[Any], rows: Rows, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+def _split(splitter: Any, y: NDArray[Any], rows: RowIndices, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
     """Yield the folds of some rows of the table, given with their target and their groups."""
     for train, test in splitter.split(np.empty((len(y), 1)), y, groups):
         yield Fold(rows[np.sort(train)], rows[np.sort(test)])
 
 
-def _rarest(source: Source, y: NDArray[Any]) -> tuple[int, str]:
+def _smallest_class(source: Source, y: NDArray[Any]) -> tuple[int, str]:
     """Return the size and the name of the smallest class that occurs."""
     target = source.schema.target
     assert target is not None
@@ -295,5 +297,5 @@ def _rarest(source: Source, y: NDArray[Any]) -> tuple[int, str]:
     return int(counts[least]), target.levels[least]
 
 
-def _fewer(n: int, asked: int, why: str) -> tuple[str, ...]:
+def _fewer_folds_warning(n: int, asked: int, why: str) -> tuple[str, ...]:
     return () if n == asked else (f"{n} folds in place of {asked}: {why}.",)

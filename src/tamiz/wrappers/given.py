@@ -19,10 +19,10 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
-from tamiz.wrappers.folds import Rows
+from tamiz.wrappers.folds import RowIndices
 
 
-class Given:
+class NativeTable:
     """A table that is handed on: an array as an array, a frame as a frame of its library.
 
     A sparse matrix stays one where the estimator accepts it, and is an array otherwise. A file's columns and those of an Arrow
@@ -40,7 +40,7 @@ class Given:
         self._accepts_sparse = accepts_sparse
 
     @cached_property
-    def is_read(self) -> bool:
+    def needs_conversion(self) -> bool:
         """Whether the columns are read from a file or an Arrow table, and not handed on as they lie."""
         return isinstance(self._first_row, pa.Table)
 
@@ -57,23 +57,23 @@ class Given:
             return float(held.data.nbytes + held.indices.nbytes)
         return 8.0 * schema.n_rows * len(schema.used)
 
-    def rows(self, rows: Rows, columns: NDArray[np.intp]) -> Part:
+    def take_rows(self, rows: RowIndices, columns: NDArray[np.intp]) -> NativeRows:
         """Return rows of some columns, in the order of the columns."""
-        if not self.is_read:
-            return Part(self._source.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
-        part = _opened(self._held)
+        if not self.needs_conversion:
+            return NativeRows(self._source.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
+        part = _wrap_rows(self._converted_table)
         at = np.searchsorted(self._source.schema.used, columns)
-        return Part(part[np.ix_(rows, at)] if isinstance(part, np.ndarray) else part[rows, at.tolist()], columns)
+        return NativeRows(part[np.ix_(rows, at)] if isinstance(part, np.ndarray) else part[rows, at.tolist()], columns)
 
     @cached_property
-    def _held(self) -> Any:
+    def _converted_table(self) -> Any:
         schema, used = self._source.schema, self._source.schema.used.tolist()
         check_memory(
             8.0 * schema.n_rows * len(used),
             f"A table of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
             "Leave columns out with kinds, or rows.",
         )
-        columns = {j: _joined([block.column(j) for block in self._source.blocks([j])]) for j in used}
+        columns = {j: _concatenate([block.column(j) for block in self._source.blocks([j])]) for j in used}
         if find_spec("pandas") is not None:
             return _pandas_frame(schema.columns, columns)
         for j in schema.categorical:
@@ -82,10 +82,10 @@ class Given:
                     f"Column {schema.columns[j].name!r} holds text, and without pandas an estimator is handed numbers only: pass "
                     "encode=True, or install pandas."
                 )
-        return np.column_stack([numbers_of(schema.columns[j], values) for j, values in columns.items()])
+        return np.column_stack([column_to_floats(schema.columns[j], values) for j, values in columns.items()])
 
 
-class Part:
+class NativeRows:
     """Rows of some columns, from which sets of these columns are taken.
 
     Parameters
@@ -98,7 +98,7 @@ class Part:
     """
 
     def __init__(self, rows: Any, columns: NDArray[np.intp], *, accepts_sparse: bool = False) -> None:
-        self._rows = _opened(rows)
+        self._rows = _wrap_rows(rows)
         self._columns = columns
         self._accepts_sparse = accepts_sparse
 
@@ -108,9 +108,9 @@ class Part:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._rows = _opened(self._rows)
+        self._rows = _wrap_rows(self._rows)
 
-    def of(self, columns: NDArray[np.intp]) -> Any:
+    def select(self, columns: NDArray[np.intp]) -> Any:
         """Return some of the columns, as a copy: what an estimator writes into them nobody else sees."""
         at = np.searchsorted(self._columns, columns)
         if isinstance(self._rows, np.ndarray):
@@ -122,7 +122,7 @@ class Part:
         return self._rows[:, at.tolist()].to_native()
 
 
-def numbers_of(column: Column, values: NDArray[Any]) -> Floats:
+def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
     """Return a column's values as float64: False and True as 0 and 1, levels that are numbers as these, a gap as NaN."""
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
@@ -134,10 +134,10 @@ def numbers_of(column: Column, values: NDArray[Any]) -> Floats:
 
 def is_number_like(column: Column) -> bool:
     """Whether an estimator of numbers can read the column's values: they are numbers, truth values, or text that writes numbers."""
-    return column.is_number or column.kind == "boolean" or all(map(_writes_number, column.levels))
+    return column.is_number or column.kind == "boolean" or all(map(_is_number_text, column.levels))
 
 
-def _writes_number(level: str) -> bool:
+def _is_number_text(level: str) -> bool:
     try:
         float(level)
     except ValueError:
@@ -145,7 +145,7 @@ def _writes_number(level: str) -> bool:
     return True
 
 
-def _opened(rows: Any) -> Any:
+def _wrap_rows(rows: Any) -> Any:
     """Return an array as it is, what a masked one hides as NaN, sparse rows by columns, and a frame under narwhals."""
     if sparse.issparse(rows):
         return rows.tocsc()
@@ -154,7 +154,7 @@ def _opened(rows: Any) -> Any:
     return rows if isinstance(rows, np.ndarray) else nw.from_native(rows, eager_only=True)
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -166,7 +166,7 @@ def _pandas_frame(schema: Sequence[Column], columns: dict[int, NDArray[Any]]) ->
             return values
         if column.kind != "boolean":
             return pd.Categorical.from_codes(values, list(column.levels))
-        numbers = numbers_of(column, values)
+        numbers = column_to_floats(column, values)
         return numbers if column.n_missing else numbers.astype(bool)
 
     return pd.DataFrame({schema[j].name: series(schema[j], values) for j, values in columns.items()})

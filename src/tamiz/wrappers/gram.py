@@ -9,33 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Task
+from tamiz.wrappers.base import CVTask
 from tamiz.wrappers.folds import Fold
 
 
 @dataclass(frozen=True)
-class Products:
+class ColumnProducts:
     """Means of columns in classes, and products of what is left of the columns.
 
     Attributes
     ----------
-    total : ndarray of shape (n_classes,)
+    class_weight : ndarray of shape (n_classes,)
         Weight of the rows.
     mean : ndarray of shape (n_classes, n_columns)
         0 in a class without rows, and where columns are not to be centred.
     scatter : ndarray of shape (n_columns, n_columns)
         Weighted products of columns, each row less the mean of its class.
-    largest : ndarray of shape (n_columns,)
+    max_abs : ndarray of shape (n_columns,)
         The largest absolute values.
     """
 
-    total: Floats
+    class_weight: Floats
     mean: Floats
     scatter: Floats
-    largest: Floats
+    max_abs: Floats
 
     @classmethod
-    def of(cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool) -> Products:
+    def from_rows(
+        cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
+    ) -> ColumnProducts:
         """Return the products of some rows, at least one."""
         total = np.bincount(codes, weights, n_classes).astype(np.float64)
         mean = np.zeros((n_classes, rows.shape[1]))
@@ -46,20 +48,22 @@ class Products:
             left = rows - mean[codes]
         return cls(total, mean, left.T @ (left * weights[:, None]), np.abs(rows).max(axis=0))
 
-    def merged(self, other: Products) -> Products:
+    def merge(self, other: ColumnProducts) -> ColumnProducts:
         """Return the products of these rows and others: nothing but squares is added, and nothing cancels."""
-        total = self.total + other.total
-        share = np.divide(other.total, total, out=np.zeros_like(total), where=total > 0)
-        between = np.where((self.total > 0)[:, None] & (other.total > 0)[:, None], other.mean - self.mean, 0.0)
-        mean = np.where((self.total > 0)[:, None], self.mean + share[:, None] * between, other.mean)
-        apart = between * np.sqrt(self.total * share)[:, None]
-        return Products(
-            total, mean, self.scatter + other.scatter + apart.T @ apart, np.maximum(self.largest, other.largest)
+        total = self.class_weight + other.class_weight
+        share = np.divide(other.class_weight, total, out=np.zeros_like(total), where=total > 0)
+        between = np.where(
+            (self.class_weight > 0)[:, None] & (other.class_weight > 0)[:, None], other.mean - self.mean, 0.0
+        )
+        mean = np.where((self.class_weight > 0)[:, None], self.mean + share[:, None] * between, other.mean)
+        apart = between * np.sqrt(self.class_weight * share)[:, None]
+        return ColumnProducts(
+            total, mean, self.scatter + other.scatter + apart.T @ apart, np.maximum(self.max_abs, other.max_abs)
         )
 
 
 @dataclass(frozen=True)
-class Reading:
+class FoldProducts:
     """Rows as sums are taken of them.
 
     Attributes
@@ -73,69 +77,69 @@ class Reading:
     centred : bool
     """
 
-    task: Task
+    task: CVTask
     codes: NDArray[np.int64]
     n_classes: int
     target: Floats | None
     centred: bool
 
-    def folds(self, first: int, stop: int) -> Iterator[tuple[Products, Floats]]:
+    def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, Floats]]:
         """Yield what each of some folds learns from, and the rows that it tests."""
         folds = self.task.folds
-        if self.task.encode or not _exchange(folds, len(self.task.labels)):
+        if self.task.encode or not _is_partition(folds, len(self.task.target)):
             for fold in folds[first:stop]:
-                rows = self._with_target(self.task.points.train(fold), fold.train)
-                yield self._products(rows, fold.train), self.tested(fold)
+                rows = self._with_target(self.task.matrix.train_rows(fold), fold.train)
+                yield self._products(rows, fold.train), self.test_rows(fold)
             return
         # Whatever is tested elsewhere is learned from: each row is read once.
         outside = [fold for f, fold in enumerate(folds) if not first <= f < stop]
         beyond = None
         if outside:
-            rows = np.concatenate([self.tested(fold) for fold in outside])
+            rows = np.concatenate([self.test_rows(fold) for fold in outside])
             beyond = self._products(rows, np.concatenate([fold.test for fold in outside]))
-        tested = [self.tested(fold) for fold in folds[first:stop]]
+        tested = [self.test_rows(fold) for fold in folds[first:stop]]
         inside = [self._products(rows, fold.test) for rows, fold in zip(tested, folds[first:stop], strict=True)]
-        yield from zip(_without_each(_joined(inside), beyond), tested, strict=True)
+        yield from zip(_leave_one_out(_build_product_tree(inside), beyond), tested, strict=True)
 
-    def tested(self, fold: Fold) -> Floats:
+    def test_rows(self, fold: Fold) -> Floats:
         """Return the rows that a fold tests."""
-        return self._with_target(self.task.points.test(fold), fold.test)
+        return self._with_target(self.task.matrix.test_rows(fold), fold.test)
 
-    def _products(self, values: Floats, rows: NDArray[np.intp]) -> Products:
-        codes, weights = self.codes[rows], self.task.weights[rows]
-        return Products.of(values, codes, weights, self.n_classes, centred=self.centred)
+    def _products(self, values: Floats, rows: NDArray[np.intp]) -> ColumnProducts:
+        codes, weights = self.codes[rows], self.task.weight_or_ones[rows]
+        return ColumnProducts.from_rows(values, codes, weights, self.n_classes, centred=self.centred)
 
     def _with_target(self, values: Floats, rows: NDArray[np.intp]) -> Floats:
         return values if self.target is None else np.column_stack([values, self.target[rows]])
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _ProductTree:
     """Products of parts, and the two halves of the parts."""
 
-    products: Products
-    halves: tuple[_Joined, ...] = ()
+    products: ColumnProducts
+    halves: tuple[_ProductTree, ...] = ()
 
 
-def _joined(parts: Sequence[Products]) -> _Joined:
+def _build_product_tree(parts: Sequence[ColumnProducts]) -> _ProductTree:
     if len(parts) == 1:
-        return _Joined(parts[0])
-    left, right = _joined(parts[: len(parts) // 2]), _joined(parts[len(parts) // 2 :])
-    return _Joined(left.products.merged(right.products), (left, right))
+        return _ProductTree(parts[0])
+    left, right = _build_product_tree(parts[: len(parts) // 2]), _build_product_tree(parts[len(parts) // 2 :])
+    return _ProductTree(left.products.merge(right.products), (left, right))
 
 
-def _without_each(joined: _Joined, beyond: Products | None) -> Iterator[Products]:
+def _leave_one_out(tree: _ProductTree, outside: ColumnProducts | None) -> Iterator[ColumnProducts]:
     """Yield for each part what is beyond and all other parts together."""
-    if not joined.halves:
-        assert beyond is not None
-        yield beyond
+    if not tree.halves:
+        assert outside is not None
+        yield outside
         return
-    left, right = joined.halves
+    left, right = tree.halves
     for mine, other in ((left, right.products), (right, left.products)):
-        yield from _without_each(mine, other if beyond is None else beyond.merged(other))
+        yield from _leave_one_out(mine, other if outside is None else outside.merge(other))
 
 
-def _exchange(folds: Sequence[Fold], n_rows: int) -> bool:
+def _is_partition(folds: Sequence[Fold], n_rows: int) -> bool:
     """Return whether every row is tested once, and learned from by every other fold."""
     tested = np.concatenate([fold.test for fold in folds])
     if len(tested) != n_rows or len(np.unique(tested)) != n_rows:

@@ -14,23 +14,25 @@ from tamiz import parallel
 from tamiz.evaluator import Unit
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Task, Way
-from tamiz.wrappers.measures import of_counts, of_squares
+from tamiz.wrappers.base import ColumnIndices, CVTask, FoldBackend
+from tamiz.wrappers.measures import confusion_scorer, squared_error_scorer
 
-Order = NDArray[np.intp]
+Permutation = NDArray[np.intp]
 # Columns by their places in rows, and the order that their values are put in.
-Exchange = tuple[NDArray[np.intp], Order]
+ColumnPermutation = tuple[NDArray[np.intp], Permutation]
 
 # Values that are predicted from at a time: most of what a call takes does not depend on how many rows it is of.
-_VALUES = 2**20
+_VALUES_PER_BATCH = 2**20
 
 
-def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_repeats: int) -> Floats:
+def permutation_losses(
+    backend: FoldBackend, columns: ColumnIndices, units: Sequence[Unit], fold: int, n_repeats: int
+) -> Floats:
     """Return what the score of a fold loses by each exchange of values in each unit of columns, of shape (n_units, n_repeats).
 
     Parameters
     ----------
-    refits : Way
+    backend : Way
         Its rows are the tested ones themselves, as arrays or frames: values cannot change places in rows that are numbers of rows.
     columns : ndarray
         The set, ascending.
@@ -40,55 +42,57 @@ def losses(refits: Way, columns: Columns, units: Sequence[Unit], fold: int, n_re
     n_repeats : int
         Exchanges. All units see the same ones, so that units, not lots, make the difference.
     """
-    task = refits.task
-    fitted = refits.fitted(columns, fold)
-    places = dict(zip(columns.tolist(), _places(task, columns), strict=True))
+    task = backend.task
+    fitted = backend.fit_fold(columns, fold)
+    places = dict(zip(columns.tolist(), _column_positions(task, columns), strict=True))
     unit_places = [np.concatenate([places[j] for j in unit.tolist()]) for unit in units]
-    orders = _orders(task, columns, fold, n_repeats)
+    orders = _draw_permutations(task, columns, fold, n_repeats)
     # Of one value there is nothing to exchange: the loss is 0 to the bit.
-    worth = [u for u, at in enumerate(unit_places) if any(_varies(fitted.rows, place) for place in at.tolist())]
+    worth = [u for u, at in enumerate(unit_places) if any(_varies(fitted.test_rows, place) for place in at.tolist())]
     exchanges = [(unit_places[u], order) for u in worth for order in orders]
     found = np.empty(len(exchanges))
-    scores = _Scores(task, fitted.estimator, fold)
-    for start, stop in parallel.spans(len(exchanges), max(1, _VALUES // max(1, int(np.prod(fitted.rows.shape))))):
-        found[start:stop] = scores.of(fitted.rows, exchanges[start:stop])
+    scores = _TestScorer(task, fitted.estimator, fold)
+    for start, stop in parallel.block_ranges(
+        len(exchanges), max(1, _VALUES_PER_BATCH // max(1, int(np.prod(fitted.test_rows.shape))))
+    ):
+        found[start:stop] = scores.permuted_scores(fitted.test_rows, exchanges[start:stop])
     lost = np.zeros((len(units), n_repeats))
     # The rows as they are come last: an estimator told to spare the copy may write into what it predicts from.
-    lost[worth] = scores.of_rows(fitted.rows) - found.reshape(len(worth), n_repeats)
+    lost[worth] = scores.original_score(fitted.test_rows) - found.reshape(len(worth), n_repeats)
     return lost
 
 
-class _Scores:
+class _TestScorer:
     """Scores of one fitted estimator on the tested rows of a fold, exchanged in many ways."""
 
-    def __init__(self, task: Task, estimator: Any, fold: int) -> None:
+    def __init__(self, task: CVTask, estimator: Any, fold: int) -> None:
         tested = task.folds[fold].test
         self._task = task
         self._estimator = estimator
-        self._labels, self._weight = task.target_in(tested), task.weight_in(tested)
-        self._measure = _measure(task, fold)
+        self._labels, self._weight = task.target_at(tested), task.weight_at(tested)
+        self._score_predictions = _prediction_score(task, fold)
 
-    def of(self, rows: Any, exchanges: Sequence[Exchange]) -> Floats:
+    def permuted_scores(self, rows: Any, permutations: Sequence[ColumnPermutation]) -> Floats:
         """Return the score after every exchange."""
-        if self._measure is not None:
-            found = self._measure(self._estimator.predict(exchanged(rows, exchanges)))
+        if self._score_predictions is not None:
+            found = self._score_predictions(self._estimator.predict(permute_columns(rows, permutations)))
             if found is not None:
                 return found
-        return np.array([self._value(exchanged(rows, [exchange])) for exchange in exchanges])
+        return np.array([self._score(permute_columns(rows, [exchange])) for exchange in permutations])
 
-    def of_rows(self, rows: Any) -> float:
+    def original_score(self, rows: Any) -> float:
         """Return the score of the rows as they are."""
-        if self._measure is not None:
-            found = self._measure(self._estimator.predict(rows))
+        if self._score_predictions is not None:
+            found = self._score_predictions(self._estimator.predict(rows))
             if found is not None:
                 return float(found[0])
-        return self._value(rows)
+        return self._score(rows)
 
-    def _value(self, rows: Any) -> float:
-        return self._task.scoring.value(self._estimator, rows, self._labels, self._weight)
+    def _score(self, rows: Any) -> float:
+        return self._task.scoring.score(self._estimator, rows, self._labels, self._weight)
 
 
-def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] | None:
+def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Floats | None] | None:
     """Return the score as a function of predictions, of the tested rows again and again; None where it reads more than these.
 
     It returns one score for each time that the rows come, None for a class that no row is of, or a prediction that is no number.
@@ -96,8 +100,8 @@ def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] |
     if not task.has_target:
         return None
     tested = task.folds[fold].test
-    codes, weights, classes = task.codes[tested], task.weights[tested], task.classes
-    by_counts, by_squares = of_counts(task), of_squares(task)
+    codes, weights, classes = task.codes[tested], task.weight_or_ones[tested], task.classes
+    by_counts, by_squares = confusion_scorer(task), squared_error_scorer(task)
     if by_counts is not None:
 
         def of_classes(predicted: NDArray[Any]) -> Floats | None:
@@ -117,21 +121,21 @@ def _measure(task: Task, fold: int) -> Callable[[NDArray[Any]], Floats | None] |
         def of_numbers(predicted: NDArray[Any]) -> Floats | None:
             if not np.isfinite(predicted).all():
                 return None
-            squares = (task.labels[tested] - predicted.reshape(-1, len(tested))) ** 2 @ weights
+            squares = (task.target[tested] - predicted.reshape(-1, len(tested))) ** 2 @ weights
             return by_squares(np.repeat(squares[:, None], len(task.folds), axis=1))[:, fold]
 
         return of_numbers
     return None
 
 
-def exchanged(rows: Any, exchanges: Sequence[Exchange]) -> Any:
+def permute_columns(rows: Any, permutations: Sequence[ColumnPermutation]) -> Any:
     """Return rows, an array, a sparse matrix or a frame of any library, again and again, each time after another exchange."""
     if sparse.issparse(rows):
-        return sparse.vstack([_moved(rows.tocoo(), *exchange) for exchange in exchanges], format="csr")
+        return sparse.vstack([_permute_sparse(rows.tocoo(), *exchange) for exchange in permutations], format="csr")
     n = len(rows)
-    again = np.tile(np.arange(n), len(exchanges))
-    taken = {place: again.copy() for at, _ in exchanges for place in at.tolist()}
-    for k, (at, order) in enumerate(exchanges):
+    again = np.tile(np.arange(n), len(permutations))
+    taken = {place: again.copy() for at, _ in permutations for place in at.tolist()}
+    for k, (at, order) in enumerate(permutations):
         for place in at.tolist():
             taken[place][k * n : (k + 1) * n] = order
     if isinstance(rows, np.ndarray):
@@ -144,7 +148,7 @@ def exchanged(rows: Any, exchanges: Sequence[Exchange]) -> Any:
     return frame[again, :].with_columns(*(frame[:, place][numbers] for place, numbers in taken.items())).to_native()
 
 
-def _moved(rows: Any, at: NDArray[np.intp], order: Order) -> sparse.coo_array:
+def _permute_sparse(rows: Any, at: NDArray[np.intp], order: Permutation) -> sparse.coo_array:
     """Return sparse rows with the values of some columns in another order."""
     row, column = rows.row, rows.col
     # Of the type of the other numbers of rows: some estimators refuse sparse rows with numbers of 64 bits.
@@ -153,7 +157,7 @@ def _moved(rows: Any, at: NDArray[np.intp], order: Order) -> sparse.coo_array:
     return sparse.coo_array((rows.data, (np.where(np.isin(column, at), place[row], row), column)), shape=rows.shape)
 
 
-def check_exchangeable(task: Task) -> None:
+def check_permutable(task: CVTask) -> None:
     """Refuse folds of one row: there is nothing to exchange its values with."""
     if all(len(fold.test) < 2 for fold in task.folds):
         raise DataError(
@@ -162,26 +166,26 @@ def check_exchangeable(task: Task) -> None:
         )
 
 
-def _varies(rows: Any, place: int) -> bool:
+def _varies(rows: Any, position: int) -> bool:
     """Return whether a column holds more than one value."""
     if sparse.issparse(rows):
-        rows, place = rows[:, [place]].toarray(), 0
+        rows, position = rows[:, [position]].toarray(), 0
     if not isinstance(rows, np.ndarray):
-        return bool(nw.from_native(rows, eager_only=True)[:, place].n_unique() > 1)
-    values = rows[:, place]
+        return bool(nw.from_native(rows, eager_only=True)[:, position].n_unique() > 1)
+    values = rows[:, position]
     # A gap equals no other.
     return bool((values != values[0]).any())
 
 
-def _orders(task: Task, columns: Columns, fold: int, n_repeats: int) -> list[Order]:
+def _draw_permutations(task: CVTask, columns: ColumnIndices, fold: int, n_repeats: int) -> list[Permutation]:
     """Return the orders that tested rows are put in: by the task's seed, the set and the fold, whatever was drawn before."""
     rng = np.random.default_rng([task.seed, fold, *columns.tolist()])
     return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
 
 
-def _places(task: Task, columns: Columns) -> list[NDArray[np.intp]]:
+def _column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
     """Return where each column of a set lies in the rows of its refit: encoded, a column of categories is several."""
     if not task.encode:
         return [np.array([k]) for k in range(len(columns))]
-    widths = [len(task.points.coordinates[j]) for j in columns.tolist()]
+    widths = [len(task.matrix.coordinates[j]) for j in columns.tolist()]
     return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])

@@ -11,13 +11,13 @@ from sklearn.linear_model import Ridge
 from tamiz.candidates import Candidates, Masks
 from tamiz.evaluator import Evaluator
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Task
-from tamiz.wrappers.choice import way_of
+from tamiz.wrappers.base import CVTask
+from tamiz.wrappers.choice import choose_backend
 from tamiz.wrappers.evaluator import WrapperEvaluator
-from tamiz.wrappers.scoring import read_scoring
+from tamiz.wrappers.scoring import resolve_scoring
 
 
-class IndicatorEvaluator(Evaluator):
+class ClassIndicatorEvaluator(Evaluator):
     """The share of the class indicators' variance that ridge regression explains on rows that it has not seen.
 
     .. math:: R^2_f = 1 - \\frac{\\sum_k \\sum_{i \\in f} (z_{ik} - \\hat z_{ik})^2}
@@ -38,13 +38,13 @@ class IndicatorEvaluator(Evaluator):
     Hastie, Tibshirani and Buja (1994), Flexible discriminant analysis by optimal scoring, JASA 89.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: CVTask) -> None:
         self.task = task
         # Of two classes one indicator is the other's complement.
         codes = range(len(task.classes)) if len(task.classes) > 2 else [1]
-        tasks = [_regression(task, code) for code in codes]
-        self._parts = [WrapperEvaluator(one, *way_of(one)) for one in tasks]
-        self._spread = np.array([_spread(one) for one in tasks])
+        tasks = [_indicator_task(task, code) for code in codes]
+        self._evaluators = [WrapperEvaluator(one, *choose_backend(one)) for one in tasks]
+        self._total_squares = np.array([_total_squares(one) for one in tasks])
 
     @property
     def name(self) -> str:
@@ -52,14 +52,14 @@ class IndicatorEvaluator(Evaluator):
         return "R2 of ridge regression on the classes"
 
     @property
-    def how(self) -> str:
+    def method(self) -> str:
         """How a score is found."""
-        return self._parts[0].how
+        return self._evaluators[0].method
 
     @property
-    def effort(self) -> float:
+    def evaluation_cost(self) -> float:
         """How much work a set is."""
-        return sum(part.effort for part in self._parts)
+        return sum(part.evaluation_cost for part in self._evaluators)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the mean over the folds for every candidate."""
@@ -68,42 +68,43 @@ class IndicatorEvaluator(Evaluator):
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
         errors = sum(
-            (1 - part.fold_scores(candidates)) * spread for part, spread in zip(self._parts, self._spread, strict=True)
+            (1 - part.fold_scores(candidates)) * spread
+            for part, spread in zip(self._evaluators, self._total_squares, strict=True)
         )
-        whole = self._spread.sum(axis=0)
+        whole = self._total_squares.sum(axis=0)
         return 1 - np.divide(errors, whole, out=np.zeros((len(candidates), len(whole))), where=whole > 0)
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return what the regressions hold in memory."""
-        return sum(part.most_bytes() for part in self._parts)
+        return sum(part.max_bytes() for part in self._evaluators)
 
-    def facts(self) -> dict[str, Any]:
+    def identity_fields(self) -> dict[str, Any]:
         """Return what the scores depend on beyond the columns and the data."""
-        return self._parts[0].facts()
+        return self._evaluators[0].identity_fields()
 
     def notes(self) -> list[str]:
         """Return what refits warned of, and what was done to the rows."""
-        return list(dict.fromkeys(note for part in self._parts for note in part.notes()))
+        return list(dict.fromkeys(note for part in self._evaluators for note in part.notes()))
 
-    def about(self, mask: Masks) -> list[str]:
+    def subset_notes(self, mask: Masks) -> list[str]:
         """Return what the regressions have to say of a set."""
-        return self._parts[0].about(mask)
+        return self._evaluators[0].subset_notes(mask)
 
 
-def _regression(task: Task, code: int) -> Task:
+def _indicator_task(task: CVTask, code: int) -> CVTask:
     """Return the regression on the indicator of a class."""
     made = replace(
         task,
         estimator=Ridge(task.estimator.alpha),
-        labels=(task.codes == code).astype(np.float64),
-        scoring=read_scoring("r2", classes=False),
+        target=(task.codes == code).astype(np.float64),
+        scoring=resolve_scoring("r2", has_classes=False),
     )
     # The rows as points are the same for every class.
-    vars(made)["points"] = task.points
+    vars(made)["points"] = task.matrix
     return made
 
 
-def _spread(task: Task) -> list[float]:
+def _total_squares(task: CVTask) -> list[float]:
     """Return the weighted sum of squares of the indicator about its mean in every fold's tested rows."""
-    tested = [(task.labels[fold.test], task.weights[fold.test]) for fold in task.folds]
+    tested = [(task.target[fold.test], task.weight_or_ones[fold.test]) for fold in task.folds]
     return [float(weight @ (y - np.average(y, weights=weight)) ** 2) for y, weight in tested]

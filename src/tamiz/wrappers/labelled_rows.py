@@ -15,11 +15,11 @@ from tamiz.sources.base import Source
 from tamiz.sources.open import as_source, open_batch
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import check_weights
-from tamiz.sources.views import target_of, with_target, with_weight
-from tamiz.wrappers.mixed_counts import kinds_so_far
+from tamiz.sources.views import target_array, with_target, with_weight
+from tamiz.wrappers.mixed_counts import known_kinds
 
 
-def open_labelled(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
+def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
     """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
     if isinstance(X, Source):
         source = as_source(X, y, sample_weight)
@@ -30,7 +30,7 @@ def open_labelled(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[A
         return source, source.class_labels
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
-    given = _labels(y)
+    given = _check_labels(y)
     labels, codes = np.unique(given, return_inverse=True)
     if len(labels) == 1:
         raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
@@ -39,15 +39,15 @@ def open_labelled(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[A
     return as_source(X, target, sample_weight), labels
 
 
-def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], seen: Schema | None) -> Source:
+def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Source:
     """Return a batch as a source whose target is the positions of its labels in `classes`."""
     if isinstance(X, Source):
-        source, labels = open_labelled(X, y, sample_weight)
-        return with_target(source, _positions(labels, classes)[target_of(source)])
+        source, labels = open_labelled_source(X, y, sample_weight)
+        return with_target(source, _class_codes(labels, classes)[target_array(source)])
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
-    codes = _positions(_labels(y), classes)
-    source = open_batch(X, {} if seen is None else kinds_so_far(seen))
+    codes = _class_codes(_check_labels(y), classes)
+    source = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
     check_consistent_length(codes, np.empty(source.schema.n_rows))
     source = with_target(source, codes)
     if sample_weight is None:
@@ -58,7 +58,7 @@ def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], seen: 
     return with_weight(source, weight, "sample_weight")
 
 
-def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """Return the positions of labels in the classes of all batches."""
     new = np.setdiff1d(labels, classes)
     if len(new):
@@ -66,7 +66,7 @@ def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]
     return np.searchsorted(classes, labels).astype(np.int32)
 
 
-def _labels(y: Any) -> NDArray[Any]:
+def _check_labels(y: Any) -> NDArray[Any]:
     """Return the labels of rows, after a check that every row has one."""
     given = column_or_1d(y, warn=True)
     if given.dtype.kind in "fO" and len(

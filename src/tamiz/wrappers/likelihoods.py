@@ -13,36 +13,36 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Columns, Task, Way
+from tamiz.wrappers.base import ColumnIndices, CVTask, FoldBackend
 
 _EPS = float(np.finfo(np.float64).eps)
 # Units in the last place that a likelihood may be off by: rows are some standard deviations from a mean, means up to a hundred from
 # 0, and there are as many terms as columns.
-_ROUNDINGS = 1024
+_MAX_ROUNDINGS = 1024
 # What they are off by on average, and what a loss may be off by, in proportion.
-_LIKELY_ROUNDINGS, _EXACT = 32, 1e-10
+_MEAN_ROUNDINGS, _LOSS_TOLERANCE = 32, 1e-10
 
 # score(way, columns, fold): None where a refit is to be asked.
-Score = Callable[[Way, Columns, int], float | None]
+LikelihoodScore = Callable[[FoldBackend, ColumnIndices, int], float | None]
 
 
-def of_joint(task: Task) -> Score | None:
+def likelihood_scorer(task: CVTask) -> LikelihoodScore | None:
     """Return the score of the task as a function of joint likelihoods, None where it is none."""
-    if not task.scoring.registered or not task.has_classes or task.has_outputs:
+    if not task.scoring.is_sklearn or not task.has_classes or task.is_multioutput:
         return None
-    return _SCORES.get(task.scoring.name)
+    return _LIKELIHOOD_SCORES.get(task.scoring.name)
 
 
-def _log_loss(way: Way, columns: Columns, fold: int) -> float | None:
-    task = way.task
+def _log_loss(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float | None:
+    task = backend.task
     part = task.folds[fold]
-    codes, weight = task.codes[part.test], task.weights[part.test]
+    codes, weight = task.codes[part.test], task.weight_or_ones[part.test]
     learned = np.unique(task.codes[part.train])
     # Of a class that is not tested, or was not learned, scikit-learn has a sentence of its own.
     if not np.array_equal(np.unique(codes), learned):
         return None
-    joint = way.joint(columns, fold)
-    if joint is None or _is_beyond(joint):
+    joint = backend.joint_log_likelihood(columns, fold)
+    if joint is None or _has_no_likelihood(joint):
         return None
     chances = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     noise = _EPS * (1 + np.abs(joint).max(axis=1))
@@ -54,40 +54,40 @@ def _log_loss(way: Way, columns: Columns, fold: int) -> float | None:
         noise *= np.where(codes == learned[0], chances[:, 1] / own, 1.0)
     score = float(np.average(np.log(own), weights=weight))
     # A loss of almost nothing is rounding itself.
-    return score if float(np.average(noise, weights=weight)) * _LIKELY_ROUNDINGS <= _EXACT * abs(score) else None
+    return score if float(np.average(noise, weights=weight)) * _MEAN_ROUNDINGS <= _LOSS_TOLERANCE * abs(score) else None
 
 
-def _roc_auc(way: Way, columns: Columns, fold: int) -> float | None:
-    task = way.task
+def _roc_auc(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float | None:
+    task = backend.task
     part = task.folds[fold]
-    positive, weight = task.codes[part.test] == 1, task.weights[part.test]
+    positive, weight = task.codes[part.test] == 1, task.weight_or_ones[part.test]
     if len(task.classes) != 2 or positive.all() or not positive.any():
         return None
-    joint = way.joint(columns, fold)
-    if joint is None or joint.shape[1] != 2 or _is_beyond(joint):
+    joint = backend.joint_log_likelihood(columns, fold)
+    if joint is None or joint.shape[1] != 2 or _has_no_likelihood(joint):
         return None
     total = logsumexp(joint, axis=1)
     chance = np.exp(joint[:, 1] - total)
-    noise = _ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
-    return _area(chance, noise, positive, weight, lambda rows: way.tested_rows(columns, fold)[rows])
+    noise = _MAX_ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
+    return _roc_area(chance, noise, positive, weight, lambda rows: backend.test_values(columns, fold)[rows])
 
 
-def _is_beyond(joint: Floats) -> bool:
+def _has_no_likelihood(joint: Floats) -> bool:
     """Whether a row is so far from every class that no likelihood is a number: what is made of that is the estimator's."""
     return not bool(np.isfinite(joint.max(axis=1)).all())
 
 
-def _area(
-    chance: Floats,
+def _roc_area(
+    probability: Floats,
     noise: Floats,
     positive: NDArray[np.bool_],
     weight: Floats,
     values: Callable[[NDArray[np.intp]], Floats],
 ) -> float | None:
     """Return the area under the curve; None where rows of both classes are within rounding, and are not the same row twice."""
-    order = np.argsort(chance, kind="stable")
-    chance, noise, positive, weight = chance[order], noise[order], positive[order], weight[order]
-    near = np.diff(chance) <= noise[1:] + noise[:-1]
+    order = np.argsort(probability, kind="stable")
+    probability, noise, positive, weight = probability[order], noise[order], positive[order], weight[order]
+    near = np.diff(probability) <= noise[1:] + noise[:-1]
     group = np.concatenate([[0], np.cumsum(~near)])
     n = int(group[-1]) + 1
     above = np.bincount(group, weight * positive, n)
@@ -104,4 +104,4 @@ def _area(
     return float((above * (earlier + below / 2)).sum() / (above.sum() * below.sum()))
 
 
-_SCORES: dict[str, Score] = {"neg_log_loss": _log_loss, "roc_auc": _roc_auc}
+_LIKELIHOOD_SCORES: dict[str, LikelihoodScore] = {"neg_log_loss": _log_loss, "roc_auc": _roc_auc}

@@ -12,31 +12,33 @@ import numpy as np
 
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.base import Task
+from tamiz.wrappers.base import CVTask
 
 
-def of_counts(task: Task) -> Callable[[Floats], Floats] | None:
+def confusion_scorer(task: CVTask) -> Callable[[Floats], Floats] | None:
     """Return the score as a function of counts, None where it is none.
 
     Counts are of shape (..., n_classes, n_classes), the true class before the predicted one.
     """
-    if not task.scoring.registered or task.has_outputs:
+    if not task.scoring.is_sklearn or task.is_multioutput:
         return None
     name = task.scoring.name
-    if name in _OF_COUNTS:
-        return _OF_COUNTS[name]
+    if name in _CONFUSION_SCORES:
+        return _CONFUSION_SCORES[name]
     kind, _, average = name.partition("_")
-    if kind not in _OF_CLASSES or average not in _AVERAGES:
+    if kind not in _CLASS_SCORES or average not in _AVERAGES:
         return None
     if not average and (len(task.classes) != 2 or task.classes[1] != 1):
         # The class that scikit-learn calls positive is 1; where there is none its own sentence says so.
         return None
-    return partial(_averaged, _OF_CLASSES[kind], _AVERAGES[average])
+    return partial(_average_score, _CLASS_SCORES[kind], _AVERAGES[average])
 
 
-def of_squares(task: Task) -> Callable[[Floats], Floats] | None:
+def squared_error_scorer(task: CVTask) -> Callable[[Floats], Floats] | None:
     """Return the score as a function of sums of squares of shape (n_candidates, n_folds), None where it is none."""
-    found = _OF_SQUARES.get(task.scoring.name) if task.scoring.registered and not task.has_outputs else None
+    found = (
+        _SQUARED_ERROR_SCORES.get(task.scoring.name) if task.scoring.is_sklearn and not task.is_multioutput else None
+    )
     return None if found is None else partial(found, task)
 
 
@@ -49,28 +51,30 @@ def _balanced_accuracy(counts: Floats) -> Floats:
     return _recall(counts).sum(axis=-1) / (true > 0).sum(axis=-1)
 
 
-def _right(counts: Floats) -> Floats:
+def _correct(counts: Floats) -> Floats:
     return np.diagonal(counts, axis1=-2, axis2=-1)
 
 
-def _quotient(above: Floats, below: Floats) -> Floats:
+def _quotient(numerator: Floats, denominator: Floats) -> Floats:
     """Return the quotient, 0 where it is 0 / 0: of a class that does not occur, or is never predicted."""
-    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+    return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
 def _precision(counts: Floats) -> Floats:
-    return _quotient(_right(counts), counts.sum(axis=-2))
+    return _quotient(_correct(counts), counts.sum(axis=-2))
 
 
 def _recall(counts: Floats) -> Floats:
-    return _quotient(_right(counts), counts.sum(axis=-1))
+    return _quotient(_correct(counts), counts.sum(axis=-1))
 
 
 def _f1(counts: Floats) -> Floats:
-    return _quotient(2 * _right(counts), counts.sum(axis=-1) + counts.sum(axis=-2))
+    return _quotient(2 * _correct(counts), counts.sum(axis=-1) + counts.sum(axis=-2))
 
 
-def _averaged(score: Callable[[Floats], Floats], average: Callable[[Floats, Floats], Floats], counts: Floats) -> Floats:
+def _average_score(
+    score: Callable[[Floats], Floats], average: Callable[[Floats, Floats], Floats], counts: Floats
+) -> Floats:
     return average(score(counts), counts)
 
 
@@ -85,7 +89,7 @@ def _weighted(values: Floats, counts: Floats) -> Floats:
     return (values * true).sum(axis=-1) / true.sum(axis=-1)
 
 
-def _r2(task: Task, squares: Floats) -> Floats:
+def _r2(task: CVTask, squares: Floats) -> Floats:
     spread = np.empty(len(task.folds))
     for f, fold in enumerate(task.folds):
         if len(fold.test) < 2:
@@ -93,32 +97,35 @@ def _r2(task: Task, squares: Floats) -> Floats:
                 f"R2 has no meaning on the 1 row that fold {f + 1} of {len(task.folds)} tests; take fewer folds, or "
                 "scoring='neg_mean_squared_error'."
             )
-        y, weight = task.labels[fold.test].astype(np.float64), task.weights[fold.test]
+        y, weight = task.target[fold.test].astype(np.float64), task.weight_or_ones[fold.test]
         spread[f] = weight @ (y - np.average(y, weights=weight)) ** 2
     # As scikit-learn has it: where nothing varies, 1 for predictions without an error and 0 for others.
     constant = np.where(squares == 0, 1.0, 0.0)
     return np.where(spread > 0, 1 - squares / np.where(spread > 0, spread, 1.0), constant)
 
 
-def _mean_squares(task: Task, squares: Floats) -> Floats:
-    return -squares / np.array([task.weights[fold.test].sum() for fold in task.folds])
+def _neg_mean_squared_error(task: CVTask, squares: Floats) -> Floats:
+    return -squares / np.array([task.weight_or_ones[fold.test].sum() for fold in task.folds])
 
 
-def _root_mean_squares(task: Task, squares: Floats) -> Floats:
-    return -np.sqrt(-_mean_squares(task, squares))
+def _neg_root_mean_squared_error(task: CVTask, squares: Floats) -> Floats:
+    return -np.sqrt(-_neg_mean_squared_error(task, squares))
 
 
-_OF_COUNTS: dict[str, Callable[[Floats], Floats]] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy}
+_CONFUSION_SCORES: dict[str, Callable[[Floats], Floats]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+}
 # A number for every class, and what becomes of them.
-_OF_CLASSES: dict[str, Callable[[Floats], Floats]] = {"precision": _precision, "recall": _recall, "f1": _f1}
+_CLASS_SCORES: dict[str, Callable[[Floats], Floats]] = {"precision": _precision, "recall": _recall, "f1": _f1}
 _AVERAGES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "": lambda values, _: values[..., 1],
     "macro": _macro,
     "micro": lambda _, counts: _accuracy(counts),
     "weighted": _weighted,
 }
-_OF_SQUARES: dict[str, Callable[[Task, Floats], Floats]] = {
+_SQUARED_ERROR_SCORES: dict[str, Callable[[CVTask, Floats], Floats]] = {
     "r2": _r2,
-    "neg_mean_squared_error": _mean_squares,
-    "neg_root_mean_squared_error": _root_mean_squares,
+    "neg_mean_squared_error": _neg_mean_squared_error,
+    "neg_root_mean_squared_error": _neg_root_mean_squared_error,
 }

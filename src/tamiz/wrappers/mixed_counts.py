@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column, Schema, sort_levels
-from tamiz.sources.views import target_of
+from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coding import Coding
 from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.tables import ContingencyTables
 
-_FIELDS = ("weight", "mean", "squares", "least", "largest")
+_FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class MixedCounts:
     def of(cls, source: Source, n_classes: int) -> MixedCounts:
         """Count the rows of a table whose target is class codes below `n_classes`."""
         schema = source.schema
-        coding = Coding({**schema.level_sizes, schema.n_columns: n_classes}, {})
+        coding = Coding({**schema.n_levels, schema.n_columns: n_classes}, {})
         pairs = [(j, schema.n_columns) for j in schema.categorical]
         moments, tables = source.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
-        weights = np.concatenate([block.weights for block in source.blocks([])])
+        weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
         return cls(
             schema,
-            np.bincount(target_of(source), weights, n_classes).astype(np.float64),
+            np.bincount(target_array(source), weights, n_classes).astype(np.float64),
             np.stack([getattr(moments, name) for name in _FIELDS]),
             tuple(table[:-1, :-1] for table in tables.tables),
         )
 
-    def classes(self, codes: NDArray[np.intp]) -> MixedCounts:
+    def select_classes(self, codes: NDArray[np.intp]) -> MixedCounts:
         """Return the counts of some classes, in the order of their codes."""
         return replace(
             self,
@@ -68,12 +68,12 @@ class MixedCounts:
     def merge(self, other: MixedCounts) -> MixedCounts:
         """Return the counts of both batches; a level or a column that only one of them has counts 0 in the other."""
         pairs = zip(self.schema.columns, other.schema.columns, strict=True)
-        columns = tuple(_merged(mine, theirs) for mine, theirs in pairs)
+        columns = tuple(_merge_columns(mine, theirs) for mine, theirs in pairs)
         n_rows = self.schema.n_rows + other.schema.n_rows
         schema = replace(self.schema, columns=columns, n_rows=n_rows)
         moments = self._moments(schema).merge(other._moments(schema))
         # Two batches of one value each may hold different values.
-        one_value = moments.least.min(axis=0, initial=np.inf) == moments.largest.max(axis=0, initial=-np.inf)
+        one_value = moments.minimum.min(axis=0, initial=np.inf) == moments.maximum.max(axis=0, initial=-np.inf)
         constant = {j: bool(one) for j, one in zip(schema.numeric, one_value, strict=True)}
         columns = tuple(replace(c, constant=c.constant and constant.get(j, True)) for j, c in enumerate(columns))
         schema = replace(schema, columns=columns)
@@ -106,24 +106,24 @@ class MixedCounts:
         return found
 
 
-def kinds_so_far(schema: Schema) -> dict[str, Any]:
+def known_kinds(schema: Schema) -> dict[str, Any]:
     """Return the kind of every column that had a value, by its name, for the rows that come next."""
-    return {c.name: c.kind for c in schema.columns if c.left_out is None or c.kind in ("text", "id")}
+    return {c.name: c.kind for c in schema.columns if c.exclusion_reason is None or c.kind in ("text", "id")}
 
 
-def _merged(mine: Column, theirs: Column) -> Column:
+def _merge_columns(first: Column, second: Column) -> Column:
     """Return a column as the rows of two batches show it."""
-    n_missing = mine.n_missing + theirs.n_missing
-    if theirs.left_out is not None:
+    n_missing = first.n_missing + second.n_missing
+    if second.exclusion_reason is not None:
         # It has a kind that takes no part in either, or no value in the second batch.
-        return replace(mine, n_missing=n_missing, constant=mine.constant and mine.left_out is not None)
-    if mine.left_out is not None:
-        return replace(theirs, n_missing=n_missing, constant=False)
-    if mine.is_number != theirs.is_number:
+        return replace(first, n_missing=n_missing, constant=first.constant and first.exclusion_reason is not None)
+    if first.exclusion_reason is not None:
+        return replace(second, n_missing=n_missing, constant=False)
+    if first.is_number != second.is_number:
         raise DataError(
-            f"Column {mine.name!r} is {mine.kind} in the rows learned from and {theirs.kind} in this batch; open the batch with "
-            f"kinds={{{mine.name!r}: {mine.kind!r}}}."
+            f"Column {first.name!r} is {first.kind} in the rows learned from and {second.kind} in this batch; open the batch with "
+            f"kinds={{{first.name!r}: {first.kind!r}}}."
         )
-    levels = mine.levels if mine.levels == theirs.levels else tuple(sort_levels({*mine.levels, *theirs.levels}))
-    constant = mine.constant and theirs.constant and (mine.is_number or len(levels) == 1)
-    return replace(mine, levels=levels, n_missing=n_missing, constant=constant)
+    levels = first.levels if first.levels == second.levels else tuple(sort_levels({*first.levels, *second.levels}))
+    constant = first.constant and second.constant and (first.is_number or len(levels) == 1)
+    return replace(first, levels=levels, n_missing=n_missing, constant=constant)

@@ -15,27 +15,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.candidates import Candidates
-from tamiz.kernels.coded_bayes import coded_counts, joint_sums
+from tamiz.kernels.coded_bayes import coded_confusion, joint_log_likelihoods
 from tamiz.sources.base import Source
-from tamiz.sources.conform import conform
-from tamiz.sources.features import compare, mixed_table_tags, remember
+from tamiz.sources.conform import align_to_schema
+from tamiz.sources.features import check_features, mixed_table_tags, record_features
 from tamiz.sources.kinds import level_text
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import columns_of, rows_of
+from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Block, Floats
 from tamiz.validation import check_real
-from tamiz.warn import held, tell
-from tamiz.wrappers.base import Columns, Task, Way, effort_of
-from tamiz.wrappers.counting import counted
-from tamiz.wrappers.discrete_nb import sets
-from tamiz.wrappers.fold_rows import Fitted
-from tamiz.wrappers.labelled_rows import open_labelled, read_batch
+from tamiz.warn import capture_warnings, warn_user
+from tamiz.wrappers.base import ColumnIndices, CVTask, FoldBackend, column_cost
+from tamiz.wrappers.counting import count_predictions
+from tamiz.wrappers.discrete_nb import kernel_arguments
+from tamiz.wrappers.fold_rows import FittedFold
+from tamiz.wrappers.labelled_rows import open_labelled_source, read_batch
 from tamiz.wrappers.mixed_counts import MixedCounts
 
 # Values looked at in one go.
-_PIECE_VALUES = 2**20
+_VALUES_PER_BATCH = 2**20
 # Below these a count or a variance is as good as none, and its logarithm no number to go by.
-_LEAST_ALPHA, _LEAST_SMOOTHING = 1e-10, 1e-30
+_MIN_ALPHA, _MIN_SMOOTHING = 1e-10, 1e-30
 
 
 class MixedNB(ClassifierMixin, BaseEstimator):
@@ -122,14 +122,14 @@ class MixedNB(ClassifierMixin, BaseEstimator):
             A weight of 2 counts as the row twice.
         """
         self._check_parameters()
-        with parallel.session():
-            source, labels = open_labelled(X, y, sample_weight)
+        with parallel.thread_session():
+            source, labels = open_labelled_source(X, y, sample_weight)
             counts = MixedCounts.of(source, source.schema.n_classes)
-        remember(self, X)
-        tell(source.schema.left_out)
+        record_features(self, X)
+        warn_user(source.schema.excluded_column_notes)
         present = np.flatnonzero(counts.weight > 0)
         codes = present[np.argsort(labels[present])]
-        return self._learned(counts.classes(codes), labels, labels[codes])
+        return self._set_model(counts.select_classes(codes), labels, labels[codes])
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows of one more batch; after all batches the model is that of `fit` on all rows, up to rounding.
@@ -148,39 +148,39 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         known = hasattr(self, "classes_")
-        labels = self._classes(classes)
+        labels = self._check_classes(classes)
         if known:
-            compare(self, X)
-        with parallel.session():
+            check_features(self, X)
+        with parallel.thread_session():
             batch = read_batch(X, y, sample_weight, labels, self._counts.schema if known else None)
             counts = MixedCounts.of(batch, len(labels))
         if not known:
-            remember(self, X)
-            tell(batch.schema.left_out)
-        return self._learned(self._counts.merge(counts) if known else counts, labels, labels)
+            record_features(self, X)
+            warn_user(batch.schema.excluded_column_notes)
+        return self._set_model(self._counts.merge(counts) if known else counts, labels, labels)
 
     def _check_parameters(self) -> None:
-        check_real("alpha", self.alpha, low=_LEAST_ALPHA)
-        check_real("var_smoothing", self.var_smoothing, low=_LEAST_SMOOTHING)
+        check_real("alpha", self.alpha, low=_MIN_ALPHA)
+        check_real("var_smoothing", self.var_smoothing, low=_MIN_SMOOTHING)
 
-    def _classes(self, given: Any) -> NDArray[Any]:
+    def _check_classes(self, classes: Any) -> NDArray[Any]:
         """Return the classes of all batches, ascending."""
         if not hasattr(self, "classes_"):
-            if given is None:
+            if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit: every label that may occur.")
-            labels = np.unique(column_or_1d(given))
+            labels = np.unique(column_or_1d(classes))
             if len(labels) < 2:
                 raise ValueError(f"classes has {len(labels)} class; at least 2 are needed.")
             return labels
-        if given is not None:
-            known, now = (dict.fromkeys(labels.tolist()) for labels in (self.classes_, column_or_1d(given)))
+        if classes is not None:
+            known, now = (dict.fromkeys(labels.tolist()) for labels in (self.classes_, column_or_1d(classes)))
             new, gone = [one for one in now if one not in known], [one for one in known if one not in now]
             if new or gone:
                 has = f"has a label that they lack, {new[0]!r}" if new else f"lacks a label that they have, {gone[0]!r}"
                 raise ValueError(f"classes is not the same as in the calls before: it {has}; leave it out.")
         return np.asarray(self.classes_)
 
-    def _learned(self, counts: MixedCounts, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
+    def _set_model(self, counts: MixedCounts, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
         """Set what the counts of the classes say; `labels` are those of the whole table, which may have more."""
         target = counts.schema.target or Column("y", "categorical")
         levels = tuple(str(level_text(label)) for label in labels.tolist())
@@ -190,8 +190,8 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         prior = counts.weight + self.alpha
         self.class_prior_ = prior / prior.sum()
         self.class_log_prior_ = np.log(self.class_prior_)
-        self.theta_, self.var_, self._normals = _normals(counts.moments, self.var_smoothing)
-        self._said = [_said(table, self.alpha) for table in counts.tables]
+        self.theta_, self.var_, self._normal_terms = _fit_normals(counts.moments, self.var_smoothing)
+        self._level_log_shares = [_log_level_shares(table, self.alpha) for table in counts.tables]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -202,7 +202,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
-        return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joints(X)])
+        return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joint_batches(X)])
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the prior times the likelihood of every class, of shape (n_samples, n_classes).
@@ -214,7 +214,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
-        return np.concatenate([joint.T for joint in self._joints(X)])
+        return np.concatenate([joint.T for joint in self._joint_batches(X)])
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class, of shape (n_samples, n_classes).
@@ -224,7 +224,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix, data frame or Source
         """
         check_is_fitted(self)
-        return np.concatenate([_shares(joint).T for joint in self._joints(X)])
+        return np.concatenate([_log_probabilities(joint).T for joint in self._joint_batches(X)])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, of shape (n_samples, n_classes).
@@ -235,47 +235,49 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
-    def _joints(self, X: Any) -> Iterator[Floats]:
+    def _joint_batches(self, X: Any) -> Iterator[Floats]:
         """Yield the logarithms of the products, of shape (n_classes, n_rows), for a piece of the rows at a time."""
-        compare(self, X)
+        check_features(self, X)
         fitted = self.schema_
-        source = X if isinstance(X, Source) and _alike(X.schema, fitted) else conform(X, fitted)
+        source = X if isinstance(X, Source) and _has_same_encoding(X.schema, fitted) else align_to_schema(X, fitted)
         # Of a column without a value in the rows met there is nothing to read.
-        columns = [j for j in fitted.used.tolist() if source.schema.columns[j].left_out is None]
-        size = max(1, _PIECE_VALUES // max(len(columns), 1))
+        columns = [j for j in fitted.used.tolist() if source.schema.columns[j].exclusion_reason is None]
+        size = max(1, _VALUES_PER_BATCH // max(len(columns), 1))
         for block in source.blocks(columns):
-            for piece in block.pieces(size):
-                yield self._joint(piece, columns)
+            for piece in block.split_rows(size):
+                yield self._joint_log_likelihood(piece, columns)
 
-    def _joint(self, block: Block, columns: list[int]) -> Floats:
+    def _joint_log_likelihood(self, block: Block, columns: list[int]) -> Floats:
         schema, n_classes = self.schema_, len(self.classes_)
-        numbers, codes, at = _laid_out(block, columns, schema)
+        numbers, codes, at = _column_layout(block, columns, schema)
         wanted = set(columns)
         mine = [p for p, j in enumerate(schema.numeric) if j in wanted]
-        said = [self._said[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
+        said = [self._level_log_shares[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
         widths = np.array([len(each) // n_classes for each in said], dtype=np.int64)
         where = np.cumsum([0, *map(len, said)])[:-1].astype(np.int64)
-        normals = (np.ascontiguousarray(each[:, mine]) for each in self._normals)
+        normals = (np.ascontiguousarray(each[:, mine]) for each in self._normal_terms)
         joint = np.empty((n_classes, len(block.rows)))
-        joint_sums(
+        joint_log_likelihoods(
             numbers, codes, at, *normals, np.concatenate([*said, [0.0]]), where, widths, self.class_log_prior_, joint
         )
         return joint
 
 
-def _shares(joint: Floats) -> Floats:
+def _log_probabilities(joint: Floats) -> Floats:
     """Return the logarithms of the classes' shares; of a row so far from every class that no likelihood is a number, equal ones."""
     joint[:, np.isneginf(joint.max(axis=0))] = 0.0
     return joint - logsumexp(joint, axis=0)
 
 
-def _alike(new: Schema, fitted: Schema) -> bool:
+def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
     """Whether the columns learned from are there under the same names, their values encoded alike."""
     pairs = [(new.columns[j], fitted.columns[j]) for j in fitted.used.tolist()]
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
 
-def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
+def _column_layout(
+    block: Block, columns: list[int], schema: Schema
+) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
     """Return the rows' numbers and codes, column by column, a missing code one above all, and where each column is to be found."""
     numeric = [j for j in columns if schema.columns[j].is_number]
     coded = [j for j in columns if not schema.columns[j].is_number]
@@ -289,7 +291,7 @@ def _laid_out(block: Block, columns: list[int], schema: Schema) -> tuple[Floats,
     return numbers, codes, at
 
 
-def _normals(moments: Floats, least_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
+def _fit_normals(moments: Floats, min_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
     """Return mean and variance of every number in each class, and centre, scale and constant of the normal's logarithm.
 
     That is constant + scale * (x - centre)**2. Moments are those of `MixedCounts`.
@@ -302,7 +304,7 @@ def _normals(moments: Floats, least_share: float) -> tuple[Floats, Floats, tuple
     says_nothing = ~((least.min(axis=0, initial=np.inf) < largest.max(axis=0, initial=-np.inf)) & (spread > 0))
     few = (weight < 2) | says_nothing
     variance = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-    variance = np.where(few, spread, np.maximum(variance, least_share * spread))
+    variance = np.where(few, spread, np.maximum(variance, min_share * spread))
     safe = np.where(says_nothing, 1.0, variance)
     mean = np.where(few, centre, mean)
     scale = np.where(says_nothing, 0.0, -0.5 / safe)
@@ -310,110 +312,120 @@ def _normals(moments: Floats, least_share: float) -> tuple[Floats, Floats, tuple
     return mean, np.where(says_nothing, 0.0, variance), (mean, scale, constant)
 
 
-def _said(table: Floats, alpha: float) -> Floats:
+def _log_level_shares(table: Floats, alpha: float) -> Floats:
     """Return the logarithms of the levels' shares in each class, of shape (n_levels + 1, n_classes), the last row 0: of a gap."""
     counts = table + alpha
     return np.vstack([np.log(counts / counts.sum(axis=0)), np.zeros(table.shape[1])])
 
 
-class MixedNBWay(Way):
+class MixedNBBackend(FoldBackend):
     """The logarithm of a row's likelihood in a class is a sum over columns; a refit sees a view of the table, levels and all.
 
     In rows where rounding could decide, the terms are added in the order in which `MixedNB` adds them: no fold is ever refitted.
     """
 
-    kind: ClassVar[type] = MixedNB
-    how: ClassVar[str] = "what every column says of every class is kept for every fold, and a column is added"
-    knows_likelihoods: ClassVar[bool] = True
+    estimator_class: ClassVar[type] = MixedNB
+    method: ClassVar[str] = "what every column says of every class is kept for every fold, and a column is added"
+    has_likelihoods: ClassVar[bool] = True
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: CVTask) -> None:
         super().__init__(task)
         schema, n_folds, n_classes = task.source.schema, len(task.folds), len(task.classes)
-        self._prior = np.full((n_folds, n_classes), -np.inf)
-        self._present = np.zeros((n_folds, n_classes), dtype=bool)
+        self._log_prior = np.full((n_folds, n_classes), -np.inf)
+        self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
         self._centre, self._scale, self._constant = np.zeros((3, n_folds, n_classes, len(schema.numeric)))
         sizes = np.array([len(schema.columns[j].levels) + 1 for j in schema.categorical], dtype=np.int64)
         offsets = np.cumsum([0, *(n_classes * sizes)]).astype(np.int64)
         self._table = np.zeros((n_folds, int(offsets[-1])))
-        self._where = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
-        self._widths = np.tile(sizes, (n_folds, 1))
+        self._table_starts = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
+        self._table_widths = np.tile(sizes, (n_folds, 1))
         place = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
         for f, fold in enumerate(task.folds):
-            model = self._fit(rows_of(task.source, fold.train))
+            model = self._fit_model(select_rows(task.source, fold.train))
             here = np.searchsorted(task.classes, model.classes_)
-            self._present[f, here], self._prior[f, here] = True, model.class_log_prior_
+            self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
             # A column without a value among the rows learned from says nothing.
-            for own, said in zip((self._centre, self._scale, self._constant), model._normals, strict=True):
+            for own, said in zip((self._centre, self._scale, self._constant), model._normal_terms, strict=True):
                 for p, j in enumerate(model.schema_.numeric):
                     own[f, here, place[j]] = said[:, p]
-            for j, levels in zip(model.schema_.categorical, model._said, strict=True):
+            for j, levels in zip(model.schema_.categorical, model._level_log_shares, strict=True):
                 q = place[j]
                 self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
-        self._lay_out()
+        self._load_test_values()
 
-    def _lay_out(self) -> None:
+    def _load_test_values(self) -> None:
         """Take the rows tested."""
         task, schema = self.task, self.task.source.schema
         used = schema.used.tolist()
-        parts = [_laid_out(block, used, schema) for block in task.source.blocks(used)]
-        self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.tested])
-        self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.tested])
+        parts = [_column_layout(block, used, schema) for block in task.source.blocks(used)]
+        self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.test_rows])
+        self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.test_rows])
         # Columns that take no part are in no set.
-        self._at = np.zeros(schema.n_columns, dtype=np.int64)
-        self._at[used] = parts[0][2]
+        self._column_positions = np.zeros(schema.n_columns, dtype=np.int64)
+        self._column_positions[used] = parts[0][2]
 
     @classmethod
-    def declines(cls, task: Task) -> str | None:
+    def unsupported_reason(cls, task: CVTask) -> str | None:
         """Return why not: points in place of columns."""
         return "with encode=True it sees points" if task.encode else None
 
-    def _fit(self, rows: Source) -> MixedNB:
+    def _fit_model(self, rows: Source) -> MixedNB:
         # Which columns take no part in a set or have no value in a fold is nobody's surprise.
-        with held():
+        with capture_warnings():
             model: MixedNB = clone(self.task.estimator).fit(rows)
         return model
 
-    def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:
+    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
         """Return what gives the refits of a fold on sets among some columns."""
-        part, taken = self.task.folds[fold], columns_of(self.task.source, columns.tolist())
-        train, test = rows_of(taken, part.train), rows_of(taken, part.test)
-        return lambda some: Fitted(self._fit(columns_of(train, some.tolist())), test)
+        part, taken = self.task.folds[fold], select_columns(self.task.source, columns.tolist())
+        train, test = select_rows(taken, part.train), select_rows(taken, part.test)
+        return lambda some: FittedFold(self._fit_model(select_columns(train, some.tolist())), test)
 
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Return the model as fitted on the rows that the fold learns from."""
-        return self.refits(columns, fold)(columns)
+        return self.fold_refitter(columns, fold)(columns)
 
-    def confusion(self, candidates: Candidates) -> Floats:
+    def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the tested rows by class and predicted class."""
-        task, flips = self.task, sets(candidates)
-        given = (self._numbers, self._codes, self._at, self._centre, self._scale, self._constant, self._table.ravel())
-        known = (self._where, self._widths, self._prior, self._present)
-        of_rows = (task.codes[task.tested], task.weights[task.tested], task.starts)
+        task, flips = self.task, kernel_arguments(candidates)
+        given = (
+            self._numbers,
+            self._codes,
+            self._column_positions,
+            self._centre,
+            self._scale,
+            self._constant,
+            self._table.ravel(),
+        )
+        known = (self._table_starts, self._table_widths, self._log_prior, self._has_class)
+        of_rows = (task.codes[task.test_rows], task.weight_or_ones[task.test_rows], task.test_starts)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            coded_counts(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
+            coded_confusion(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
 
-        return counted(self, candidates, count)
+        return count_predictions(self, candidates, count)
 
-    def joint(self, columns: Columns, fold: int) -> Floats:
+    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats:
         """Return the logarithms of prior times likelihood, added up as `MixedNB` does."""
-        here = slice(self.task.starts[fold], self.task.starts[fold + 1])
+        here = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1])
         numbers, codes = np.ascontiguousarray(self._numbers[:, here]), np.ascontiguousarray(self._codes[:, here])
         normals = (self._centre[fold], self._scale[fold], self._constant[fold])
-        tables = (self._table.ravel(), self._where[fold], self._widths[fold])
+        tables = (self._table.ravel(), self._table_starts[fold], self._table_widths[fold])
         joint = np.empty((len(self.task.classes), numbers.shape[1]))
-        joint_sums(numbers, codes, self._at[columns], *normals, *tables, self._prior[fold], joint)
-        return joint[self._present[fold]].T
+        joint_log_likelihoods(
+            numbers, codes, self._column_positions[columns], *normals, *tables, self._log_prior[fold], joint
+        )
+        return joint[self._has_class[fold]].T
 
-    def tested_rows(self, columns: Columns, fold: int) -> Floats:
+    def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
         """Return the numbers and codes of the rows that a fold tests."""
-        here, at = slice(self.task.starts[fold], self.task.starts[fold + 1]), self._at[columns]
+        here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
         return np.concatenate([self._numbers[at[at >= 0], here], self._codes[-1 - at[at < 0], here]]).T
 
-    def effort(self) -> float:
+    def evaluation_cost(self) -> float:
         """Return the microseconds or so of adding a column."""
-        return effort_of(self.task)
+        return column_cost(self.task)
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return the bytes of the rows tested and of the tables."""
         return float(self._numbers.nbytes + self._codes.nbytes + self._table.nbytes)

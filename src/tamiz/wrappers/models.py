@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tamiz.exceptions import DataError
 from tamiz.sources.schema import Schema
 from tamiz.validation import check_choice
-from tamiz.wrappers.adapter import adapted, predicts
+from tamiz.wrappers.adapter import adapt_estimator, can_predict
 from tamiz.wrappers.estimators import accepts_missing, needs_encoding
 
 
@@ -37,10 +37,10 @@ class Model:
     impute: bool = True
 
 
-def model_of(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) -> Model:
+def resolve_model(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) -> Model:
     """Return the model that a name or an estimator stands for on a table; "auto" encodes where the estimator needs it.
 
-    Of a table without a target it is one that learns from the rows alone (`tamiz.wrappers.estimators.learns_alone`).
+    Of a table without a target it is one that learns from the rows alone (`tamiz.wrappers.estimators.is_unsupervised`).
     """
     if not isinstance(encode, bool) and encode != "auto":
         raise ValueError(f"encode must be True, False or 'auto', got {encode!r}.")
@@ -54,12 +54,12 @@ def model_of(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) 
         # Inside a sentence; Gauss stays a name.
         label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
         return Model(made, encode is True or needs, label)
-    if schema.target is not None and not predicts(estimator):
+    if schema.target is not None and not can_predict(estimator):
         raise TypeError(
             "What predicts must be an object with fit and predict, such as GaussianNB(), or the name of a model, got "
             f"{estimator!r}."
         )
-    made = estimator if schema.target is None else adapted(estimator, has_classes=schema.has_classes)
+    made = estimator if schema.target is None else adapt_estimator(estimator, has_classes=schema.has_classes)
     encoded = needs_encoding(made, schema) if encode == "auto" else encode
     return Model(made, encoded, type(estimator).__name__, impute=not accepts_missing(made))
 
@@ -68,15 +68,15 @@ def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
     """Gaussian naive Bayes of numbers; gaps at the mean and categories as indicators where there are any."""
     from sklearn.naive_bayes import GaussianNB
 
-    _need_classes(schema, "gaussian_nb", "knn")
-    return GaussianNB(), _holds_more_than_numbers(schema)
+    _require_classes(schema, "gaussian_nb", "knn")
+    return GaussianNB(), _has_missing_or_categories(schema)
 
 
 def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
     """Naive Bayes on numbers, categories and gaps as they come."""
     from tamiz.wrappers.mixed_nb import MixedNB
 
-    _need_classes(schema, "mixed_nb", "knn")
+    _require_classes(schema, "mixed_nb", "knn")
     return MixedNB(), False
 
 
@@ -92,7 +92,9 @@ def make_linear(schema: Schema) -> tuple[Any, bool]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression
 
-    return (LinearDiscriminantAnalysis if schema.has_classes else LinearRegression)(), _holds_more_than_numbers(schema)
+    return (LinearDiscriminantAnalysis if schema.has_classes else LinearRegression)(), _has_missing_or_categories(
+        schema
+    )
 
 
 def make_ridge(schema: Schema) -> tuple[Any, bool]:
@@ -106,7 +108,7 @@ def make_logistic(schema: Schema) -> tuple[Any, bool]:
     """Logistic regression for classes, refitted for every set and fold."""
     from sklearn.linear_model import LogisticRegression
 
-    _need_classes(schema, "logistic", "linear")
+    _require_classes(schema, "logistic", "linear")
     return LogisticRegression(max_iter=1000), True
 
 
@@ -117,12 +119,14 @@ def make_tree(schema: Schema) -> tuple[Any, bool]:
     return (DecisionTreeClassifier if schema.has_classes else DecisionTreeRegressor)(min_samples_leaf=5), True
 
 
-def _need_classes(schema: Schema, name: str, way_out: str) -> None:
+def _require_classes(schema: Schema, name: str, alternative: str) -> None:
     if not schema.has_classes:
         assert schema.target is not None
-        raise DataError(f"{name} needs classes, and the target {schema.target.name!r} is a number; use {way_out!r}.")
+        raise DataError(
+            f"{name} needs classes, and the target {schema.target.name!r} is a number; use {alternative!r}."
+        )
 
 
-def _holds_more_than_numbers(schema: Schema) -> bool:
+def _has_missing_or_categories(schema: Schema) -> bool:
     columns = [schema.columns[j] for j in schema.used.tolist()]
     return any(column.n_missing or not (column.is_number or column.kind == "boolean") for column in columns)

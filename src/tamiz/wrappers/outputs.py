@@ -13,15 +13,15 @@ from sklearn.utils.multiclass import type_of_target
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.memory import eager_frame, is_frame, plain_array
+from tamiz.sources.memory import eager_frame, is_frame, to_numpy
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import n_given, with_target
+from tamiz.sources.views import n_original_rows, with_target
 
-_CLASSES = ("multilabel-indicator", "multiclass-multioutput")
+_CLASS_TYPES = ("multilabel-indicator", "multiclass-multioutput")
 
 
 @dataclass(frozen=True)
-class Outputs:
+class MultiOutputTarget:
     """A target of several columns.
 
     Attributes
@@ -40,11 +40,11 @@ class Outputs:
         """How many columns it has."""
         return int(self.values.shape[1])
 
-    def within(self, schema: Schema) -> Schema:
+    def schema_with_target(self, schema: Schema) -> Schema:
         """Return a table's schema with a target that is classes where these are, and a number where these are."""
         return replace(schema, target=Column("y", "categorical" if self.has_classes else "numeric"))
 
-    def joined(self, source: Source) -> Source:
+    def with_combined_target(self, source: Source) -> Source:
         """Return a table with one number as its target, the same where all outputs are: what folds of the rows are made by."""
         numbers = np.unique(self.values[source.row_numbers], axis=0, return_inverse=True)[1].ravel()
         return with_target(source, numbers.astype(np.float64), Column("y", "numeric"))
@@ -53,12 +53,12 @@ class Outputs:
         """Refuse a table of other rows, and one that has a target of its own."""
         if source.schema.target is not None:
             raise TypeError("A source has its own target: open it without one where y has several columns.")
-        if len(self.values) != (n_rows := n_given(source)):
+        if len(self.values) != (n_rows := n_original_rows(source)):
             raise DataError(
                 f"The target has {len(self.values):,} rows and the table {n_rows:,}: inconsistent numbers of samples."
             )
 
-    def labels(self, estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    def target_for(self, estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Return the targets of rows of the user's table as the estimator is to see them."""
         if not is_classifier(estimator):
             if self.values.dtype.kind not in "biuf":
@@ -74,7 +74,7 @@ class Outputs:
         return self.values[rows]
 
 
-def outputs_of(y: Any) -> Outputs | None:
+def read_multioutput(y: Any) -> MultiOutputTarget | None:
     """Return a target of two columns or more, None for any other; one with missing values is refused."""
     if y is None:
         return None
@@ -83,10 +83,10 @@ def outputs_of(y: Any) -> Outputs | None:
     elif is_frame(y):
         values = eager_frame(y).to_numpy()
     else:
-        values = plain_array(y)
+        values = to_numpy(y)
     if values.ndim != 2 or values.shape[1] < 2:
         return None
-    if (unusable := _unusable(values)).any():
+    if (unusable := _is_unusable(values)).any():
         row, column = np.argwhere(unusable)[0].tolist()
         what = "infinite" if isinstance(values[row, column], float) and np.isinf(values[row, column]) else "missing"
         raise DataError(f"The target is {what} in row {row}, column {column} of y; leave such rows out.")
@@ -96,14 +96,14 @@ def outputs_of(y: Any) -> Outputs | None:
         raise DataError(
             f"The {values.shape[1]} columns of y cannot be read as targets: {str(error).rstrip('.')}."
         ) from error
-    if kind not in (*_CLASSES, "continuous-multioutput"):
+    if kind not in (*_CLASS_TYPES, "continuous-multioutput"):
         raise DataError(
             f"The {values.shape[1]} columns of y are neither all numbers nor all classes ({kind}); give every column one type."
         )
-    return Outputs(values, kind in _CLASSES)
+    return MultiOutputTarget(values, kind in _CLASS_TYPES)
 
 
-def _unusable(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_unusable(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return what is None, infinite or NaN, which alone differs from itself."""
     if values.dtype.kind == "O":
         return np.frompyfunc(lambda one: one is None or one != one, 1, 1)(values).astype(bool)

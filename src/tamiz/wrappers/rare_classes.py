@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 # A class of so many rows stays, whatever the number of folds: there are then fewer folds.
-ENOUGH = 5
+MIN_CLASS_ROWS = 5
 # Classes of more than 1 row are left out up to this share of the rows.
-_MOST_SHARE = 0.05
-_MOST_NAMED = 5
+_MAX_RARE_SHARE = 0.05
+_MAX_NAMED = 5
 
 
 def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
@@ -42,9 +42,9 @@ def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
     """
     present = counts > 0
     left_out = np.zeros(len(counts), dtype=bool)
-    for least in range(2, min(n_splits, ENOUGH) + 1):
+    for least in range(2, min(n_splits, MIN_CLASS_ROWS) + 1):
         rare = present & (counts < least)
-        if least > 2 and counts[rare].sum() > _MOST_SHARE * counts.sum():
+        if least > 2 and counts[rare].sum() > _MAX_RARE_SHARE * counts.sum():
             break
         if np.count_nonzero(present & ~rare) >= 2:
             left_out = rare
@@ -58,14 +58,14 @@ def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels:
         return ()
     found = found[np.argsort(counts[found], kind="stable")]
     why = "of the folds: too rare to be both learned and tested in them."
-    named = [f"{levels[c]!r} ({_rows(int(counts[c]))})" for c in found[:_MOST_NAMED].tolist()]
+    named = [f"{levels[c]!r} ({_row_count(int(counts[c]))})" for c in found[:_MAX_NAMED].tolist()]
     if len(found) == 1:
         return (f"Class {named[0]} is left out {why}",)
-    more = len(found) - _MOST_NAMED
+    more = len(found) - _MAX_NAMED
     listed = ", ".join(named) + f" and {more:,} more" if more > 0 else f"{', '.join(named[:-1])} and {named[-1]}"
     total = f"{int(counts[found].sum()):,} of {int(counts.sum()):,} rows"
     return (f"{len(found):,} classes, {total}, are left out {why} They are {listed}.",)
 
 
-def _rows(n: int) -> str:
+def _row_count(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"

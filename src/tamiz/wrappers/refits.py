@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.validation import check_memory
-from tamiz.wrappers.base import Columns, Task, Way
-from tamiz.wrappers.estimators import accepts_sparse, is_plain
-from tamiz.wrappers.fold_rows import Coordinates, Fitted, FoldRows
-from tamiz.wrappers.given import Given, Part
+from tamiz.wrappers.base import ColumnIndices, CVTask, FoldBackend
+from tamiz.wrappers.estimators import accepts_sparse, is_plain_sklearn
+from tamiz.wrappers.fold_rows import EncodedRows, FittedFold, FoldRows
+from tamiz.wrappers.given import NativeRows, NativeTable
 
 # Folds whose rows are there at once, where two threads come to the end of one and begin the next.
-_AT_ONCE = 3
+_FOLDS_AT_ONCE = 3
 
 
-class Refits(Way):
+class RefitBackend(FoldBackend):
     """Every estimator, fitted anew for every set of columns and fold.
 
     The rows of a fold are taken once for many sets: a refit costs a copy of its columns beside the fit.
     """
 
-    kind = object
-    how = "refits"
-    hands_rows_on = True
+    estimator_class = object
+    method = "refits"
+    can_refit_in_workers = True
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: CVTask) -> None:
         super().__init__(task)
         if not task.encode:
             self._check_dates()
             check_memory(
-                self.most_bytes(),
-                f"Rows of {_AT_ONCE} folds for an estimator",
+                self.max_bytes(),
+                f"Rows of {_FOLDS_AT_ONCE} folds for an estimator",
                 "Leave columns out with kinds, or rows.",
             )
 
@@ -43,53 +43,53 @@ class Refits(Way):
         """Refuse dates of a frame for an estimator of scikit-learn's own; a pipeline may know what to do with them."""
         task, schema = self.task, self.task.source.schema
         dates = [j for j in schema.used.tolist() if schema.columns[j].kind == "date"]
-        if not dates or self._given.is_read or not is_plain(task.estimator):
+        if not dates or self._native_table.needs_conversion or not is_plain_sklearn(task.estimator):
             return
         raise DataError(
-            f"Column {schema.columns[dates[0]].name!r} holds dates, and {task.name} takes numbers: pass encode=True, or a pipeline "
+            f"Column {schema.columns[dates[0]].name!r} holds dates, and {task.estimator_name} takes numbers: pass encode=True, or a pipeline "
             "that encodes."
         )
 
     @cached_property
-    def _given(self) -> Given:
-        return Given(self.task.source, accepts_sparse=accepts_sparse(self.task.estimator))
+    def _native_table(self) -> NativeTable:
+        return NativeTable(self.task.source, accepts_sparse=accepts_sparse(self.task.estimator))
 
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """Return the bytes of the rows of a few folds."""
         if not self.task.encode:
-            return _AT_ONCE * self._given.n_bytes
-        return _AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.points.n_coordinates
+            return _FOLDS_AT_ONCE * self._native_table.n_bytes
+        return _FOLDS_AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.matrix.n_coordinates
 
-    def fitted(self, columns: Columns, fold: int) -> Fitted:
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Fit a copy of the estimator."""
-        return self.refits(columns, fold)(columns)
+        return self.fold_refitter(columns, fold)(columns)
 
-    def refits(self, columns: Columns, fold: int) -> Callable[[Columns], Fitted]:
+    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
         """Take the rows of the fold, and return what fits copies of the estimator on sets among their columns."""
-        return partial(self.rows(columns, fold).refit, self.task.estimator)
+        return partial(self.fold_rows(columns, fold).refit, self.task.estimator)
 
-    def rows(self, columns: Columns, fold: int) -> FoldRows:
+    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows:
         """Return the rows of a fold for refits on sets among some columns."""
         task = self.task
         part = task.folds[fold]
         # Points are made of rows in the order of the table.
-        rows = part.train if task.encode else part.in_order
+        rows = part.train if task.encode else part.train_in_order
         return FoldRows(
-            self._taken(rows, columns, fold),
-            self._taken(part.test, columns, fold),
-            task.target_in(rows),
-            task.target_in(part.test),
-            task.weight_in(rows),
-            task.weight_in(part.test),
+            self._select_rows(rows, columns, fold),
+            self._select_rows(part.test, columns, fold),
+            task.target_at(rows),
+            task.target_at(part.test),
+            task.weight_at(rows),
+            task.weight_at(part.test),
         )
 
-    def _taken(self, rows: NDArray[np.intp], columns: Columns, fold: int) -> Part | Coordinates:
+    def _select_rows(self, rows: NDArray[np.intp], columns: ColumnIndices, fold: int) -> NativeRows | EncodedRows:
         """Return rows of the fold, of which sets of columns are taken."""
         task = self.task
         if not task.encode:
-            return self._given.rows(rows, columns)
-        points, part = task.points, task.folds[fold]
+            return self._native_table.take_rows(rows, columns)
+        points, part = task.matrix, task.folds[fold]
         at = points.coordinates_of(columns)
-        values = points.train(part, at) if rows is part.train else points.test(part, at)
+        values = points.train_rows(part, at) if rows is part.train else points.test_rows(part, at)
         widths = np.array([len(points.coordinates[j]) for j in columns.tolist()])
-        return Coordinates(Part(values, np.arange(len(at))), columns, widths)
+        return EncodedRows(NativeRows(values, np.arange(len(at))), columns, widths)

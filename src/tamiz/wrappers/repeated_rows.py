@@ -9,35 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
-from tamiz.sources.duplicates import Copies, find_copies
+from tamiz.sources.duplicates import DuplicateRows, find_duplicate_rows
 
 # Where more of the rows repeat an earlier one, repeats are the rule: a table of a few patterns.
-_MOST_REPEATS = 0.5
+_MAX_REPEAT_SHARE = 0.5
 # Equal rows are taken for different cases where their targets differ this often, as a share of how often those of any two rows do.
-_MOST_TORN = 0.25
+_MAX_DISAGREEMENT = 0.25
 # Two rows that are not copies hardly ever share a value of a target this varied.
-_NO_CHANCE = 0.01
+_MIN_CHANCE_AGREEMENT = 0.01
 # Fewer repeats change no score.
-_LEAST_REPORTED = 0.01
+_MIN_REPORTED_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Tied:
+class TiedRows:
     """Which rows stay in one fold.
 
     Attributes
     ----------
-    leaders : ndarray of shape (n_rows,)
+    fold_leaders : ndarray of shape (n_rows,)
         For every row the row whose fold it is in: its own number where it is in a fold by itself.
-    remarks : tuple of str
+    notes : tuple of str
         The sentence on what was done; none where hardly a row repeats another.
     """
 
-    leaders: NDArray[np.intp]
-    remarks: tuple[str, ...] = ()
+    fold_leaders: NDArray[np.intp]
+    notes: tuple[str, ...] = ()
 
 
-def tie_rows(source: Source, y: NDArray[Any]) -> Tied:
+def tie_repeated_rows(source: Source, y: NDArray[Any]) -> TiedRows:
     """Return which rows stay in one fold: those equal in every column that takes part and in the target, if they are copies.
 
     A copy in another fold is learned from before it is tested. Equal rows are taken for copies unless
@@ -59,29 +59,34 @@ def tie_rows(source: Source, y: NDArray[Any]) -> Tied:
     that do not tie copies estimate .74, others .71.
     """
     apart = np.arange(len(y))
-    copies = find_copies(source, y)
+    copies = find_duplicate_rows(source, y)
     n = len(y)
     if copies is None:
         told = f"Whether some of {n:,} rows repeat others was not looked at, for want of memory: copies may lie in several folds."
-        return Tied(apart, (told,) if len(source.schema.used) else ())
-    if not copies.n_repeats:
-        return Tied(apart)
-    repeated = f"{copies.n_repeats:,} of {n:,} rows {'repeats' if copies.n_repeats == 1 else 'repeat'} an earlier row"
-    if copies.n_repeats > _MOST_REPEATS * n:
+        return TiedRows(apart, (told,) if len(source.schema.used) else ())
+    if not copies.n_duplicates:
+        return TiedRows(apart)
+    repeated = (
+        f"{copies.n_duplicates:,} of {n:,} rows {'repeats' if copies.n_duplicates == 1 else 'repeat'} an earlier row"
+    )
+    if copies.n_duplicates > _MAX_REPEAT_SHARE * n:
         told = f"{repeated}: equal rows are the rule in this table, are taken for different cases, and are shared out like others."
-        return Tied(apart, (told,))
-    is_told = copies.n_repeats >= _LEAST_REPORTED * n
+        return TiedRows(apart, (told,))
+    is_told = copies.n_duplicates >= _MIN_REPORTED_SHARE * n
     if _are_coincidences(copies, y):
         told = (
-            f"{repeated}, and of {copies.n_alike:,} rows with equal columns {copies.n_torn:,} differ in the target: equal rows are "
+            f"{repeated}, and of {copies.n_equal_features:,} rows with equal columns {copies.n_conflicting:,} differ in the target: equal rows are "
             "taken for different cases, and shared out like others."
         )
-        return Tied(apart, (told,) if is_told else ())
-    return Tied(copies.first, (f"{repeated}; equal rows are kept in one fold.",) if is_told else ())
+        return TiedRows(apart, (told,) if is_told else ())
+    return TiedRows(copies.first_row, (f"{repeated}; equal rows are kept in one fold.",) if is_told else ())
 
 
-def _are_coincidences(copies: Copies, y: NDArray[Any]) -> bool:
+def _are_coincidences(copies: DuplicateRows, y: NDArray[Any]) -> bool:
     """Whether the targets of rows with equal columns differ too often for copies."""
     shares = np.unique(y, return_counts=True)[1] / len(y)
     agreeing = float((shares**2).sum())
-    return agreeing > _NO_CHANCE and copies.n_torn >= _MOST_TORN * (1 - agreeing) * copies.n_alike
+    return (
+        agreeing > _MIN_CHANCE_AGREEMENT
+        and copies.n_conflicting >= _MAX_DISAGREEMENT * (1 - agreeing) * copies.n_equal_features
+    )

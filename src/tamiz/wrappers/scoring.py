@@ -18,17 +18,17 @@ from tamiz.exceptions import DataError
 from tamiz.registry import suggestion
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.wrappers.adapter import unwrapped
+from tamiz.wrappers.adapter import unwrap_estimator
 from tamiz.wrappers.estimators import accepts_weights
 
 # What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
-SCORER = type(make_scorer(accuracy_score))
+PREDICTION_SCORER = type(make_scorer(accuracy_score))
 # Scores of scikit-learn's that compare numbers with numbers.
-_SCORES_NUMBERS = re.compile(
+_REGRESSION_SCORES = re.compile(
     r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
 )
 # Scores of a class and another one, and what they are called for many.
-_OF_TWO_CLASSES = {
+_BINARY_SCORES = {
     "roc_auc": "roc_auc_ovr",
     **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
 }
@@ -43,34 +43,36 @@ class Scoring:
     name : str
     scorer : callable
         scorer(estimator, rows, y), larger is better.
-    registered : bool
+    is_sklearn : bool
         Whether it is scikit-learn's of that name.
-    takes_target : bool
+    accepts_target : bool
         Whether it is called with a y: without a target that is None.
     """
 
     name: str
     scorer: Callable[..., Any]
-    registered: bool = False
-    takes_target: bool = True
+    is_sklearn: bool = False
+    accepts_target: bool = True
 
     @property
-    def reads_predictions(self) -> bool:
+    def uses_predictions_only(self) -> bool:
         """Whether nothing but predictions is asked of an estimator: any that predicts the same has the same score."""
-        return isinstance(self.scorer, SCORER)
+        return isinstance(self.scorer, PREDICTION_SCORER)
 
-    def check(self, schema: Schema) -> None:
+    def check_weights(self, schema: Schema) -> None:
         """Refuse rows with weights for a score that takes none."""
         # A scorer of scikit-learn's takes weights and hands them to the function that it is made of, which may not.
         if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
             raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
 
-    def value(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
+    def score(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
         """Return the score of a fitted estimator on rows that it has not seen."""
         given = {} if weight is None else {"sample_weight": weight}
         # scikit-learn's scorers ask what an estimator is; a function of the user's reads the user's object.
-        target = (y,) if self.takes_target else ()
-        value = self.scorer(estimator if self.reads_predictions else unwrapped(estimator), rows, *target, **given)
+        target = (y,) if self.accepts_target else ()
+        value = self.scorer(
+            estimator if self.uses_predictions_only else unwrap_estimator(estimator), rows, *target, **given
+        )
         if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
             raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
         if not np.isfinite(number := float(value)):
@@ -81,17 +83,17 @@ class Scoring:
         return number
 
 
-def all_right(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
+def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
     """Return the share of rows of which every output is right; of indicators it is scikit-learn's accuracy."""
     return float(np.average((np.asarray(y) == predicted).all(axis=1), weights=sample_weight))
 
 
-def read_scoring(scoring: Any, *, classes: bool, several: bool = False) -> Scoring:
+def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = False) -> Scoring:
     """Return the number that was asked for: accuracy, or R2 where numbers are predicted, unless something else was."""
-    if scoring is None and classes and several:
-        return Scoring("accuracy", make_scorer(all_right))
+    if scoring is None and has_classes and multioutput:
+        return Scoring("accuracy", make_scorer(exact_match_accuracy))
     if scoring is None:
-        scoring = "accuracy" if classes else "r2"
+        scoring = "accuracy" if has_classes else "r2"
     if callable(scoring):
         return Scoring(getattr(scoring, "__name__", None) or type(scoring).__name__, scoring)
     names = get_scorer_names()
@@ -101,26 +103,26 @@ def read_scoring(scoring: Any, *, classes: bool, several: bool = False) -> Scori
             "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
             f"{scoring!r}{meant}."
         )
-    return Scoring(scoring, get_scorer(scoring), registered=True)
+    return Scoring(scoring, get_scorer(scoring), is_sklearn=True)
 
 
-def read_scoring_alone(scoring: Any, estimator: Any) -> Scoring:
+def resolve_unsupervised_scoring(scoring: Any, estimator: Any) -> Scoring:
     """Return the number that was asked for where there is no target: a function of the estimator and the rows, or its own score."""
     name = type(estimator).__name__
     if scoring is None:
         if not hasattr(estimator, "score"):
             raise TypeError(f"{name} has no score of its own: pass scoring=, a callable scorer(estimator, X).")
-        return Scoring("score", type(estimator).score, takes_target=False)
-    if isinstance(scoring, SCORER) or not callable(scoring):
+        return Scoring("score", type(estimator).score, accepts_target=False)
+    if isinstance(scoring, PREDICTION_SCORER) or not callable(scoring):
         asked = repr(scoring) if isinstance(scoring, str) else reprlib.repr(scoring)
         raise ValueError(
             f"scoring={asked} compares predictions with a target, and {name} learns without one: pass a callable "
             "scorer(estimator, X), or None for the estimator's own score."
         )
-    return replace(read_scoring(scoring, classes=False), takes_target=not _takes_two(scoring))
+    return replace(resolve_scoring(scoring, has_classes=False), accepts_target=not _accepts_two_arguments(scoring))
 
 
-def _takes_two(scorer: Callable[..., Any]) -> bool:
+def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
     """Return whether a function can be called with an estimator and rows."""
     try:
         signature(scorer).bind(None, None)
@@ -129,7 +131,7 @@ def _takes_two(scorer: Callable[..., Any]) -> bool:
     return True
 
 
-def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
+def check_scoring_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
     """Refuse scikit-learn's scores that have no meaning for the target.
 
     Parameters
@@ -140,9 +142,9 @@ def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None
         The target as the scorer sees it.
     """
     target = schema.target
-    if not scoring.registered or target is None:
+    if not scoring.is_sklearn or target is None:
         return
-    scores_numbers = bool(_SCORES_NUMBERS.fullmatch(scoring.name))
+    scores_numbers = bool(_REGRESSION_SCORES.fullmatch(scoring.name))
     if not schema.has_classes:
         if not scores_numbers:
             raise DataError(
@@ -154,8 +156,8 @@ def check_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None
             f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
             "classes."
         )
-    if scoring.name in _OF_TWO_CLASSES and (n_classes := len(np.unique(labels))) > 2:
+    if scoring.name in _BINARY_SCORES and (n_classes := len(np.unique(labels))) > 2:
         raise DataError(
             f"{scoring.name} scores two classes, and the target {target.name!r} has {n_classes:,}; use "
-            f"{_OF_TWO_CLASSES[scoring.name]} or another score of many classes."
+            f"{_BINARY_SCORES[scoring.name]} or another score of many classes."
         )

@@ -24,102 +24,102 @@ from numpy.typing import NDArray
 from tamiz.candidates import Candidates, Masks
 from tamiz.statistics.base import Floats
 
-Coordinates = NDArray[np.integer]
+CoordinateIndices = NDArray[np.integer]
 
 # Parents of fewer coordinates: the kernel that factorises every set is as fast, and its bits depend on the set alone.
-FEWEST = 32
+MIN_SWEPT_COORDINATES = 32
 # What others leave of a coordinate's square, as a share: below it rounding may decide.
-_LEAST_PIVOT = 1e-6
+_MIN_PIVOT = 1e-6
 # What is left of the tested squares, as a share: below it too much has cancelled.
-_LEAST_LEFT = 1e-6
+_MIN_RESIDUAL_SHARE = 1e-6
 
 
 @dataclass
-class _Fold:
+class _SweptFold:
     """The products of one fold, with the coordinates of a parent swept out."""
 
     gram: Floats
     cross: Floats
-    left: Floats
-    left_cross: Floats
+    residual_products: Floats
+    residual_cross: Floats
     error: float
 
     @classmethod
-    def of(cls, gram: Floats, cross: Floats, form: Floats) -> _Fold:
+    def of(cls, gram: Floats, cross: Floats, form: Floats) -> _SweptFold:
         return cls(gram.copy(), cross.copy(), form[:-1, :-1].copy(), form[-1, :-1].copy(), float(form[-1, -1]))
 
-    def sweep(self, added: Coordinates) -> None:
+    def sweep(self, added: CoordinateIndices) -> None:
         """Explain coordinates and target by some more coordinates."""
         own, rows = self.gram[np.ix_(added, added)], self.gram[added]
         slopes = np.linalg.solve(own, rows)
         gamma = np.linalg.solve(own, self.cross[added])
-        inner = self.left[np.ix_(added, added)]
-        between = self.left[added]
-        self.error += float(gamma @ inner @ gamma - 2 * gamma @ self.left_cross[added])
-        self.left_cross = (
-            self.left_cross - slopes.T @ self.left_cross[added] - gamma @ between + (gamma @ inner) @ slopes
+        inner = self.residual_products[np.ix_(added, added)]
+        between = self.residual_products[added]
+        self.error += float(gamma @ inner @ gamma - 2 * gamma @ self.residual_cross[added])
+        self.residual_cross = (
+            self.residual_cross - slopes.T @ self.residual_cross[added] - gamma @ between + (gamma @ inner) @ slopes
         )
         mixed = between.T @ slopes
-        self.left = self.left - mixed - mixed.T + slopes.T @ inner @ slopes
+        self.residual_products = self.residual_products - mixed - mixed.T + slopes.T @ inner @ slopes
         self.cross = self.cross - slopes.T @ self.cross[added]
         self.gram = self.gram - rows.T @ slopes
 
     def errors(self, blocks: NDArray[np.integer]) -> Floats:
         """Return the squared errors with each of some blocks of one width added, NaN where rounding may show."""
         own = self.gram[blocks[:, :, None], blocks[:, None, :]]
-        cross, left_cross = self.cross[blocks], self.left_cross[blocks]
+        cross, left_cross = self.cross[blocks], self.residual_cross[blocks]
         # What a coordinate has left beside the parent and the others of its block.
-        pivots = np.array([_least_pivot(one) for one in own]) if blocks.shape[1] > 1 else own[:, 0, 0]
-        sound = pivots > _LEAST_PIVOT
+        pivots = np.array([_smallest_pivot(one) for one in own]) if blocks.shape[1] > 1 else own[:, 0, 0]
+        sound = pivots > _MIN_PIVOT
         own[~sound] = np.eye(blocks.shape[1])
         gamma = np.linalg.solve(own, cross[:, :, None])[:, :, 0]
-        inner = self.left[blocks[:, :, None], blocks[:, None, :]]
+        inner = self.residual_products[blocks[:, :, None], blocks[:, None, :]]
         change = np.einsum("ma,mab,mb->m", gamma, inner, gamma) - 2 * np.einsum("ma,ma->m", gamma, left_cross)
         return np.where(sound, self.error + change, np.nan)
 
 
-class Sweeps:
+class SweepOperators:
     """The products of every fold, swept by the parent of the last candidates.
 
     Parameters
     ----------
     gram, cross, form : ndarray
-        As `tamiz.kernels.factors.linear_squares` takes them, with an entry in `form` for every fold.
+        As `tamiz.kernels.factors.linear_squared_errors` takes them, with an entry in `form` for every fold.
     """
 
     def __init__(self, gram: Floats, cross: Floats, form: Floats) -> None:
-        self._given = (gram, cross, form)
+        self._initial_products = (gram, cross, form)
         self._parent: Masks | None = None
-        self._folds: list[_Fold] = []
+        self._folds: list[_SweptFold] = []
 
-    def squares(self, candidates: Candidates) -> Floats | None:
+    def squared_errors(self, candidates: Candidates) -> Floats | None:
         """Return the squared errors, of shape (n_candidates, n_folds), NaN where a factor has to tell; None for other candidates.
 
         Parameters
         ----------
         candidates : Candidates
-            Of coordinates: one parent of at least `FEWEST`, and additions to it.
+            Of coordinates: one parent of at least `MIN_SWEPT_COORDINATES`, and additions to it.
         """
         if len(candidates.parents) != 1 or not len(candidates) or not candidates.starts[-1]:
             return None
         parent = candidates.parents[0]
-        if parent.sum() < FEWEST or parent[candidates.flipped].any():
+        if parent.sum() < MIN_SWEPT_COORDINATES or parent[candidates.flipped].any():
             return None
-        self._move(parent)
+        self._sweep_to(parent)
         squares = np.full((len(candidates), len(self._folds)), np.nan)
-        for where, blocks in candidates.flips_of(0):
+        for where, blocks in candidates.flips_by_width(0):
             if blocks.shape[1]:
                 for f, fold in enumerate(self._folds):
                     squares[where, f] = fold.errors(blocks)
-        whole = self._given[2][:, -1, -1]
-        squares[~(squares > _LEAST_LEFT * whole)] = np.nan
+        whole = self._initial_products[2][:, -1, -1]
+        squares[~(squares > _MIN_RESIDUAL_SHARE * whole)] = np.nan
         return squares
 
-    def _move(self, parent: Masks) -> None:
+    def _sweep_to(self, parent: Masks) -> None:
         """Sweep the products by a parent, on from those of the last one where it is a part of this."""
         if self._parent is None or (self._parent & ~parent).any():
             self._parent = np.zeros_like(parent)
-            self._folds = [_Fold.of(*arrays) for arrays in zip(*self._given, strict=True)]
+            self._folds = [_SweptFold.of(*arrays) for arrays in zip(*self._initial_products, strict=True)]
         added = np.flatnonzero(parent & ~self._parent)
         if len(added):
             for fold in self._folds:
@@ -127,7 +127,7 @@ class Sweeps:
             self._parent = parent.copy()
 
 
-def _least_pivot(matrix: Floats) -> float:
+def _smallest_pivot(matrix: Floats) -> float:
     """Return the least pivot of a symmetric matrix, at most 0 where it has no Cholesky factor."""
     try:
         return float((np.linalg.cholesky(matrix).diagonal() ** 2).min())

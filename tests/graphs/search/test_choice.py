@@ -7,25 +7,25 @@ import pytest
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.points import Rows
+from tamiz.graphs.points import EuclideanPoints
 from tamiz.graphs.search import choice
-from tamiz.graphs.search.choice import chosen, chosen_exact
-from tamiz.graphs.search.descent import Descent
-from tamiz.graphs.search.exact import Exact
-from tamiz.graphs.search.tree import Tree
+from tamiz.graphs.search.choice import choose_exact_search, choose_search
+from tamiz.graphs.search.descent import NNDescent
+from tamiz.graphs.search.exact import BruteForce
+from tamiz.graphs.search.tree import KDTree
 
 
 def points(n, p):
-    return Rows(np.random.default_rng(0).normal(size=(n, p)))
+    return EuclideanPoints(np.random.default_rng(0).normal(size=(n, p)))
 
 
 @pytest.mark.parametrize(
     ("search", "refused", "sentence"),
     [
-        (Tree(), points(500, 20), "Tree takes 1 to 15 columns, got 20. Use Exact()."),
-        (Descent(), points(500, 3), "Descent takes at least 2,000 rows, got 500. Use Exact()."),
+        (KDTree(), points(500, 20), "Tree takes 1 to 15 columns, got 20. Use Exact()."),
+        (NNDescent(), points(500, 3), "Descent takes at least 2,000 rows, got 500. Use Exact()."),
         (
-            Tree(),
+            KDTree(),
             PrecomputedDistances(np.zeros((4, 4))),
             "Tree takes dense rows of numbers at euclidean or cosine distances, got PrecomputedDistances. Use Exact().",
         ),
@@ -33,23 +33,23 @@ def points(n, p):
 )
 def test_a_search_that_cannot_do_is_refused_with_its_limit_and_the_way_out(search, refused, sentence):
     with pytest.raises(DataError, match=f"^{re.escape(sentence)}$"):
-        chosen(search, refused)
+        choose_search(search, refused)
 
 
 def test_a_search_that_can_do_is_taken_as_it_is():
-    for search in (Tree(), Exact()):
-        assert chosen(search, points(50, 3)) is search
+    for search in (KDTree(), BruteForce()):
+        assert choose_search(search, points(50, 3)) is search
 
 
 def test_without_a_search_an_exact_one_is_taken_where_it_takes_seconds(monkeypatch):
-    assert isinstance(chosen(None, points(20_000, 2)), Tree)
-    assert isinstance(chosen(None, points(3000, 30)), Exact)
-    assert isinstance(chosen(None, PrecomputedDistances(np.zeros((4, 4)))), Exact)
-    monkeypatch.setattr(choice, "_MOST_SECONDS", 1e-9)
-    assert isinstance(chosen(None, points(3000, 30)), Descent)
-    assert isinstance(chosen(None, points(1999, 30)), Exact)
+    assert isinstance(choose_search(None, points(20_000, 2)), KDTree)
+    assert isinstance(choose_search(None, points(3000, 30)), BruteForce)
+    assert isinstance(choose_search(None, PrecomputedDistances(np.zeros((4, 4)))), BruteForce)
+    monkeypatch.setattr(choice, "_MAX_EXACT_SECONDS", 1e-9)
+    assert isinstance(choose_search(None, points(3000, 30)), NNDescent)
+    assert isinstance(choose_search(None, points(1999, 30)), BruteForce)
 
 
 def test_the_exact_search_of_least_time_is_that_by_a_tree_in_few_columns():
-    assert isinstance(chosen_exact(points(100_000, 3)), Tree)
-    assert isinstance(chosen_exact(points(3000, 16)), Exact)
+    assert isinstance(choose_exact_search(points(100_000, 3)), KDTree)
+    assert isinstance(choose_exact_search(points(3000, 16)), BruteForce)

@@ -7,10 +7,10 @@ from scipy.spatial.distance import cdist
 from tamiz import parallel, progress
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.points import Rows
-from tamiz.graphs.search.descent import Descent
-from tamiz.graphs.search.exact import Exact
-from tamiz.graphs.search.lists import Lists
+from tamiz.graphs.points import EuclideanPoints
+from tamiz.graphs.search.descent import NNDescent
+from tamiz.graphs.search.exact import BruteForce
+from tamiz.graphs.search.lists import NeighborLists
 
 
 def true_distances(values, k):
@@ -48,7 +48,7 @@ DATA = {
 @pytest.mark.parametrize("name", DATA)
 def test_nearly_all_neighbours_are_found(name):
     values = DATA[name]()
-    index = Descent(random_state=0).fit(Rows(values))
+    index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     near = index.query(10)
     scale = np.abs(values).max() if "square" in name else 1.0
     true = true_distances(values / scale, 10) * scale
@@ -63,11 +63,11 @@ def values():
 
 @pytest.fixture(scope="module")
 def index(values):
-    return Descent(random_state=3).fit(Rows(values))
+    return NNDescent(random_state=3).fit(EuclideanPoints(values))
 
 
 def test_the_distances_are_those_of_an_exact_search_to_the_bit(values, index):
-    near, exact = index.query(12), Exact().fit(Rows(values)).query(12)
+    near, exact = index.query(12), BruteForce().fit(EuclideanPoints(values)).query(12)
     mine, theirs = near.indices.reshape(-1, 12), exact.indices.reshape(-1, 12)
     assert (mine == theirs).mean() > 0.95
     equal = (mine == theirs).reshape(-1)
@@ -90,9 +90,9 @@ def test_the_result_is_the_same_at_one_thread_and_at_two_and_when_repeated():
     for values in (clusters(6000, 9, 30, 2.0), wide):
         results = []
         for n_jobs in (1, 2, 2):
-            with parallel.session(n_jobs):
-                index = Descent(random_state=5).fit(Rows(values))
-                results += [[index.query(15), index.query(4, Rows(new[:, : values.shape[1]])), index.recall]]
+            with parallel.thread_session(n_jobs):
+                index = NNDescent(random_state=5).fit(EuclideanPoints(values))
+                results += [[index.query(15), index.query(4, EuclideanPoints(new[:, : values.shape[1]])), index.recall]]
         for other in results[1:]:
             assert other[2] == results[0][2]
             for mine, first in zip(other[:2], results[0][:2], strict=True):
@@ -105,20 +105,20 @@ def test_fewer_neighbours_are_the_first_of_more_whatever_was_asked_before(values
     assert (index.query(4).indices == fifteen.nearest(4).indices).all()
     index.query(20)
     assert (index.query(15).indices == fifteen.indices).all()
-    assert (Descent(random_state=3).fit(Rows(values)).query(4).indices == fifteen.nearest(4).indices).all()
+    assert (NNDescent(random_state=3).fit(EuclideanPoints(values)).query(4).indices == fifteen.nearest(4).indices).all()
 
 
 def test_many_equal_rows_have_the_lowest_of_them_for_neighbours():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(300, 3))[rng.integers(0, 300, 4000)]
-    near = Descent(random_state=0).fit(Rows(values)).query(5)
-    exact = Exact().fit(Rows(values)).query(5)
+    near = NNDescent(random_state=0).fit(EuclideanPoints(values)).query(5)
+    exact = BruteForce().fit(EuclideanPoints(values)).query(5)
     assert (near.indices == exact.indices).all()
     assert (near.distances == exact.distances).all()
 
 
 def test_all_rows_equal():
-    near = Descent(random_state=0).fit(Rows(np.full((2500, 4), 7.0))).query(3)
+    near = NNDescent(random_state=0).fit(EuclideanPoints(np.full((2500, 4), 7.0))).query(3)
     assert near.indices[:9].tolist() == [1, 2, 3, 0, 2, 3, 0, 1, 3]
     assert near.indices[-3:].tolist() == [0, 1, 2]
     assert not near.distances.any()
@@ -127,7 +127,7 @@ def test_all_rows_equal():
 def test_few_equal_rows_are_each_others_neighbours():
     values = np.random.default_rng(0).normal(size=(3000, 6))
     values[1500:1600] = values[:100]
-    near = Descent(random_state=0).fit(Rows(values)).query(3)
+    near = NNDescent(random_state=0).fit(EuclideanPoints(values)).query(3)
     assert (near.indices.reshape(-1, 3)[:100, 0] == np.arange(1500, 1600)).all()
     assert (near.distances.reshape(-1, 3)[:100, 0] == 0).all()
 
@@ -135,7 +135,10 @@ def test_few_equal_rows_are_each_others_neighbours():
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (20, 19), (65, 15), (130, 100), (200, 199)])
 def test_few_rows_are_searched_rightly(n, k):
     values = np.random.default_rng(n).normal(size=(n, 3))
-    near, exact = Descent(random_state=0, recall=1.0).fit(Rows(values)).query(k), Exact().fit(Rows(values)).query(k)
+    near, exact = (
+        NNDescent(random_state=0, recall=1.0).fit(EuclideanPoints(values)).query(k),
+        BruteForce().fit(EuclideanPoints(values)).query(k),
+    )
     assert (near.indices == exact.indices).all()
     assert (near.distances == exact.distances).all()
 
@@ -143,9 +146,9 @@ def test_few_rows_are_searched_rightly(n, k):
 def test_many_columns_are_searched_along_fewer_directions_and_measured_in_all():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(2500, 8)) @ rng.normal(size=(8, 200)) + 0.05 * rng.normal(size=(2500, 200))
-    index = Descent(random_state=0).fit(Rows(values))
+    index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     near = index.query(10)
-    assert index._descended._work.rows.shape == (2500, 64)
+    assert index._result._reduced_rows.rows.shape == (2500, 64)
     assert found_share(near, true_distances(values, 10)) > 0.985
     measured = np.linalg.norm(values[near.rows] - values[near.indices], axis=1)
     np.testing.assert_allclose(near.distances, measured, rtol=1e-13)
@@ -153,32 +156,35 @@ def test_many_columns_are_searched_along_fewer_directions_and_measured_in_all():
 
 def test_many_columns_of_which_no_few_directions_tell_are_all_kept():
     values = clusters(2500, 200, 300, 0.3)
-    index = Descent(random_state=0, recall=0.5).fit(Rows(values))
+    index = NNDescent(random_state=0, recall=0.5).fit(EuclideanPoints(values))
     index.query(5)
-    assert index._descended._work.directions is None
+    assert index._result._reduced_rows.directions is None
 
 
 def test_noise_of_many_columns_ends_in_comparing_all_pairs():
     values = np.random.default_rng(0).normal(size=(2000, 60))
-    index = Descent(random_state=0, recall=1.0).fit(Rows(values))
-    near, exact = index.query(10), Exact().fit(Rows(values)).query(10)
+    index = NNDescent(random_state=0, recall=1.0).fit(EuclideanPoints(values))
+    near, exact = index.query(10), BruteForce().fit(EuclideanPoints(values)).query(10)
     assert (near.indices == exact.indices).all()
     assert index.recall == 1.0
-    new = Rows(values[:20] + 0.5)
-    assert (index.query(3, new).indices == Exact().fit(Rows(values)).query(3, new).indices).all()
+    new = EuclideanPoints(values[:20] + 0.5)
+    assert (index.query(3, new).indices == BruteForce().fit(EuclideanPoints(values)).query(3, new).indices).all()
 
 
 def test_rows_that_float32_does_not_tell_apart_are_compared_in_pairs():
     values = clusters(2500, 4, 5, 1e10)
-    near, exact = Descent(random_state=0).fit(Rows(values)).query(5), Exact().fit(Rows(values)).query(5)
+    near, exact = (
+        NNDescent(random_state=0).fit(EuclideanPoints(values)).query(5),
+        BruteForce().fit(EuclideanPoints(values)).query(5),
+    )
     assert (near.indices == exact.indices).all()
 
 
 def test_a_recall_that_falls_short_is_told(monkeypatch):
-    monkeypatch.setattr("tamiz.graphs.search.descended._PASSES", 0)
-    monkeypatch.setattr("tamiz.graphs.search.descended.WIDE", 2)
+    monkeypatch.setattr("tamiz.graphs.search.descended._MAX_PASSES", 0)
+    monkeypatch.setattr("tamiz.graphs.search.descended.WIDE_PASS", 2)
     values = np.random.default_rng(0).normal(size=(3000, 40))
-    index = Descent(random_state=0).fit(Rows(values))
+    index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     with pytest.warns(
         TamizWarning, match=r"Descent finds about 0\.\d+ of the nearest neighbours, fewer than the 0\.99 asked"
     ):
@@ -189,96 +195,107 @@ def test_a_recall_that_falls_short_is_told(monkeypatch):
 
 def test_new_rows_find_their_neighbours(values, index):
     new = clusters(3300, 12, 40, 3.0)[3000:]
-    near = index.query(10, Rows(new))
+    near = index.query(10, EuclideanPoints(new))
     true = np.sort(cdist(new, values), axis=1)[:, :10]
     assert found_share(near, true) > 0.97
-    exact = Exact().fit(Rows(values)).query(10, Rows(new))
+    exact = BruteForce().fit(EuclideanPoints(values)).query(10, EuclideanPoints(new))
     same = near.indices == exact.indices
     assert (near.distances[same] == exact.distances[same]).all()
 
 
 def test_a_new_row_is_searched_by_itself(values, index):
     new = values[:400] + 0.3
-    together = index.query(7, Rows(new))
+    together = index.query(7, EuclideanPoints(new))
     for row in (0, 17, 399):
-        alone = index.query(7, Rows(new[row : row + 1]))
+        alone = index.query(7, EuclideanPoints(new[row : row + 1]))
         assert (alone.indices == together.indices.reshape(-1, 7)[row]).all()
         assert (alone.distances == together.distances.reshape(-1, 7)[row]).all()
 
 
 def test_a_new_row_equal_to_rows_of_the_index_finds_the_lowest_of_them(values, index):
-    own = index.query(2, Rows(values))
+    own = index.query(2, EuclideanPoints(values))
     assert (own.indices.reshape(-1, 2)[:, 0] == np.arange(len(values))).all()
     assert (own.distances.reshape(-1, 2)[:, 0] == 0).all()
     repeated = np.repeat(values[:1000], 3, axis=0)
     few = np.vstack([values, values[:50], values[:50]])
-    assert (Descent(random_state=0).fit(Rows(repeated)).query(3, Rows(values[:1000])).indices == np.arange(3000)).all()
-    found = Descent(random_state=0).fit(Rows(few)).query(3, Rows(values[:50])).indices.reshape(-1, 3)
+    assert (
+        NNDescent(random_state=0).fit(EuclideanPoints(repeated)).query(3, EuclideanPoints(values[:1000])).indices
+        == np.arange(3000)
+    ).all()
+    found = (
+        NNDescent(random_state=0)
+        .fit(EuclideanPoints(few))
+        .query(3, EuclideanPoints(values[:50]))
+        .indices.reshape(-1, 3)
+    )
     assert (found == np.arange(50)[:, None] + [0, 3000, 3050]).all()
 
 
 def test_a_new_row_far_from_all_others_finds_one_hardly_farther_than_the_nearest(values, index):
     far = np.full((1, 12), 1e3)
-    assert index.query(1, Rows(far)).distances[0] == pytest.approx(cdist(far, values).min(), rel=1e-3)
+    assert index.query(1, EuclideanPoints(far)).distances[0] == pytest.approx(cdist(far, values).min(), rel=1e-3)
 
 
 def test_minus_zero_is_zero():
     values = np.random.default_rng(0).integers(0, 40, (3000, 2)).astype(float)
     minus = np.where(values == 0, -0.0, values)
-    index = Descent(random_state=0).fit(Rows(values))
-    assert (index.query(1, Rows(minus)).indices == index.query(1, Rows(values)).indices).all()
-    assert not index.query(1, Rows(minus)).distances.any()
+    index = NNDescent(random_state=0).fit(EuclideanPoints(values))
+    assert (index.query(1, EuclideanPoints(minus)).indices == index.query(1, EuclideanPoints(values)).indices).all()
+    assert not index.query(1, EuclideanPoints(minus)).distances.any()
 
 
 def test_all_within_a_radius_are_found_exactly(values, index):
-    exact = Exact().fit(Rows(values))
-    for queries in (None, Rows(values[:30] + 0.2)):
-        mine, theirs = index.within(2.5, queries), exact.within(2.5, queries)
+    exact = BruteForce().fit(EuclideanPoints(values))
+    for queries in (None, EuclideanPoints(values[:30] + 0.2)):
+        mine, theirs = index.query_radius(2.5, queries), exact.query_radius(2.5, queries)
         assert (mine.indptr == theirs.indptr).all()
         assert (mine.indices == theirs.indices).all()
 
 
 def test_the_recall_is_known_before_a_query(values):
-    assert Descent(random_state=3).fit(Rows(values)).recall > 0.98
+    assert NNDescent(random_state=3).fit(EuclideanPoints(values)).recall > 0.98
 
 
 def test_a_higher_recall_is_reached_by_going_on():
-    points = Rows(DATA["clusters of ten rows"]())
-    lower, higher = (Descent(random_state=0, recall=recall).fit(points).recall for recall in (0.5, 0.999))
+    points = EuclideanPoints(DATA["clusters of ten rows"]())
+    lower, higher = (NNDescent(random_state=0, recall=recall).fit(points).recall for recall in (0.5, 0.999))
     assert lower < 0.99
     assert higher >= 0.999
 
 
 def test_an_approximate_search_suits_many_rows_of_numbers():
-    assert Descent().refusal(Rows(np.zeros((2000, 2)))) is None
-    assert Descent().refusal(Rows(np.zeros((1999, 2)))) == "Descent takes at least 2,000 rows, got 1,999. Use Exact()."
-    assert Descent().refusal(PrecomputedDistances(np.zeros((2000, 2000)))) == (
+    assert NNDescent().unsupported_reason(EuclideanPoints(np.zeros((2000, 2)))) is None
+    assert (
+        NNDescent().unsupported_reason(EuclideanPoints(np.zeros((1999, 2))))
+        == "Descent takes at least 2,000 rows, got 1,999. Use Exact()."
+    )
+    assert NNDescent().unsupported_reason(PrecomputedDistances(np.zeros((2000, 2000)))) == (
         "Descent takes dense rows of numbers at euclidean or cosine distances, got PrecomputedDistances. Use Exact()."
     )
 
 
 def test_a_search_within_a_radius_takes_the_distinct_rows_of_the_index(monkeypatch):
-    index = Descent(random_state=0).fit(Rows(np.random.default_rng(0).normal(size=(2500, 3))))
-    monkeypatch.setattr("tamiz.graphs.search.distinct._survey", None)
-    assert index._exact.distinct is index.distinct
-    assert len(index.within(0.1).indptr) == 2501
+    index = NNDescent(random_state=0).fit(EuclideanPoints(np.random.default_rng(0).normal(size=(2500, 3))))
+    monkeypatch.setattr("tamiz.graphs.search.distinct._scan_rows", None)
+    assert index._brute_force.distinct is index.distinct
+    assert len(index.query_radius(0.1).indptr) == 2501
 
 
 def test_new_rows_are_searched_anew_after_another_pass():
     rows = np.random.default_rng(0).normal(size=(1500, 8)).astype(np.float32)
     new, seeds = rows[:40] + np.float32(0.2), np.arange(3)
-    lists, later = Lists(rows, 10, seeds), Lists(rows, 10, seeds)
-    before = lists.near(new, 20)
+    lists, later = NeighborLists(rows, 10, seeds), NeighborLists(rows, 10, seeds)
+    before = lists.find_nearest(new, 20)
     for one in (lists, later):
         one.improve(16)
-    assert (lists.near(new, 20) == later.near(new, 20)).all()
-    assert (lists.near(new, 20) != before).any()
+    assert (lists.find_nearest(new, 20) == later.find_nearest(new, 20)).all()
+    assert (lists.find_nearest(new, 20) != before).any()
 
 
 def test_progress_is_told_up_to_the_end(values):
     told = []
-    with progress.listening(lambda label, done, total: told.append((label, done, total))):
-        Descent(random_state=0).fit(Rows(values)).query(5)
+    with progress.use_listener(lambda label, done, total: told.append((label, done, total))):
+        NNDescent(random_state=0).fit(EuclideanPoints(values)).query(5)
     assert {label for label, _, _ in told} == {"Neighbours"}
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[0][1] == 0
@@ -286,12 +303,12 @@ def test_progress_is_told_up_to_the_end(values):
 
 
 def test_bad_settings_are_refused():
-    points = Rows(np.zeros((10, 1)))
+    points = EuclideanPoints(np.zeros((10, 1)))
     with pytest.raises(ValueError, match=r"recall must be at most 1, got 2\.0"):
-        Descent(recall=2).fit(points)
+        NNDescent(recall=2).fit(points)
     with pytest.raises(TypeError, match="recall must be a number, got 'high'"):
-        Descent(recall="high").fit(points)
+        NNDescent(recall="high").fit(points)
     with pytest.raises(ValueError, match="random_state must be a whole number"):
-        Descent(random_state=-1).fit(points)
+        NNDescent(random_state=-1).fit(points)
     with pytest.raises(ValueError, match="n_neighbors must be from 1 to 9, got 10"):
-        Descent().fit(points).query(10)
+        NNDescent().fit(points).query(10)

@@ -5,12 +5,12 @@ import pytest
 from scipy import sparse
 
 from tamiz import parallel
-from tamiz.graphs.metrics.cosine import CosineRows
-from tamiz.graphs.metrics.sparse_rows import SparseRows
-from tamiz.graphs.points import Rows
+from tamiz.graphs.metrics.cosine import CosinePoints
+from tamiz.graphs.metrics.sparse_rows import SparsePoints
+from tamiz.graphs.points import EuclideanPoints
 from tamiz.graphs.search import tree
-from tamiz.graphs.search.exact import Exact
-from tamiz.graphs.search.tree import Tree
+from tamiz.graphs.search.exact import BruteForce
+from tamiz.graphs.search.tree import KDTree
 
 from .exact_data import HARD, lattice
 
@@ -26,73 +26,81 @@ def same(a, b):
 
 @pytest.mark.parametrize("name", FEW_COLUMNS)
 def test_a_tree_finds_what_comparing_all_pairs_finds_to_the_bit(name):
-    points = Rows(HARD[name])
-    by_tree, exact = Tree().fit(points), Exact().fit(points)
-    queries = Rows(np.vstack([HARD[name][:20] * 1.01, HARD[name][:2] * 1e12]))
+    points = EuclideanPoints(HARD[name])
+    by_tree, exact = KDTree().fit(points), BruteForce().fit(points)
+    queries = EuclideanPoints(np.vstack([HARD[name][:20] * 1.01, HARD[name][:2] * 1e12]))
     for k in sorted({1, min(15, points.n_samples - 1), points.n_samples - 1}):
         same(by_tree.query(k), exact.query(k))
         same(by_tree.query(k, queries), exact.query(k, queries))
     dist = exact.query(points.n_samples - 1).distances
     for radius in (0.0, dist[0], np.quantile(dist, 0.1, method="lower"), dist.max()):
-        same(by_tree.within(float(radius)), exact.within(float(radius)))
-        same(by_tree.within(float(radius), queries), exact.within(float(radius), queries))
+        same(by_tree.query_radius(float(radius)), exact.query_radius(float(radius)))
+        same(by_tree.query_radius(float(radius), queries), exact.query_radius(float(radius), queries))
 
 
 def test_a_tree_gives_the_same_bits_with_one_thread_and_two():
-    points = Rows(np.random.default_rng(0).normal(size=(3000, 3)).round(1))
+    points = EuclideanPoints(np.random.default_rng(0).normal(size=(3000, 3)).round(1))
     answers = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            index = Tree().fit(points)
-            answers.append((index.query(12), index.within(0.2)))
+        with parallel.thread_session(n_jobs):
+            index = KDTree().fit(points)
+            answers.append((index.query(12), index.query_radius(0.2)))
     same(answers[0][0], answers[1][0])
     same(answers[0][1], answers[1][1])
 
 
 def test_a_query_is_answered_alike_whatever_rows_are_asked_with_it():
-    index = Tree().fit(Rows(lattice(3, 9)))
+    index = KDTree().fit(EuclideanPoints(lattice(3, 9)))
     queries = np.vstack([lattice(3, 2) + 0.5, [[1e200, 0.0, 0.0], [1e9, 1.0, 1.0]]])
-    together = index.query(10, Rows(queries))
+    together = index.query(10, EuclideanPoints(queries))
     for row in range(len(queries)):
-        alone = index.query(10, Rows(queries[row : row + 1]))
+        alone = index.query(10, EuclideanPoints(queries[row : row + 1]))
         assert alone.indices.tolist() == together.indices.reshape(-1, 10)[row].tolist()
         assert alone.distances.tobytes() == together.distances.reshape(-1, 10)[row].tobytes()
 
 
 def test_rows_that_equal_distances_leave_in_doubt_are_compared_with_all(monkeypatch):
     # The ends of all axes are as far from the origin; the tree names some of them by chance.
-    points = Rows(np.vstack([np.zeros((1, 15)), np.eye(15), -np.eye(15)]))
+    points = EuclideanPoints(np.vstack([np.zeros((1, 15)), np.eye(15), -np.eye(15)]))
     monkeypatch.setattr(tree, "_MARGINS", (0, 1))
-    index = Tree().fit(points)
+    index = KDTree().fit(points)
     assert index.query(3).indices[:3].tolist() == [1, 2, 3]
-    same(index.query(3), Exact().fit(points).query(3))
+    same(index.query(3), BruteForce().fit(points).query(3))
 
 
 def test_a_tree_searches_rows_by_their_directions():
     values = np.random.default_rng(1).normal(size=(200, 3))
-    points = CosineRows(values)
-    same(Tree().fit(points).query(8), Exact().fit(points).query(8))
-    radius = float(np.median(Tree().fit(points).query(8).distances))
-    same(Tree().fit(points).within(radius), Exact().fit(points).within(radius))
+    points = CosinePoints(values)
+    same(KDTree().fit(points).query(8), BruteForce().fit(points).query(8))
+    radius = float(np.median(KDTree().fit(points).query(8).distances))
+    same(KDTree().fit(points).query_radius(radius), BruteForce().fit(points).query_radius(radius))
 
 
 def test_a_tree_suits_rows_of_numbers_in_one_to_fifteen_columns():
-    assert Tree().refusal(Rows(np.zeros((4, 1)))) is None
-    assert Tree().refusal(Rows(np.zeros((4, 15)))) is None
-    assert Tree().refusal(Rows(np.zeros((4, 16)))) == "Tree takes 1 to 15 columns, got 16. Use Exact()."
-    assert Tree().refusal(Rows(np.zeros((4, 0)))) == "Tree takes 1 to 15 columns, got 0. Use Exact()."
-    assert Tree().refusal(SparseRows(sparse.eye(4))) == (
+    assert KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 1)))) is None
+    assert KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 15)))) is None
+    assert (
+        KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 16))))
+        == "Tree takes 1 to 15 columns, got 16. Use Exact()."
+    )
+    assert (
+        KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 0))))
+        == "Tree takes 1 to 15 columns, got 0. Use Exact()."
+    )
+    assert KDTree().unsupported_reason(SparsePoints(sparse.eye(4))) == (
         "Tree takes dense rows of numbers at euclidean or cosine distances, got SparseRows. Use Exact()."
     )
 
 
 def test_a_tree_is_expected_to_be_sooner_in_few_columns_only():
-    sooner = [p for p in range(1, 16) if Tree().seconds(100_000, p) < Exact().seconds(100_000, p)]
+    sooner = [
+        p for p in range(1, 16) if KDTree().estimate_seconds(100_000, p) < BruteForce().estimate_seconds(100_000, p)
+    ]
     assert sooner == [1, 2, 3, 4]
 
 
 def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monkeypatch):
-    index = Tree().fit(Rows(lattice(2, 40)))
+    index = KDTree().fit(EuclideanPoints(lattice(2, 40)))
     monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
     with pytest.raises(
         MemoryError, match=r"^A list of 1,599 neighbours for 1,600 rows needs 154 MB of memory and 1 MB"
@@ -101,4 +109,4 @@ def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monk
     with pytest.raises(
         MemoryError, match=r"^A list of about 2\.0[0-9]e\+06 neighbours within 30 needs .* smaller radius"
     ):
-        index.within(30.0)
+        index.query_radius(30.0)

@@ -1,12 +1,12 @@
 """Rows that no search can compare as numbers."""
 
-from tamiz.graphs.points import Rows
+from tamiz.graphs.points import EuclideanPoints
 
 
-class OnlyDistances(Rows):
+class OnlyDistances(EuclideanPoints):
     """Rows that tell nothing but their distances."""
 
     metric = "plain"
 
-    def euclidean(self):
+    def euclidean_values(self):
         return None

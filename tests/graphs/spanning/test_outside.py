@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from tamiz.graphs.points import Rows
+from tamiz.graphs.points import EuclideanPoints
 from tamiz.graphs.spanning import balls, outside
-from tamiz.graphs.spanning.outside import outside_search
+from tamiz.graphs.spanning.outside import choose_outside_search
 
 from .only_distances import OnlyDistances
 
@@ -15,9 +15,9 @@ from .only_distances import OnlyDistances
 def small_pieces(monkeypatch):
     """Every limit so low that sets of sixty rows go the ways of large ones."""
     for module in (balls, outside):
-        monkeypatch.setattr(module, "CHUNK", 8)
+        monkeypatch.setattr(module, "CHUNK_ROWS", 8)
     for module, name, value in [
-        (balls, "BLOCK", 8), (balls, "_TILE", 4), (balls, "_SMALLEST_BLOCK", 3), (outside, "_BATCH", 1),
+        (balls, "BLOCK_ROWS", 8), (balls, "_TILE", 4), (balls, "_MIN_BLOCK_ROWS", 3), (outside, "_BATCH", 1),
         (outside, "_PIECE_VALUES", 200),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
@@ -51,26 +51,26 @@ def test_what_products_of_blocks_find_is_the_nearest_outside_row(factor, small_p
         distances = truth(X, labels)
         limits = limits_of(distances, labels, factor)
         asked = np.flatnonzero(labels != 0).astype(np.int32)
-        found = outside_search(Rows(X), labels).nearest(asked, labels, limits, np.zeros(len(X)))
+        found = choose_outside_search(EuclideanPoints(X), labels).nearest(asked, labels, limits, np.zeros(len(X)))
         nearest = distances[found.rows].min(axis=1)
         sure = np.isfinite(found.lengths[:, 0])
         assert np.array_equal(np.sort(found.rows), asked)
-        np.testing.assert_array_equal(found.near[sure, 0], distances[found.rows[sure]].argmin(axis=1))
+        np.testing.assert_array_equal(found.outside_rows[sure, 0], distances[found.rows[sure]].argmin(axis=1))
         np.testing.assert_allclose(found.lengths[sure, 0], nearest[sure], rtol=1e-14)
-        np.testing.assert_array_equal(found.near[~sure, 0], found.rows[~sure])
-        assert np.all(found.reach <= nearest * (1 + 1e-14))
+        np.testing.assert_array_equal(found.outside_rows[~sure, 0], found.rows[~sure])
+        assert np.all(found.min_unlisted <= nearest * (1 + 1e-14))
         # Every row that may have the shortest edge out of its component is sure of its own.
         best = limits_of(distances, labels, 1.0)[labels[found.rows]]
         assert sure[nearest <= best].all()
-        assert np.all(found.reach[~sure] > best[~sure])
+        assert np.all(found.min_unlisted[~sure] > best[~sure])
 
 
 def test_what_is_known_to_reach_farther_than_the_limit_is_not_looked_at(small_pieces):
     X, labels = clusters(1)
     distances = truth(X, labels)
     limits, reach = limits_of(distances, labels, 1.0), distances.min(axis=1)
-    for points in (Rows, OnlyDistances):
-        found = outside_search(points(X), labels).nearest(np.arange(70, dtype=np.int32), labels, limits, reach)
+    for points in (EuclideanPoints, OnlyDistances):
+        found = choose_outside_search(points(X), labels).nearest(np.arange(70, dtype=np.int32), labels, limits, reach)
         ends = np.flatnonzero(reach <= limits[labels])
         assert set(ends) <= set(found.rows)
         sure = found.rows[np.isfinite(found.lengths[:, 0])]
@@ -81,9 +81,11 @@ def test_distances_list_the_nearest_row_of_every_near_component(small_pieces):
     for seed in range(20):
         X, labels = clusters(seed)
         distances = truth(X, labels)
-        search = outside_search(OnlyDistances(X), labels)
+        search = choose_outside_search(OnlyDistances(X), labels)
         found = search.nearest(np.arange(70, dtype=np.int32), labels, np.full(labels.max() + 1, np.inf), np.zeros(70))
-        for row, near, lengths, reach in zip(found.rows, found.near, found.lengths, found.reach, strict=True):
+        for row, near, lengths, reach in zip(
+            found.rows, found.outside_rows, found.lengths, found.min_unlisted, strict=True
+        ):
             others = [c for c in range(labels.max() + 1) if c != labels[row]]
             each = sorted((distances[row, labels == c].min(), np.flatnonzero(labels == c)[distances[row, labels == c].argmin()])
                           for c in others)  # fmt: skip
@@ -96,7 +98,7 @@ def test_distances_list_the_nearest_row_of_every_near_component(small_pieces):
 
 def test_a_search_serves_components_that_were_joined_after_it_was_made(small_pieces):
     X, labels = clusters(2)
-    search = outside_search(Rows(X), labels)
+    search = choose_outside_search(EuclideanPoints(X), labels)
     joined = np.maximum(labels - 1, 0).astype(np.int32)
     found = search.nearest(np.arange(70, dtype=np.int32), joined, np.full(joined.max() + 1, np.inf), np.zeros(70))
     distances = truth(X, joined)

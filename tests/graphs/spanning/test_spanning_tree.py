@@ -8,16 +8,16 @@ from scipy.spatial.distance import cdist
 
 from tamiz import parallel, progress
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.cosine import CosineRows
+from tamiz.graphs.metrics.cosine import CosinePoints
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.points import Rows
-from tamiz.graphs.search.base import Index
-from tamiz.graphs.search.exact import Exact
+from tamiz.graphs.points import EuclideanPoints
+from tamiz.graphs.search.base import NeighborIndex
+from tamiz.graphs.search.exact import BruteForce
 from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.spanning import balls, outside
 from tamiz.graphs.spanning import tree as spanning
 from tamiz.graphs.spanning.tree import connecting_edges, longest_edge, spanning_tree
-from tamiz.kernels.nearest import measure
+from tamiz.kernels.nearest import pair_distances
 
 from ...reference.spanning import spanning_edges
 from .only_distances import OnlyDistances
@@ -57,7 +57,7 @@ def rows(kind, seed):
     return np.asarray(rng.permutation(made), dtype=float)
 
 
-class OfAllPairs(Index):
+class OfAllPairs(NeighborIndex):
     """The nearest points by sorting every distance."""
 
     description = "plain"
@@ -69,9 +69,9 @@ class OfAllPairs(Index):
         distances = np.array(self.points.block(self.points, 0, self.points.n_samples))
         np.fill_diagonal(distances, np.inf)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :k].astype(np.int32)
-        return Neighbors.regular(nearest, np.take_along_axis(distances, nearest, axis=1), len(distances))
+        return Neighbors.from_arrays(nearest, np.take_along_axis(distances, nearest, axis=1), len(distances))
 
-    def within(self, radius, queries=None):
+    def query_radius(self, radius, queries=None):
         raise NotImplementedError
 
 
@@ -79,13 +79,13 @@ class OfAllPairs(Index):
 def small_pieces(monkeypatch):
     """Every limit so low that sets of sixty rows go the ways of large ones."""
     for module in (balls, outside):
-        monkeypatch.setattr(module, "CHUNK", 16)
+        monkeypatch.setattr(module, "CHUNK_ROWS", 16)
     for module, name, value in [
-        (balls, "BLOCK", 8), (balls, "_TILE", 4), (balls, "_SMALLEST_BLOCK", 3), (outside, "_BATCH", 1),
-        (outside, "_PIECE_VALUES", 200), (spanning, "_FEW", 1), (spanning, "_N_NEIGHBORS", 2),
+        (balls, "BLOCK_ROWS", 8), (balls, "_TILE", 4), (balls, "_MIN_BLOCK_ROWS", 3), (outside, "_BATCH", 1),
+        (outside, "_PIECE_VALUES", 200), (spanning, "_MIN_SEARCH_ROWS", 1), (spanning, "_N_NEIGHBORS", 2),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(outside.ByDistances, "n_listed", 2)
+    monkeypatch.setattr(outside.DistanceOutsideSearch, "n_listed", 2)
 
 
 def assert_same_edges(edges, expected):
@@ -101,7 +101,7 @@ def edges_of(tree):
 def searched(monkeypatch):
     """The number of rows of every search beyond the listed neighbours, in a list that fills."""
     counts = []
-    for search in (outside.ByBalls, outside.ByDistances):
+    for search in (outside.BallOutsideSearch, outside.DistanceOutsideSearch):
 
         def nearest(self, rows, *rest, plain=search.nearest):
             counts.append(len(rows))
@@ -127,10 +127,10 @@ def assert_spans(X, points):
 def test_the_tree_of_random_rows_is_that_of_all_pairs(kind):
     for seed in range(25):
         X = rows(kind, seed)
-        assert_spans(X, Rows(X))
+        assert_spans(X, EuclideanPoints(X))
 
 
-@pytest.mark.parametrize("points", [Rows, OnlyDistances])
+@pytest.mark.parametrize("points", [EuclideanPoints, OnlyDistances])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tree_is_that_of_all_pairs_when_neighbours_leave_much_open(kind, points, small_pieces, monkeypatch):
     counts = searched(monkeypatch)
@@ -141,7 +141,7 @@ def test_the_tree_is_that_of_all_pairs_when_neighbours_leave_much_open(kind, poi
     assert len(counts) > 13 or kind in ("duplicates", "chain", "equal")
 
 
-@pytest.mark.parametrize("points", [Rows, OnlyDistances])
+@pytest.mark.parametrize("points", [EuclideanPoints, OnlyDistances])
 @pytest.mark.parametrize("kind", KINDS)
 def test_components_are_joined_by_the_tree_of_their_nearest_rows(kind, points, small_pieces):
     for seed in range(8):
@@ -156,41 +156,47 @@ def test_components_of_any_size_are_joined_at_the_usual_limits():
     X = rng.normal(size=(600, 4))
     labels = np.where(rng.random(600) < 0.9, 0, np.arange(600))
     labels[:100] = -1
-    assert_same_edges(connecting_edges(OfAllPairs(Rows(X)), labels), spanning_edges(cdist(X, X), labels))
+    assert_same_edges(connecting_edges(OfAllPairs(EuclideanPoints(X)), labels), spanning_edges(cdist(X, X), labels))
 
 
 def test_one_component_needs_no_edge():
-    assert [len(ends) for ends in connecting_edges(OfAllPairs(Rows([[0.0], [5.0]])), np.array([4, 4]))] == [0, 0, 0]
+    assert [len(ends) for ends in connecting_edges(OfAllPairs(EuclideanPoints([[0.0], [5.0]])), np.array([4, 4]))] == [
+        0,
+        0,
+        0,
+    ]
 
 
 def test_the_longest_edge_of_a_chain_is_its_widest_gap():
     gaps = np.random.default_rng(3).random(500)
-    assert longest_edge(OfAllPairs(Rows(np.cumsum(gaps)[:, None]))) == pytest.approx(gaps[1:].max(), rel=1e-10)
+    assert longest_edge(OfAllPairs(EuclideanPoints(np.cumsum(gaps)[:, None]))) == pytest.approx(
+        gaps[1:].max(), rel=1e-10
+    )
 
 
 def test_equal_rows_are_joined_to_the_lowest_of_them_at_length_zero():
-    tree = spanning_tree(OfAllPairs(Rows(np.ones((5, 2)))))
+    tree = spanning_tree(OfAllPairs(EuclideanPoints(np.ones((5, 2)))))
     assert tree.heads.tolist() == [0, 0, 0, 0]
     assert tree.tails.tolist() == [1, 2, 3, 4]
     assert tree.lengths.tolist() == [0, 0, 0, 0]
 
 
 def test_one_row_is_a_tree_without_edges():
-    tree = spanning_tree(OfAllPairs(Rows([[1.0, 2.0]])))
+    tree = spanning_tree(OfAllPairs(EuclideanPoints([[1.0, 2.0]])))
     assert [len(ends) for ends in edges_of(tree)] == [0, 0, 0]
-    assert longest_edge(OfAllPairs(Rows([[1.0, 2.0]]))) == 0.0
+    assert longest_edge(OfAllPairs(EuclideanPoints([[1.0, 2.0]]))) == 0.0
 
 
 def test_equally_long_edges_are_taken_by_the_lower_rows():
     # The four corners of a square: three of its sides, that of the rows 2 and 3 left out.
-    tree = spanning_tree(OfAllPairs(Rows([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])))
+    tree = spanning_tree(OfAllPairs(EuclideanPoints([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])))
     assert list(zip(tree.heads.tolist(), tree.tails.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 3)]
 
 
 def test_cosine_distances_have_the_tree_of_all_pairs(small_pieces):
     X = np.random.default_rng(5).normal(size=(60, 3))
     expected = spanning_edges(cdist(X, X, "cosine"))
-    tree = spanning_tree(OfAllPairs(CosineRows(X)))
+    tree = spanning_tree(OfAllPairs(CosinePoints(X)))
     np.testing.assert_array_equal(tree.heads, expected[0])
     np.testing.assert_allclose(tree.lengths, expected[2], rtol=1e-9)
 
@@ -204,27 +210,30 @@ def test_distances_that_obey_no_triangle_have_the_tree_of_all_pairs(small_pieces
 @pytest.mark.parametrize("scale", [2.0**700, 2.0**-700])
 def test_rows_whose_squares_overflow_or_vanish_have_the_tree_that_they_have_at_another_scale(scale, small_pieces):
     X = rows("clusters", 4)
-    tree, expected = spanning_tree(Exact().fit(Rows(X * scale))), spanning_tree(Exact().fit(Rows(X)))
+    tree, expected = (
+        spanning_tree(BruteForce().fit(EuclideanPoints(X * scale))),
+        spanning_tree(BruteForce().fit(EuclideanPoints(X))),
+    )
     assert_same_edges(edges_of(tree), (expected.heads, expected.tails, expected.lengths * scale))
 
 
 def test_an_edge_is_as_long_as_the_searches_measure_it(small_pieces):
     X = np.random.default_rng(7).normal(size=(400, 13)) + 10 * np.repeat([0, 1], 200)[:, None]
-    tree, measured = spanning_tree(OfAllPairs(Rows(X))), np.empty(399)
-    measure(X, tree.heads, X, tree.tails, measured)
+    tree, measured = spanning_tree(OfAllPairs(EuclideanPoints(X))), np.empty(399)
+    pair_distances(X, tree.heads, X, tree.tails, measured)
     joining = (tree.heads < 200) & (tree.tails >= 200)
     assert joining.sum() == 1
     assert tree.lengths[joining] == measured[joining]
 
 
-@pytest.mark.parametrize("points", [Rows, OnlyDistances])
+@pytest.mark.parametrize("points", [EuclideanPoints, OnlyDistances])
 def test_threads_change_no_bit(points):
     rng = np.random.default_rng(8)
     X = rng.normal(size=(6000, 8)) + 6 * rng.normal(size=(12, 8))[np.arange(6000) % 12]
-    X, n = (X, 6000) if points is Rows else (X[:1500], 1500)
+    X, n = (X, 6000) if points is EuclideanPoints else (X[:1500], 1500)
     found = []
     for n_jobs in (1, 2, 3):
-        with parallel.session(n_jobs):
+        with parallel.thread_session(n_jobs):
             found.append(connecting_edges(OfAllPairs(points(X)), np.arange(n) % 12))
             found.append(connecting_edges(OfAllPairs(points(X)), np.arange(n) // (n // 60)))
     for one, other in zip(found[:2] * 2, found[2:], strict=True):
@@ -239,27 +248,27 @@ def test_components_are_joined_exactly_by_an_index_that_is_not_exact(small_piece
 
     X = rows("gaussian", 2)
     labels = np.arange(len(X))
-    assert_same_edges(connecting_edges(Approximate(Rows(X)), labels), spanning_edges(cdist(X, X)))
+    assert_same_edges(connecting_edges(Approximate(EuclideanPoints(X)), labels), spanning_edges(cdist(X, X)))
 
 
 def test_few_rows_are_searched_for_beyond_their_neighbours(monkeypatch):
     counts = searched(monkeypatch)
     X = np.random.default_rng(9).normal(size=(1000, 6))
-    spanning_tree(OfAllPairs(Rows(X)))
+    spanning_tree(OfAllPairs(EuclideanPoints(X)))
     assert sum(counts) < 20
 
 
 def test_far_clusters_cost_products_of_few_rows(monkeypatch):
     compared = []
 
-    def compare(self, columns, farthest, kept=None, plain=balls.Chunk._compare):
+    def compare(self, columns, farthest, kept=None, plain=balls.OutsideChunk._compare):
         compared.append((len(self.rows) if kept is None else len(kept)) * len(columns))
         plain(self, columns, farthest, kept)
 
-    monkeypatch.setattr(balls.Chunk, "_compare", compare)
+    monkeypatch.setattr(balls.OutsideChunk, "_compare", compare)
     rng = np.random.default_rng(10)
     X = rng.normal(size=(20_000, 20)) + 1e6 * np.repeat([0, 1], 10_000)[:, None]
-    heads, tails, lengths = connecting_edges(OfAllPairs(Rows(X)), np.arange(20_000) // 10_000)
+    heads, tails, lengths = connecting_edges(OfAllPairs(EuclideanPoints(X)), np.arange(20_000) // 10_000)
     nearest = X[:10_000].sum(axis=1).argmax(), 10_000 + X[10_000:].sum(axis=1).argmin()
     assert (heads[0], tails[0]) == nearest
     assert lengths[0] == pytest.approx(np.linalg.norm(X[nearest[0]] - X[nearest[1]]), rel=1e-15)
@@ -268,8 +277,8 @@ def test_far_clusters_cost_products_of_few_rows(monkeypatch):
 
 def test_progress_is_told_in_edges():
     told = []
-    with progress.listening(lambda *words: told.append(words)):
-        spanning_tree(OfAllPairs(Rows(rows("gaussian", 0))))
+    with progress.use_listener(lambda *words: told.append(words)):
+        spanning_tree(OfAllPairs(EuclideanPoints(rows("gaussian", 0))))
     total = len(rows("gaussian", 0)) - 1
     assert told[0] == ("Spanning tree", 0, total)
     assert told[-1] == ("Spanning tree", total, total)

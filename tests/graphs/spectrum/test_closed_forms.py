@@ -5,7 +5,7 @@ import pytest
 
 from tamiz import parallel
 from tamiz.graphs import Graph
-from tamiz.graphs.spectrum import smallest
+from tamiz.graphs.spectrum import smallest_eigenpairs
 
 KINDS = ["unnormalized", "symmetric", "random_walk"]
 
@@ -39,7 +39,7 @@ def residuals(graph, kind, found):
 
 @pytest.mark.parametrize("n", [50, 400, 3000])
 def test_a_path_has_the_eigenvalues_two_less_two_cosines(n):
-    found = smallest(path(n).laplacian(), 5)
+    found = smallest_eigenpairs(path(n).laplacian(), 5)
     np.testing.assert_allclose(found.values, 4 * np.sin(np.pi * np.arange(5) / (2 * n)) ** 2, rtol=1e-9, atol=1e-18)
     assert found.values[0] == 0.0
 
@@ -48,7 +48,7 @@ def test_a_path_has_the_eigenvalues_two_less_two_cosines(n):
 def test_a_ring_has_its_eigenvalues_in_pairs(n):
     steps = np.array([0, 1, 1, 2, 2, 3, 3])
     for kind, factor in (("unnormalized", 4.0), ("symmetric", 2.0), ("random_walk", 2.0)):
-        found = smallest(ring(n).laplacian(kind), 7)
+        found = smallest_eigenpairs(ring(n).laplacian(kind), 7)
         np.testing.assert_allclose(found.values, factor * np.sin(np.pi * steps / n) ** 2, rtol=1e-9, atol=1e-18)
         assert (residuals(ring(n), kind, found) < 1e-6).all()
 
@@ -58,7 +58,7 @@ def test_a_ring_has_its_eigenvalues_in_pairs(n):
 def test_zero_comes_as_often_as_there_are_components(kind, pieces):
     graph = Graph.from_sparse(random_graph(pieces, pieces=pieces, alone=pieces - 1))
     c = len(graph.components)
-    found = smallest(graph.laplacian(kind), c + 3)
+    found = smallest_eigenpairs(graph.laplacian(kind), c + 3)
     assert (found.values[:c] == 0.0).all()
     assert (found.values[c:] > 1e-6).all()
     assert found.n_components == c
@@ -79,7 +79,7 @@ def test_the_pairs_are_those_of_the_dense_matrix(kind, pieces, n):
     dense = np.diag(d) - S
     if kind != "unnormalized":
         dense = dense / np.sqrt(np.outer(d, d))
-    found = smallest(graph.laplacian(kind), 6)
+    found = smallest_eigenpairs(graph.laplacian(kind), 6)
     np.testing.assert_allclose(found.values, np.linalg.eigvalsh(dense)[:6], rtol=1e-8, atol=1e-12)
     assert (residuals(graph, kind, found) < 1e-5).all()
     np.testing.assert_allclose(found.residuals, residuals(graph, kind, found), atol=1e-9)
@@ -89,18 +89,18 @@ def test_bits_do_not_depend_on_threads():
     graph = Graph.from_sparse(random_graph(7, n=2500))
     found = []
     for n_jobs in (1, 2):
-        with parallel.session(n_jobs):
-            one = smallest(graph.laplacian("random_walk"), 5)
+        with parallel.thread_session(n_jobs):
+            one = smallest_eigenpairs(graph.laplacian("random_walk"), 5)
             found.append((one.values.tobytes(), one.vectors.tobytes()))
     assert found[0] == found[1]
 
 
 def test_as_many_pairs_as_rows_can_be_asked_for_and_no_more():
-    found = smallest(path(3).laplacian(), 3)
+    found = smallest_eigenpairs(path(3).laplacian(), 3)
     np.testing.assert_allclose(found.values, [0.0, 1.0, 3.0], atol=1e-14)
     with pytest.raises(ValueError, match="m must be from 1 to 3, got 4"):
-        smallest(path(3).laplacian(), 4)
+        smallest_eigenpairs(path(3).laplacian(), 4)
     with pytest.raises(
         TypeError, match=r"laplacian must be a Laplacian, such as graph\.laplacian\(\), got <Graph of 3 rows"
     ):
-        smallest(path(3), 2)
+        smallest_eigenpairs(path(3), 2)

@@ -36,7 +36,7 @@ def test_the_way_follows_from_the_numbers_of_rows_columns_and_components():
     tall[:, :3] *= 30
     pca = PCA(2).fit(tall)
     assert pca.solver_ == "randomized"
-    assert any("block Krylov" in note for note in pca.facts().notes)
+    assert any("block Krylov" in note for note in pca.describe().notes)
 
 
 def test_a_share_takes_the_fewest_components_that_hold_it():
@@ -118,7 +118,7 @@ def test_float32_far_from_zero_keeps_the_digits_that_came():
 
 
 def test_a_direction_that_was_not_found_is_told(monkeypatch):
-    monkeypatch.setattr("tamiz.reduction.krylov._MOST", 1)
+    monkeypatch.setattr("tamiz.reduction.krylov._MAX_PRODUCTS", 1)
     with pytest.warns(TamizWarning, match="PCA: a direction has the residual .* beside the variance"):
         PCA(2, solver="randomized").fit(np.random.default_rng(0).normal(size=(500, 300)))
 

@@ -12,12 +12,12 @@ DIGITS = load_digits().data
 
 def test_the_galleries_are_the_mean_the_components_and_rows_rebuilt():
     pca = PCA(20, image_shape=(8, 8)).fit(DIGITS)
-    mean, components, *rebuilt = pca.facts().galleries
+    mean, components, *rebuilt = pca.describe().galleries
     np.testing.assert_allclose(mean.images, [DIGITS.mean(axis=0)], atol=1e-10)
     np.testing.assert_allclose(components.images, pca.components_[:15], atol=1e-12)
     assert (mean.shape, components.names[0]) == ((8, 8), f"PC 1 ({pca.explained_variance_ratio_[0]:.1%})")
     assert components.signed
-    assert [gallery.of_rows for gallery in (mean, components, *rebuilt)] == [False, False, True, True, True]
+    assert [gallery.shows_rows for gallery in (mean, components, *rebuilt)] == [False, False, True, True, True]
     for gallery in rebuilt:
         assert gallery.names == ["1 component", "5 components", "20 components"]
         row = int(gallery.title.removeprefix("Row ").removesuffix(" rebuilt")) - 1
@@ -60,4 +60,4 @@ def test_a_category_is_no_pixel():
 
 def test_a_mean_alone_is_shown_where_there_are_no_rows():
     pca = PCA(2, image_shape=(8, 8)).fit_covariance(pd.DataFrame(DIGITS).cov(), mean=DIGITS.mean(axis=0))
-    assert [gallery.title for gallery in pca.facts().galleries] == ["The mean", "The components"]
+    assert [gallery.title for gallery in pca.describe().galleries] == ["The mean", "The components"]

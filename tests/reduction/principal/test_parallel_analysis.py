@@ -49,15 +49,13 @@ def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
     pca = PCA(4, standardize=True).fit(load_wine().data)
     one, two = pca.parallel_analysis(random_state=7), pca.parallel_analysis(random_state=7)
     np.testing.assert_array_equal(one.reference, two.reference)
-    facts = pca.facts()
-    assert len(facts.reference) == 4
-    np.testing.assert_allclose(facts.reference, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.reference_title == "3 of the first 4 components hold more than chance would give"
-    every = PCA(13, standardize=True).fit(load_wine().data).facts()
-    assert every.reference_title == "3 of 13 components hold more than chance would give"
-    assert facts.reference_note.startswith(
-        "By chance is the mean of tables of as many rows whose columns are independent"
-    )
+    facts = pca.describe()
+    assert len(facts.chance_spectrum) == 4
+    np.testing.assert_allclose(facts.chance_spectrum, pca.parallel_analysis().reference / 13, rtol=0.05)
+    assert facts.chance_title == "3 of the first 4 components hold more than chance would give"
+    every = PCA(13, standardize=True).fit(load_wine().data).describe()
+    assert every.chance_title == "3 of 13 components hold more than chance would give"
+    assert facts.chance_note.startswith("By chance is the mean of tables of as many rows whose columns are independent")
 
 
 def test_weights_count_as_rows():
@@ -84,4 +82,4 @@ def test_of_two_rows_no_component_holds_more_than_chance():
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
         assert pca.parallel_analysis().n_components == 0
-        assert pca.facts().reference_title == "No component holds more than chance would give"
+        assert pca.describe().chance_title == "No component holds more than chance would give"

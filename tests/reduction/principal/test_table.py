@@ -30,12 +30,12 @@ def test_products_are_those_of_the_encoded_rows(categories, weighted, numbers):
     source = open_source(table, weight=weight if weighted else None)
     rows = TableRows(source, standardize=True, missing="mean", categories=categories)
     (block,) = source.blocks()
-    points = rows.encoding.rows(block)
+    points = rows.encoding.transform(block)
     assert points.shape == (300, len(rows.encoding.names))
     directions = np.random.default_rng(0).normal(size=(3, points.shape[1]))
-    covariance = (points * block.weights[:, None]).T @ points / (block.weights.sum() - 1)
+    covariance = (points * block.weight_or_ones[:, None]).T @ points / (block.weight_or_ones.sum() - 1)
     np.testing.assert_allclose(rows.times_covariance(directions), directions @ covariance, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(rows.places(directions), points @ directions.T, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(rows.project(directions), points @ directions.T, rtol=1e-11, atol=1e-11)
 
 
 def test_a_row_has_the_same_bits_whatever_rows_come_with_it():
@@ -43,6 +43,6 @@ def test_a_row_has_the_same_bits_whatever_rows_come_with_it():
     source = open_source(table)
     rows = TableRows(source, standardize=True, missing="mean", categories="balanced")
     directions = np.random.default_rng(0).normal(size=(2, rows.n_coordinates))
-    every = rows.places(directions)
-    some = open_source(table.iloc[[7, 201]], like=source.schema)
-    np.testing.assert_array_equal(rows.reading.places(some, directions), every[[7, 201]])
+    every = rows.project(directions)
+    some = open_source(table.iloc[[7, 201]], schema=source.schema)
+    np.testing.assert_array_equal(rows.encoder.project(some, directions), every[[7, 201]])

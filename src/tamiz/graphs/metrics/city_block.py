@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tamiz.graphs.points import Rows
+from tamiz.graphs.points import EuclideanPoints
 from tamiz.statistics.base import Floats
 
 
-class CityBlockRows(Rows):
+class CityBlockPoints(EuclideanPoints):
     """Rows at their city block (Manhattan) distances: the sum over columns of the differences, all taken as positive.
 
     Notes
@@ -25,5 +25,5 @@ class CityBlockRows(Rows):
         """Return distances."""
         return np.asarray(cdist(queries.values[start:stop], self.values, "cityblock"))
 
-    def euclidean(self) -> None:  # type: ignore[override]  # of rows at other distances there are none
+    def euclidean_values(self) -> None:  # type: ignore[override]  # of rows at other distances there are none
         """Return None: no rows of numbers have these as their Euclidean distances."""

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz import parallel
-from tamiz.graphs.metrics.refusals import refuse_no_direction, refuse_not_finite, refuse_other_columns
-from tamiz.graphs.points import Points, Rows
+from tamiz.graphs.metrics.refusals import check_n_features, refuse_not_finite, refuse_zero_rows
+from tamiz.graphs.points import EuclideanPoints, Points
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Numbers
+from tamiz.storage.invariants import FloatArray, Invariants
 from tamiz.validation import check_memory
 
 # Numbers of one piece of work.
-_SLAB = 2**18
+_UNIT_CHUNK = 2**18
 
 
-class CosineRows(Points):
+class CosinePoints(Points):
     """Rows of numbers at their cosine distances, 1 - x.y / (|x| |y|), in [0, 2].
 
     Parameters
@@ -41,40 +41,40 @@ class CosineRows(Points):
     """
 
     metric = "cosine"
-    invariants: ClassVar[Invariants] = {"unit": Numbers("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
+    invariants: ClassVar[Invariants] = {"unit_rows": FloatArray("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
 
     def __init__(self, values: Any, row_numbers: NDArray[np.intp] | None = None) -> None:
-        self.unit = _unit(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
-        self.n_samples = len(self.unit)
+        self.unit_rows = _unit_rows(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
+        self.n_samples = len(self.unit_rows)
 
     @property
-    def width(self) -> int:
+    def n_coordinates(self) -> int:
         """Numbers of a row."""
-        return int(self.unit.shape[1])
+        return int(self.unit_rows.shape[1])
 
-    def stored(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the rows at length 1; to divide them once more would change their last bits."""
-        return {"unit": self.unit}
+        return {"unit_rows": self.unit_rows}
 
     @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the rows as they were."""
         points = cls.__new__(cls)
-        points.unit = made_of["unit"]
-        points.n_samples = len(points.unit)
+        points.unit_rows = state["unit_rows"]
+        points.n_samples = len(points.unit_rows)
         return points
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances."""
-        return _halved_squares(Rows(self.unit).block(Rows(queries.unit), start, stop))
+        return _half_squares(EuclideanPoints(self.unit_rows).block(EuclideanPoints(queries.unit_rows), start, stop))
 
-    def euclidean(self) -> Floats:
+    def euclidean_values(self) -> Floats:
         """Return the rows at length 1."""
-        return self.unit
+        return self.unit_rows
 
     def from_euclidean(self, distances: Floats) -> Floats:
         """Return d^2 / 2."""
-        return _halved_squares(np.array(distances, dtype=np.float64))
+        return _half_squares(np.array(distances, dtype=np.float64))
 
     def to_euclidean(self, distance: float) -> float:
         """Return the square root of 2 d."""
@@ -82,34 +82,34 @@ class CosineRows(Points):
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
         """Return the bytes of the rows at length 1: equal for rows of one direction, up to rounding."""
-        return Rows(self.unit).row_keys(rows)
+        return EuclideanPoints(self.unit_rows).row_keys(rows)
 
-    def hashes(self) -> Floats:
+    def row_hashes(self) -> Floats:
         """Return the places of the rows at length 1 along one direction."""
-        return Rows(self.unit).hashes()
+        return EuclideanPoints(self.unit_rows).row_hashes()
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""
         taken = copy(self)
-        taken.unit = self.unit[rows]
-        taken.n_samples = len(taken.unit)
+        taken.unit_rows = self.unit_rows[rows]
+        taken.n_samples = len(taken.unit_rows)
         return taken
 
-    def like(self, rows: Any) -> Self:
+    def new_points(self, rows: Any) -> Self:
         """Return new rows."""
         points = type(self)(rows)
-        refuse_other_columns(points.unit.shape[1], self.unit.shape[1])
+        check_n_features(points.unit_rows.shape[1], self.unit_rows.shape[1])
         return points
 
 
-def _halved_squares(distances: Floats) -> Floats:
+def _half_squares(distances: Floats) -> Floats:
     """Return d^2 / 2 in the place of d."""
     np.multiply(distances, distances, out=distances)
     distances *= 0.5
     return np.minimum(distances, 2.0, out=distances)
 
 
-def _unit(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
+def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
     """Return rows at length 1, each by itself."""
     n_rows, n_columns = values.shape
     check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
@@ -125,9 +125,9 @@ def _unit(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
             np.multiply(part, np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None], out=out)
             out /= np.sqrt((out * out).sum(axis=1))[:, None]
 
-    for _ in parallel.map_blocks(fill, parallel.spans(n_rows, max(1, _SLAB // max(n_columns, 1)))):
+    for _ in parallel.map_blocks(fill, parallel.block_ranges(n_rows, max(1, _UNIT_CHUNK // max(n_columns, 1)))):
         pass
     numbers = np.arange(n_rows) if row_numbers is None else row_numbers
     refuse_not_finite(numbers[~np.isfinite(largest)])
-    refuse_no_direction(numbers[largest == 0.0])
+    refuse_zero_rows(numbers[largest == 0.0])
     return unit

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.refusals import refuse_empty
+from tamiz.graphs.metrics.refusals import refuse_empty_rows
 from tamiz.graphs.points import Points
 from tamiz.kernels.gower import gower_block
 from tamiz.sources.base import Source
-from tamiz.sources.conform import conform
+from tamiz.sources.conform import align_to_schema
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Numbers, Whole
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
 from tamiz.validation import check_memory
 
 
@@ -32,24 +32,24 @@ class GowerScale:
         The source columns that vary.
     exponents : ndarray of shape (n_columns,), int
         Values are held divided by two to this power, which brings a numeric column's range near 1 without rounding.
-    inverse : ndarray of shape (n_columns,)
+    inverse_ranges : ndarray of shape (n_columns,)
         One over the range of the values held, 1 for the codes of a categorical column.
     """
 
     schema: Schema
     columns: tuple[int, ...]
     exponents: NDArray[Any]
-    inverse: Floats
+    inverse_ranges: Floats
 
     invariants: ClassVar[Invariants] = {
-        "schema": Is(Schema),
-        "schema.n_columns": Count(size="p"),
+        "schema": InstanceOf(Schema),
+        "schema.n_columns": Integer(size="p"),
         "columns": (
-            Each(Count(below="p"), "c"),
-            Law(lambda it: {*it.columns} <= {*it.schema.used.tolist()}, "has no such column"),
+            ListOf(Integer(below="p"), "c"),
+            Condition(lambda it: {*it.columns} <= {*it.schema.used.tolist()}, "has no such column"),
         ),
-        "exponents": Whole("c", low=-1100, below=1100, dtypes=(np.int32,)),
-        "inverse": Numbers("c", low=0.0),
+        "exponents": IntegerArray("c", low=-1100, below=1100, dtypes=(np.int32,)),
+        "inverse_ranges": FloatArray("c", low=0.0),
     }
 
     @classmethod
@@ -74,7 +74,7 @@ class GowerScale:
         ranges[codes], exponents[codes] = 1.0, 0
         return cls(schema, columns, exponents, 1.0 / ranges)
 
-    def values(self, source: Source) -> Floats:
+    def scale_values(self, source: Source) -> Floats:
         """Return the columns of a source one a row, NaN where a value is missing.
 
         A code is a number too: two levels differ by at least 1, the most that a column counts.
@@ -99,7 +99,7 @@ class GowerScale:
         return values
 
 
-class GowerRows(Points):
+class GowerPoints(Points):
     """Rows of mixed columns at Gower's dissimilarity, in [0, 1].
 
     .. math:: d(x, y) = \\frac{\\sum_k \\delta_k(x, y) d_k(x_k, y_k)}{\\sum_k \\delta_k(x, y)}
@@ -133,37 +133,37 @@ class GowerRows(Points):
 
     metric = "gower"
     invariants: ClassVar[Invariants] = {
-        "values": Numbers("c", "n", missing=True),
-        "scale": Is(GowerScale),
-        "scale.inverse": Numbers("c"),
+        "values": FloatArray("c", "n", allow_missing=True),
+        "scale": InstanceOf(GowerScale),
+        "scale.inverse_ranges": FloatArray("c"),
     }
 
     def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
-        refuse_empty(values, row_numbers)
+        refuse_empty_rows(values, row_numbers)
         self.values = values
         self.scale = scale
         self.n_samples = values.shape[1]
-        self._has_gaps = np.isnan(values).any(axis=1)
+        self._has_missing = np.isnan(values).any(axis=1)
 
     @classmethod
-    def of(cls, source: Source) -> Self:
+    def from_source(cls, source: Source) -> Self:
         """Return the rows of a table, the ranges fitted on them."""
         scale = GowerScale.fit(source)
-        return cls(scale.values(source), scale, source.row_numbers)
+        return cls(scale.scale_values(source), scale, source.row_numbers)
 
-    def stored(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the values and their scale; the rows' numbers were for messages."""
         return {"values": self.values, "scale": self.scale}
 
     @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the rows as they were."""
-        return cls(**made_of, row_numbers=np.arange(made_of["values"].shape[1]))
+        return cls(**state, row_numbers=np.arange(state["values"].shape[1]))
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances."""
         out = np.empty((stop - start, self.n_samples))
-        gower_block(queries.values, start, stop, self.values, self.scale.inverse, self._has_gaps, out)
+        gower_block(queries.values, start, stop, self.values, self.scale.inverse_ranges, self._has_missing, out)
         return out
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
@@ -173,7 +173,7 @@ class GowerRows(Points):
         values[np.isnan(values)] = np.nan
         return [row.tobytes() for row in values]
 
-    def hashes(self) -> Floats:
+    def row_hashes(self) -> Floats:
         """Return the rows' places along one direction, what is missing at 0."""
         directions = np.random.default_rng(0).standard_normal(len(self.values))
         along = np.zeros(self.n_samples)
@@ -190,7 +190,7 @@ class GowerRows(Points):
         taken.n_samples = taken.values.shape[1]
         return taken
 
-    def like(self, rows: Any) -> Self:
+    def new_points(self, rows: Any) -> Self:
         """Return new rows on the scales of the training rows; a level that was not there is missing."""
-        source = conform(rows, self.scale.schema)
-        return type(self)(self.scale.values(source), self.scale, source.row_numbers)
+        source = align_to_schema(rows, self.scale.schema)
+        return type(self)(self.scale.scale_values(source), self.scale, source.row_numbers)

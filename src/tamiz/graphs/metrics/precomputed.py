@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.graphs.metrics.pair_matrix import (
-    SYMMETRY,
-    Fault,
-    PairPoints,
+    SYMMETRY_TOLERANCE,
+    MatrixFault,
+    PairwisePoints,
     Span,
-    as_floats,
+    as_float_matrix,
     check_new_rows,
     check_square,
-    difference,
-    refuse,
-    symmetric,
-    worst,
-    worst_of_rows,
+    largest_asymmetry,
+    raise_fault,
+    symmetrize,
+    worst_fault,
+    worst_row_fault,
 )
-from tamiz.kernels.pairs import look_at_distances
+from tamiz.kernels.pairs import check_distance_rows
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Numbers, Whole
+from tamiz.storage.invariants import FloatArray, IntegerArray, Invariants
 
-_NOUN, _METRIC = "distances", "metric='precomputed'"
+_QUANTITY, _REQUEST = "distances", "metric='precomputed'"
 # Significant bits that the mean of two halves is rounded to: a third of the tolerance or less is lost, and numbers of few digits
 # that differ in their last bits become equal, but for about one in 2**16 (in float32 one in 16) that lies between two steps.
-_BITS = {np.dtype(np.float64): 36, np.dtype(np.float32): 20}
+_SIGNIFICANT_BITS = {np.dtype(np.float64): 36, np.dtype(np.float32): 20}
 
 
-class PrecomputedDistances(PairPoints):
+class PrecomputedDistances(PairwisePoints):
     """Rows at the distances of a matrix.
 
     Parameters
@@ -56,26 +56,26 @@ class PrecomputedDistances(PairPoints):
 
     metric = "precomputed"
     invariants: ClassVar[Invariants] = {
-        "distances": Numbers("r", "c", low=0.0, missing=True, single=True),
-        "rows": Whole("n"),
-        "columns": Whole("m", below="c"),
+        "distances": FloatArray("r", "c", low=0.0, allow_missing=True, allow_float32=True),
+        "rows": IntegerArray("n"),
+        "columns": IntegerArray("m", below="c"),
     }
 
     def __init__(self, matrix: Any) -> None:
-        distances = as_floats(matrix, _NOUN, _METRIC)
-        check_square(distances, _NOUN)
-        tolerance = SYMMETRY[distances.dtype]
+        distances = as_float_matrix(matrix, _QUANTITY, _REQUEST)
+        check_square(distances, _QUANTITY)
+        tolerance = SYMMETRY_TOLERANCE[distances.dtype]
         everything = np.arange(len(distances))
-        distances = symmetric(
+        distances = symmetrize(
             distances,
-            _NOUN,
-            lambda *rows: look_at_distances(distances, *rows, LARGEST_NUMBER, tolerance),
-            _faults_of_tile,
-            _mean,
+            _QUANTITY,
+            lambda *rows: check_distance_rows(distances, *rows, LARGEST_NUMBER, tolerance),
+            _tile_fault,
+            _rounded_mean,
         )
-        self._hold(distances, everything, everything)
+        self._store(distances, everything, everything)
 
-    def _hold(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+    def _store(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         """Keep a matrix with the rows that are these points' own, and the columns that are the distances to them."""
         self._distances, self._rows, self._columns = distances, rows, columns
         self._all_rows = np.array_equal(rows, np.arange(len(distances)))
@@ -88,18 +88,18 @@ class PrecomputedDistances(PairPoints):
         return self._distances.dtype
 
     @property
-    def has_gaps(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether some are missing."""
         return False
 
-    def stored(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the matrix, and which of its rows and columns these points are."""
         return {"distances": self._distances, "rows": self._rows, "columns": self._columns}
 
     @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the points as they were; the matrix was checked when they were made."""
-        return cls._of(made_of["distances"], made_of["rows"], made_of["columns"])
+        return cls._from_matrix(state["distances"], state["rows"], state["columns"])
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances: rows of the queries' matrix."""
@@ -110,7 +110,7 @@ class PrecomputedDistances(PairPoints):
             distances = distances[:, self._columns]
         return np.ascontiguousarray(distances, dtype=np.float64)
 
-    def block_as_it_lies(self, queries: Self, start: int, stop: int) -> Floats:
+    def block_view(self, queries: Self, start: int, stop: int) -> Floats:
         """Return what `block` does, without a copy where the matrix holds it so: to be read only."""
         if self._all_columns and queries._all_rows:
             return np.ascontiguousarray(queries._distances[start:stop], dtype=np.float64)
@@ -120,22 +120,24 @@ class PrecomputedDistances(PairPoints):
         """Return a digest of the distances to all training rows."""
         return [blake2b(self._distances[row].astype(np.float64) + 0.0).digest() for row in self._rows[rows]]
 
-    def hashes(self) -> Floats:
+    def row_hashes(self) -> Floats:
         """Return the first of the training rows that is nearest: a training row is itself, or equal to it."""
         return self._distances.argmin(axis=1)[self._rows].astype(np.float64)
 
-    def _candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+    def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
         distances = queries._distances[queries._rows[query]]
         return np.flatnonzero((distances if self._all_columns else distances[self._columns]) == 0)
 
-    def _agrees(self, queries: Self, query: int, point: int) -> bool:
-        return are_near(queries._distances[queries._rows[query]], self._distances[self._rows[point]])
+    def _matches(self, queries: Self, query: int, point: int) -> bool:
+        return nearly_equal(queries._distances[queries._rows[query]], self._distances[self._rows[point]])
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points; the matrix is shared."""
-        return self._of(self._distances, self._rows[rows], self._columns[rows] if len(self._columns) else self._columns)
+        return self._from_matrix(
+            self._distances, self._rows[rows], self._columns[rows] if len(self._columns) else self._columns
+        )
 
-    def like(self, rows: Any) -> Self:
+    def new_points(self, rows: Any) -> Self:
         """Return new rows.
 
         Parameters
@@ -143,60 +145,60 @@ class PrecomputedDistances(PairPoints):
         rows : array-like of shape (n_new, n_samples)
             The distances of new rows to all training rows.
         """
-        distances = as_floats(rows, _NOUN, _METRIC)
-        check_new_rows(distances, self._distances.shape[1], _NOUN)
-        refuse(worst_of_rows(distances, _faults_of_values))
-        return self._of(distances, np.arange(len(distances)), np.arange(0))
+        distances = as_float_matrix(rows, _QUANTITY, _REQUEST)
+        check_new_rows(distances, self._distances.shape[1], _QUANTITY)
+        raise_fault(worst_row_fault(distances, _value_fault))
+        return self._from_matrix(distances, np.arange(len(distances)), np.arange(0))
 
     @classmethod
-    def _of(cls, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Self:
+    def _from_matrix(cls, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Self:
         points = cls.__new__(cls)
-        points._hold(distances, rows, columns)
+        points._store(distances, rows, columns)
         return points
 
 
-def _mean(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+def _rounded_mean(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     """Return the means of a pair's two distances, rounded so that equal distances stay ties."""
     means = some.astype(np.float64) * 0.5 + others * 0.5
     # Veltkamp's splitting: the leading bits of every number, to nearest.
-    scaled = means * (2.0 ** (53 - _BITS[some.dtype]) + 1.0)
+    scaled = means * (2.0 ** (53 - _SIGNIFICANT_BITS[some.dtype]) + 1.0)
     rounded: NDArray[Any] = (scaled - (scaled - means)).astype(some.dtype)
     return rounded
 
 
-def are_near(some: NDArray[Any], others: NDArray[Any]) -> bool:
+def nearly_equal(some: NDArray[Any], others: NDArray[Any]) -> bool:
     """Return whether distances are equal but for what the two numbers of a pair may differ by."""
-    tolerance = max(SYMMETRY[some.dtype], SYMMETRY[others.dtype])
+    tolerance = max(SYMMETRY_TOLERANCE[some.dtype], SYMMETRY_TOLERANCE[others.dtype])
     gaps = np.abs(some.astype(np.float64) - others)
     return bool((gaps <= tolerance * np.maximum(some, others)).all())
 
 
-def _faults_of_tile(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault | None:
+def _tile_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault | None:
     """Look at a tile, at its mirror image and at what the two differ by."""
     part, mirrored = matrix[slice(*rows), slice(*columns)], matrix[slice(*columns), slice(*rows)].T
-    fault = worst([_faults_of_values(matrix, rows, columns), _faults_of_values(matrix, columns, rows)])
+    fault = worst_fault([_value_fault(matrix, rows, columns), _value_fault(matrix, columns, rows)])
     if fault is not None:
         return fault
     if rows == columns and (diagonal := part.diagonal()).any():
         at = int(np.argmax(diagonal))
-        return Fault(
+        return MatrixFault(
             2, float(diagonal[at]), rows[0] + at, rows[0] + at,
             f"Row {rows[0] + at} is at {diagonal[at]:.6g} from itself; the diagonal must be 0. Similarities must be turned "
             "into distances first; numpy.fill_diagonal(D, 0) clears what rounding left.",
         )  # fmt: skip
-    differ = difference(part, mirrored, np.maximum(part, mirrored))
+    differ = largest_asymmetry(part, mirrored, np.maximum(part, mirrored))
     if differ is None:
         return None
     gap, i, j = differ
     row, column = rows[0] + i, columns[0] + j
-    return Fault(
+    return MatrixFault(
         3, gap, row, column,
         f"Precomputed distances must be symmetric: row {row}, column {column} holds {part[i, j]:.12g} and row {column}, column "
         f"{row} holds {mirrored[i, j]:.12g}, a difference of {gap:.3g}. (D + D.T) / 2 is symmetric.",
     )  # fmt: skip
 
 
-def _faults_of_values(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault | None:
+def _value_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault | None:
     """Look for what no distance can be."""
     part = matrix[slice(*rows), slice(*columns)]
     least, largest = float(part.min(initial=0.0)), float(part.max(initial=0.0))
@@ -215,4 +217,4 @@ def _faults_of_values(matrix: NDArray[Any], rows: Span, columns: Span) -> Fault 
             f"Row {row}, column {column} holds {value:.6g}; a distance above {LARGEST_NUMBER:g} is too large to be squared. "
             "Change the unit."
         )
-    return Fault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)
+    return MatrixFault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)

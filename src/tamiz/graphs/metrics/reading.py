@@ -7,64 +7,64 @@ from typing import Any
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.city_block import CityBlockRows
-from tamiz.graphs.metrics.cosine import CosineRows
-from tamiz.graphs.metrics.gower import GowerRows
+from tamiz.graphs.metrics.city_block import CityBlockPoints
+from tamiz.graphs.metrics.cosine import CosinePoints
+from tamiz.graphs.metrics.gower import GowerPoints
 from tamiz.graphs.metrics.precomputed import PrecomputedDistances
-from tamiz.graphs.metrics.sparse_points import sparse_points
-from tamiz.graphs.points import Points, Rows
-from tamiz.graphs.reading import AsColumns, AsGiven, Reading, TableReading, row_numbers
+from tamiz.graphs.metrics.sparse_points import choose_sparse_points
+from tamiz.graphs.points import EuclideanPoints, Points
+from tamiz.graphs.reading import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder, row_numbers
 from tamiz.sources.open import as_source
-from tamiz.sources.sparse import sparse_rows
+from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
-def euclidean(X: Any, *, fill: bool) -> tuple[Points, Reading]:
+def euclidean_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
     """Return rows at their Euclidean distances, numbers as they are."""
-    if (held := sparse_rows(X)) is not None:
-        return sparse_points(held, "euclidean")
-    rows, reading = _table(X, standardize=False, fill=fill)
-    return Rows(rows), reading
+    if (held := find_sparse_matrix(X)) is not None:
+        return choose_sparse_points(held, "euclidean")
+    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return EuclideanPoints(rows), reading
 
 
-def standardized(X: Any, *, fill: bool) -> tuple[Points, Reading]:
+def standardized_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
     """Return rows at their Euclidean distances, numeric columns divided by their standard deviation."""
     if sparse.issparse(X):
         raise DataError("'seuclidean' centres columns, and sparse rows would be no more; divide them before.")
-    rows, reading = _table(X, standardize=True, fill=fill)
-    return Rows(rows), reading
+    rows, reading = _encode_table(X, standardize=True, fill_missing=fill_missing)
+    return EuclideanPoints(rows), reading
 
 
-def cityblock(X: Any, *, fill: bool) -> tuple[Points, Reading]:
+def cityblock_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
     """Return rows at their city block distances, numbers as they are."""
     if sparse.issparse(X):
         raise DataError("City block distances are of dense rows, got a sparse matrix; X.toarray() makes them so.")
-    rows, reading = _table(X, standardize=False, fill=fill)
-    return CityBlockRows(rows), reading
+    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return CityBlockPoints(rows), reading
 
 
-def cosine(X: Any, *, fill: bool) -> tuple[Points, Reading]:
+def cosine_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
     """Return rows at their cosine distances, one less the cosine of their angle."""
-    if (held := sparse_rows(X)) is not None:
-        return sparse_points(held, "cosine")
-    rows, reading = _table(X, standardize=False, fill=fill)
-    return CosineRows(rows, row_numbers(X)), reading
+    if (held := find_sparse_matrix(X)) is not None:
+        return choose_sparse_points(held, "cosine")
+    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return CosinePoints(rows, row_numbers(X)), reading
 
 
-def gower(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG001 - a gap is no trouble here
+def gower_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - a gap is no trouble here
     """Return rows of mixed columns with gaps at Gower's distances."""
     source = as_source(X)
-    tell(source.schema.left_out)
-    return GowerRows.of(source), AsColumns(source.schema)
+    warn_user(source.schema.excluded_column_notes)
+    return GowerPoints.from_source(source), SchemaEncoder(source.schema)
 
 
-def precomputed(X: Any, *, fill: bool) -> tuple[Points, Reading]:  # noqa: ARG001 - no distance may be missing
+def precomputed_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - no distance may be missing
     """Return rows at the distances that X holds."""
-    return PrecomputedDistances(X), AsGiven()
+    return PrecomputedDistances(X), IdentityEncoder()
 
 
-def _table(X: Any, *, standardize: bool, fill: bool) -> tuple[Floats, Reading]:
+def _encode_table(X: Any, *, standardize: bool, fill_missing: bool) -> tuple[Floats, RowEncoder]:
     source = as_source(X)
-    tell(source.schema.left_out)
-    return TableReading.fit(source, standardize=standardize, fill=fill)
+    warn_user(source.schema.excluded_column_notes)
+    return TableEncoder.fit(source, standardize=standardize, fill_missing=fill_missing)

@@ -11,49 +11,49 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.metrics.names import SPARSE
+from tamiz.graphs.metrics.names import SPARSE_METRICS
 from tamiz.graphs.metrics.refusals import (
-    refuse_no_direction,
+    check_n_features,
     refuse_not_finite,
-    refuse_other_columns,
     refuse_too_large,
+    refuse_zero_rows,
 )
 from tamiz.graphs.points import Points
-from tamiz.graphs.reading import array_of
-from tamiz.kernels.sparse_rows import sparse_block, sparse_squares, sparse_unit
+from tamiz.graphs.reading import as_array
+from tamiz.kernels.sparse_rows import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
 from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.sparse import sparse_rows
+from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_choice, check_memory
 
 # A column stored in a larger share of the rows is added as a whole, which is faster than entry by entry.
-_FULL_SHARE = 0.25
+_DENSE_SHARE = 0.25
 # Columns are counted in 32 bits.
-_MOST_COLUMNS = 2**31 - 1
+_MAX_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class _ByColumn:
+class _ColumnEntries:
     """The entries column by column.
 
     Attributes
     ----------
     indptr, rows, data
         In CSC form.
-    place : ndarray of shape (n_columns,), int32
-        The row of `full` that holds a column, -1 for one that is not held whole.
-    full : ndarray of shape (n_full, n_rows)
+    dense_position : ndarray of shape (n_columns,), int32
+        The row of `dense_columns` that holds a column, -1 for one that is not held whole.
+    dense_columns : ndarray of shape (n_full, n_rows)
         The columns that are stored in many rows, their zeros among them.
     """
 
     indptr: NDArray[np.int64]
     rows: NDArray[np.int32]
     data: Floats
-    place: NDArray[np.int32]
-    full: Floats
+    dense_position: NDArray[np.int32]
+    dense_columns: Floats
 
 
-class SparseRows(Points):
+class SparsePoints(Points):
     """Sparse rows at their Euclidean or cosine distances; nothing of size n_samples x n_columns is made.
 
     Parameters
@@ -75,37 +75,37 @@ class SparseRows(Points):
     """
 
     def __init__(self, matrix: Any, *, metric: str = "euclidean") -> None:
-        self.metric = check_choice("metric", metric, SPARSE)
-        self.matrix = canonical(matrix)
+        self.metric = check_choice("metric", metric, SPARSE_METRICS)
+        self.matrix = canonical_csr(matrix)
         self.n_samples, self.n_columns = self.matrix.shape
         self._indptr = np.ascontiguousarray(self.matrix.indptr, dtype=np.int64)
         self._columns = np.ascontiguousarray(self.matrix.indices, dtype=np.int32)
         self._data = np.ascontiguousarray(self.matrix.data)
-        refuse_numbers(self.matrix, metric)
+        check_number_range(self.matrix, metric)
         self._squares = np.empty(self.n_samples)
         if metric == "cosine":
             unit = np.empty_like(self._data)
-            sparse_unit(self._indptr, self._data, unit)
+            normalize_sparse_rows(self._indptr, self._data, unit)
             self._data = unit
-        sparse_squares(self._indptr, self._data, self._squares)
+        sparse_squared_norms(self._indptr, self._data, self._squares)
         if metric == "cosine":
-            refuse_no_direction(np.flatnonzero(self._squares == 0.0))
+            refuse_zero_rows(np.flatnonzero(self._squares == 0.0))
 
     @property
-    def _rows(self) -> sparse.csr_array:
+    def _scaled_matrix(self) -> sparse.csr_array:
         """The rows as they are measured: at length 1 under the cosine distance."""
         return sparse.csr_array((self._data, self._columns, self.matrix.indptr), shape=self.matrix.shape)
 
     @cached_property
-    def _by_column(self) -> _ByColumn:
+    def _column_entries(self) -> _ColumnEntries:
         counts = np.bincount(self._columns, minlength=self.n_columns)
-        whole = np.flatnonzero(counts > _FULL_SHARE * self.n_samples)
+        whole = np.flatnonzero(counts > _DENSE_SHARE * self.n_samples)
         check_memory(
             24.0 * len(self._data) + 20.0 * self.n_columns + 8.0 * self.n_samples * len(whole),
             f"{len(self._data):,} numbers of {self.n_columns:,} columns, held by column,",
             "Keep fewer columns first, or hash them into fewer.",
         )
-        form = self._rows.tocsc()
+        form = self._scaled_matrix.tocsc()
         place = np.full(self.n_columns, -1, dtype=np.int32)
         place[whole] = np.arange(len(whole))
         full = np.zeros((len(whole), self.n_samples))
@@ -113,18 +113,18 @@ class SparseRows(Points):
             entries = slice(form.indptr[column], form.indptr[column + 1])
             full[at, form.indices[entries]] = form.data[entries]
         indptr, rows = np.asarray(form.indptr, dtype=np.int64), np.asarray(form.indices, dtype=np.int32)
-        return _ByColumn(indptr, rows, form.data, place, full)
+        return _ColumnEntries(indptr, rows, form.data, place, full)
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances."""
         out = np.empty((stop - start, self.n_samples))
-        other = self._by_column
-        sparse_block(
+        other = self._column_entries
+        sparse_distance_block(
             (queries._indptr, queries._columns, queries._data, queries._squares),
             start,
             stop,
             (self._indptr, self._columns, self._data, self._squares),
-            (other.indptr, other.rows, other.data, other.place, other.full),
+            (other.indptr, other.rows, other.data, other.dense_position, other.dense_columns),
             self.metric == "euclidean",
             out,
         )
@@ -139,22 +139,22 @@ class SparseRows(Points):
             keys.append(self._columns[entries][data != 0.0].tobytes() + data[data != 0.0].tobytes())
         return keys
 
-    def hashes(self) -> Floats:
+    def row_hashes(self) -> Floats:
         """Return the rows' places along one direction."""
-        return np.asarray(self._rows @ np.random.default_rng(0).standard_normal(self.n_columns))
+        return np.asarray(self._scaled_matrix @ np.random.default_rng(0).standard_normal(self.n_columns))
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the points."""
         return type(self)(self.matrix[rows], metric=self.metric)
 
-    def like(self, rows: Any) -> Self:
+    def new_points(self, rows: Any) -> Self:
         """Return new rows, sparse or dense."""
         points = type(self)(rows, metric=self.metric)
-        refuse_other_columns(points.n_columns, self.n_columns)
+        check_n_features(points.n_columns, self.n_columns)
         return points
 
 
-def refuse_numbers(rows: sparse.csr_array, metric: str) -> None:
+def check_number_range(rows: sparse.csr_array, metric: str) -> None:
     """Refuse rows in which a number is not finite, or too large to be squared where it will be."""
     data = rows.data
     largest = max(data.max(initial=0.0), -data.min(initial=0.0))
@@ -164,19 +164,17 @@ def refuse_numbers(rows: sparse.csr_array, metric: str) -> None:
         refuse(np.unique(np.searchsorted(rows.indptr, np.flatnonzero(odd), side="right") - 1))
 
 
-def canonical(matrix: Any) -> sparse.csr_array:
+def canonical_csr(matrix: Any) -> sparse.csr_array:
     """Return rows in CSR form, columns in order and once, as float64; the caller's matrix stays as it is."""
-    given = sparse_rows(matrix)
+    given = find_sparse_matrix(matrix)
     if given is None:
-        given = array_of(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
+        given = as_array(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
     if given.ndim != 2:
         raise ValueError(f"Expected 2D array, got {given.ndim}D array instead: a table has rows and columns.")
     if given.dtype.kind not in "fiub":
         raise TypeError(f"Sparse rows must hold real numbers, got {given.dtype}.")
-    if given.shape[1] > _MOST_COLUMNS:
-        raise DataError(
-            f"Sparse rows may have {_MOST_COLUMNS:,} columns, got {given.shape[1]:,}. Hash them into fewer."
-        )
+    if given.shape[1] > _MAX_COLUMNS:
+        raise DataError(f"Sparse rows may have {_MAX_COLUMNS:,} columns, got {given.shape[1]:,}. Hash them into fewer.")
     rows = sparse.csr_array(given.astype(np.float64, copy=False))
     if not rows.has_canonical_format:
         rows = rows.copy()

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.storage.invariants import Invariants, Is
-from tamiz.storage.stored import Stored
+from tamiz.storage.invariants import InstanceOf, Invariants
+from tamiz.storage.stored import Serializable
 
 
-class Index(Stored, ABC):
+class NeighborIndex(Serializable, ABC):
     """Points made ready for queries.
 
     Attributes
@@ -32,7 +32,7 @@ class Index(Stored, ABC):
     points: Points
     recall: float = 1.0
     description: str
-    invariants: ClassVar[Invariants] = {"points": Is(Points)}
+    invariants: ClassVar[Invariants] = {"points": InstanceOf(Points)}
 
     @abstractmethod
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
@@ -42,10 +42,10 @@ class Index(Stored, ABC):
         """
 
     @abstractmethod
-    def within(self, radius: float, queries: Points | None = None) -> Neighbors:
+    def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
         """Return all points at a distance of at most `radius`, found exactly."""
 
-    def stored(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the points: they are made ready again, which is faster than to read what was made."""
         return {"points": self.points}
 
@@ -53,10 +53,10 @@ class Index(Stored, ABC):
 class NeighborSearch(BaseEstimator, ABC):
     """A way to search neighbours."""
 
-    def refusal(self, points: Points) -> str | None:  # noqa: ARG002
+    def unsupported_reason(self, points: Points) -> str | None:  # noqa: ARG002
         """Return why the search cannot work on such points, and what can; None where it can, as with any points here."""
         return None
 
     @abstractmethod
-    def fit(self, points: Points) -> Index:
+    def fit(self, points: Points) -> NeighborIndex:
         """Make points ready for queries."""

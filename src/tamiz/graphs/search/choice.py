@@ -5,30 +5,30 @@ from __future__ import annotations
 from tamiz.exceptions import DataError
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.descent import Descent
-from tamiz.graphs.search.exact import Exact
-from tamiz.graphs.search.tree import Tree
+from tamiz.graphs.search.descent import NNDescent
+from tamiz.graphs.search.exact import BruteForce
+from tamiz.graphs.search.tree import KDTree
 
 # Seconds of one core that an exact search may take before an approximate one is chosen.
-_MOST_SECONDS = 4.0
+_MAX_EXACT_SECONDS = 4.0
 
 
-def chosen(search: NeighborSearch | None, points: Points) -> NeighborSearch:
+def choose_search(search: NeighborSearch | None, points: Points) -> NeighborSearch:
     """Return the search that was asked for, or an exact one where it takes seconds, and an approximate one beyond."""
     if search is not None:
-        refusal = search.refusal(points)
+        refusal = search.unsupported_reason(points)
         if refusal is not None:
             raise DataError(refusal)
         return search
-    exact, descent, values = chosen_exact(points), Descent(random_state=0), points.euclidean()
-    if values is None or descent.refusal(points) is not None:
+    exact, descent, values = choose_exact_search(points), NNDescent(random_state=0), points.euclidean_values()
+    if values is None or descent.unsupported_reason(points) is not None:
         return exact
-    return descent if exact.seconds(*values.shape) > _MOST_SECONDS else exact
+    return descent if exact.estimate_seconds(*values.shape) > _MAX_EXACT_SECONDS else exact
 
 
-def chosen_exact(points: Points) -> Tree | Exact:
+def choose_exact_search(points: Points) -> KDTree | BruteForce:
     """Return the exact search that takes the least time."""
-    tree, exact, values = Tree(), Exact(), points.euclidean()
-    if values is None or tree.refusal(points) is not None:
+    tree, exact, values = KDTree(), BruteForce(), points.euclidean_values()
+    if values is None or tree.unsupported_reason(points) is not None:
         return exact
-    return tree if tree.seconds(*values.shape) < exact.seconds(*values.shape) else exact
+    return tree if tree.estimate_seconds(*values.shape) < exact.estimate_seconds(*values.shape) else exact

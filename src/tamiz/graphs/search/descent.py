@@ -12,27 +12,27 @@ from numpy.typing import NDArray
 from tamiz import parallel
 from tamiz.graphs.points import Points
 from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.descended import Descended
-from tamiz.graphs.search.distinct import Distinct
-from tamiz.graphs.search.euclidean_index import EuclideanIndex, refusal_without_rows
-from tamiz.graphs.search.exact import ByProducts
+from tamiz.graphs.search.descended import NNDescentResult
+from tamiz.graphs.search.distinct import DistinctRows
+from tamiz.graphs.search.euclidean_index import EuclideanIndex, unsupported_points_message
+from tamiz.graphs.search.exact import ProductIndex
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.search.pairs import Found
-from tamiz.random import Seed, generator
+from tamiz.graphs.search.pairs import PairArrays
+from tamiz.random import Seed, make_rng
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Invariants, Maybe, Number
+from tamiz.storage.invariants import Integer, Invariants, Nullable, Number
 from tamiz.validation import check_real
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 # All pairs of fewer rows are compared in less time than a descent takes.
-_LEAST_ROWS = 2000
+_MIN_ROWS = 2000
 # Lists are made for at least so many neighbours.
-_LEAST_NEIGHBORS = 15
+_MIN_NEIGHBORS = 15
 # A recall that falls short by more is told.
-_SLACK = 0.01
+_RECALL_SLACK = 0.01
 
 
-class Descent(NeighborSearch):
+class NNDescent(NeighborSearch):
     """The nearest rows, nearly: the neighbours of neighbours, compared until hardly any comes nearer.
 
     Parameters
@@ -74,23 +74,23 @@ class Descent(NeighborSearch):
         self.recall = recall
         self.random_state = random_state
 
-    def refusal(self, points: Points) -> str | None:
+    def unsupported_reason(self, points: Points) -> str | None:
         """Return why the points are not rows of numbers, and many; None where they are."""
-        if points.euclidean() is None:
-            return refusal_without_rows(self, points)
-        if points.n_samples >= _LEAST_ROWS:
+        if points.euclidean_values() is None:
+            return unsupported_points_message(self, points)
+        if points.n_samples >= _MIN_ROWS:
             return None
-        return f"Descent takes at least {_LEAST_ROWS:,} rows, got {points.n_samples:,}. Use Exact()."
+        return f"Descent takes at least {_MIN_ROWS:,} rows, got {points.n_samples:,}. Use Exact()."
 
-    def fit(self, points: Points) -> DescentIndex:
+    def fit(self, points: Points) -> NNDescentIndex:
         """Make points ready for queries; the work is done for the first of them."""
         target = check_real("recall", self.recall, low=0.0)
         if target > 1.0:
             raise ValueError(f"recall must be at most 1, got {target}.")
-        return DescentIndex(points, target, int(generator(self.random_state).integers(2**62)))
+        return NNDescentIndex(points, target, int(make_rng(self.random_state).integers(2**62)))
 
 
-class DescentIndex(EuclideanIndex):
+class NNDescentIndex(EuclideanIndex):
     """Points with lists of their neighbours, found approximately.
 
     Attributes
@@ -104,95 +104,95 @@ class DescentIndex(EuclideanIndex):
     description = "approximate, by nearest-neighbour descent"
     invariants: ClassVar[Invariants] = {
         "target": Number(0.0, 1.0),
-        "seed": Count(),
-        "recall": Maybe(Number(0.0, 1.0)),
+        "seed": Integer(),
+        "recall": Nullable(Number(0.0, 1.0)),
     }
 
     def __init__(self, points: Points, target: float, seed: int) -> None:
-        values = points.euclidean()
+        values = points.euclidean_values()
         assert values is not None
-        super().__init__(points, Distinct(values))
+        super().__init__(points, DistinctRows(values))
         self._target = target
         self._seed = seed
-        self._descended: Descended | None = None
+        self._result: NNDescentResult | None = None
         self._recall: float | None = None
 
     @property
     def recall(self) -> float:  # type: ignore[override]
         """Share of the true neighbours found."""
         if self._recall is None:
-            self.query(min(_LEAST_NEIGHBORS, self.points.n_samples - 1))
+            self.query(min(_MIN_NEIGHBORS, self.points.n_samples - 1))
         assert self._recall is not None
         return self._recall
 
-    def stored(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the points and what the lists of neighbours depend on: they are made again for the next query."""
         return {"points": self.points, "target": self._target, "seed": self._seed, "recall": self._recall}
 
     @classmethod
-    def restored(cls, made_of: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the points with no lists yet, and the recall that was told."""
-        index = cls(made_of["points"], made_of["target"], made_of["seed"])
-        index._recall = made_of["recall"]
+        index = cls(state["points"], state["target"], state["seed"])
+        index._recall = state["recall"]
         return index
 
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
         """Return k near points of every query, each searched by itself, or of every point among the others."""
-        with parallel.session():
-            return self._completed(super().query(k, queries), k, queries)
+        with parallel.thread_session():
+            return self._complete_lists(super().query(k, queries), k, queries)
 
-    def of_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
+    def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return `size` near rows of every point, those it stands for among them; -1 where fewer were found."""
-        descended = self._descend(size - 1)
-        if descended.exhausted:
+        descended = self._run_descent(size - 1)
+        if descended.needs_brute_force:
             self._recall = 1.0
-            return self._exact.of_points(size)
+            return self._brute_force.nearest_to_points(size)
         self._recall = descended.recall(size - 1)
-        return descended.nearest(size)
+        return descended.nearest_lists(size)
 
-    def of_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
+    def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return `size` near rows of rows of numbers; -1 where fewer were found."""
-        descended = self._descend(size)
-        if descended.exhausted:
+        descended = self._run_descent(size)
+        if descended.needs_brute_force:
             self._recall = 1.0
-            return self._exact.of_rows(values, size)
-        return descended.near(values, size)
+            return self._brute_force.nearest_to_rows(values, size)
+        return descended.find_nearest(values, size)
 
-    def _completed(self, found: Neighbors, k: int, queries: Points | None) -> Neighbors:
+    def _complete_lists(self, neighbors: Neighbors, k: int, queries: Points | None) -> Neighbors:
         """Return the neighbours with exact ones for the rows that fewer than k were found for."""
-        lacking = np.flatnonzero(found.indices[k - 1 :: k] < 0)
+        lacking = np.flatnonzero(neighbors.indices[k - 1 :: k] < 0)
         if not lacking.size:
-            return found
+            return neighbors
         asked = (self.points if queries is None else queries).take(lacking)
-        exact = self._exact.query(k + (queries is None), asked)
+        exact = self._brute_force.query(k + (queries is None), asked)
         indices, distances = exact.indices.reshape(lacking.size, -1), exact.distances.reshape(lacking.size, -1)
         if queries is None:
             # The row itself goes, or the last where it is one of many equal ones and not among the first.
             others = indices != lacking[:, None]
             others[others.all(axis=1), -1] = False
             indices, distances = indices[others], distances[others]
-        found.indices.reshape(-1, k)[lacking] = indices.reshape(-1, k)
-        found.distances.reshape(-1, k)[lacking] = distances.reshape(-1, k)
-        return found
+        neighbors.indices.reshape(-1, k)[lacking] = indices.reshape(-1, k)
+        neighbors.distances.reshape(-1, k)[lacking] = distances.reshape(-1, k)
+        return neighbors
 
-    def pairs(self, values: Floats, reach: float, *, own: bool) -> Iterator[Found]:
+    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
         """Yield the pairs of rows of numbers and points within reach, found by comparing all."""
-        return self._exact.pairs(values, reach, own=own)
+        return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
 
     @cached_property
-    def _exact(self) -> ByProducts:
-        return ByProducts(self.points, self.distinct)
+    def _brute_force(self) -> ProductIndex:
+        return ProductIndex(self.points, self.distinct)
 
-    def _descend(self, k: int) -> Descended:
+    def _run_descent(self, k: int) -> NNDescentResult:
         # The same lists serve all queries of as many neighbours, in whatever order they come.
-        size = max(k, min(_LEAST_NEIGHBORS, self.points.n_samples - 1))
-        if self._descended is None or self._descended.k != size:
-            self._descended = descended = Descended(self.distinct, size, self._target, self._seed)
-            if not descended.exhausted and descended.recall(size) < self._target - _SLACK:
-                tell(
+        size = max(k, min(_MIN_NEIGHBORS, self.points.n_samples - 1))
+        if self._result is None or self._result.k != size:
+            self._result = descended = NNDescentResult(self.distinct, size, self._target, self._seed)
+            if not descended.needs_brute_force and descended.recall(size) < self._target - _RECALL_SLACK:
+                warn_user(
                     [
                         f"Descent finds about {descended.recall(size):.3g} of the nearest neighbours, fewer than the "
                         f"{self._target:g} asked for; Exact() finds all."
                     ]
                 )
-        return self._descended
+        return self._result

@@ -8,28 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.search.projection_trees import ProjectionTree, grow_all
-from tamiz.kernels.descent import GROUP, best_first, join_groups, join_leaves, link
+from tamiz.graphs.search.projection_trees import ProjectionTree, build_trees
+from tamiz.kernels.descent import GROUP_SIZE, best_first_search, build_links, join_groups, join_leaves
 
 Floats32 = NDArray[np.float32]
 Indices = NDArray[np.int32]
 
 # Of a list, so many nearest are followed in a wide pass and in a narrow one; with the rows that follow it, a row has
 # at most twice as many links.
-WIDE, NARROW = 16, 8
+WIDE_PASS, NARROW_PASS = 16, 8
 # Groups of one piece of work.
-_GROUPS = 16
+_GROUPS_PER_CHUNK = 16
 # Parts that the rows' links are made in: each reads all lists.
-_RANGES = 8
+_N_LINK_RANGES = 8
 # Trees that a search for new rows starts from, and rows searched at a time.
-_STARTS, _SEARCHED = 4, 256
+_N_START_TREES, _QUERY_BATCH = 4, 256
 
 
-class Lists:
+class NeighborLists:
     """The nearest rows found so far of every row, in the order of the leaves of a tree.
 
     They start as the nearest among the rows that share a leaf, in one tree a seed, and are improved pass by pass, in place.
-    New rows are searched for after the last pass: the links that `near` follows are kept until there is another.
+    New rows are searched for after the last pass: the links that `find_nearest` follows are kept until there is another.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Lists:
     ----------
     rows : ndarray of shape (n_rows, n_columns), float32
         In order.
-    numbers : ndarray of shape (n_rows,), int32
+    original_rows : ndarray of shape (n_rows,), int32
         The number that each row had before it was put in order.
-    places : ndarray of shape (n_rows,), int32
+    positions : ndarray of shape (n_rows,), int32
         Where each number is now.
     distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
         As in `tamiz.kernels.descent`.
@@ -51,23 +51,23 @@ class Lists:
 
     def __init__(self, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> None:
         n = len(rows)
-        first = ProjectionTree.grown(rows, int(seeds[0]), offset=False)
-        self.numbers, self.rows = first.order, rows[first.order]
-        self.places = np.empty(n, dtype=np.int32)
-        self.places[self.numbers] = np.arange(n, dtype=np.int32)
+        first = ProjectionTree.build(rows, int(seeds[0]), offset=False)
+        self.original_rows, self.rows = first.order, rows[first.order]
+        self.positions = np.empty(n, dtype=np.int32)
+        self.positions[self.original_rows] = np.arange(n, dtype=np.int32)
         self.distances = np.full((n, n_listed), np.inf, dtype=np.float32)
         self.entries = np.full((n, n_listed), -1, dtype=np.int32)
-        self._followed: tuple[Indices, Indices] | None = None
-        trees = [replace(first, order=np.arange(n, dtype=np.int32)), *grow_all(self.rows, seeds[1:])]
-        self._trees = trees[:_STARTS]
-        self._join(trees)
+        self._cached_links: tuple[Indices, Indices] | None = None
+        trees = [replace(first, order=np.arange(n, dtype=np.int32)), *build_trees(self.rows, seeds[1:])]
+        self._trees = trees[:_N_START_TREES]
+        self._join_leaves(trees)
 
-    def join_more(self, seeds: NDArray[np.int64]) -> None:
+    def add_trees(self, seeds: NDArray[np.int64]) -> None:
         """Compare the rows that share a leaf in more trees."""
-        self._join(grow_all(self.rows, seeds))
+        self._join_leaves(build_trees(self.rows, seeds))
 
-    def _join(self, trees: list[ProjectionTree]) -> None:
-        self._followed = None
+    def _join_leaves(self, trees: list[ProjectionTree]) -> None:
+        self._cached_links = None
         for tree in trees:
             # One tree at a time: a row is in one leaf of each, so that no two threads change a list.
             order, offset = tree.order, tree.offset
@@ -75,19 +75,21 @@ class Lists:
             def join(span: tuple[int, int], order: Indices = order, offset: int = offset) -> None:
                 join_leaves(self.rows, order, offset, *span, self.distances, self.entries)
 
-            for _ in parallel.map_blocks(join, parallel.spans(len(order) + offset, _GROUPS * GROUP)):
+            for _ in parallel.map_blocks(
+                join, parallel.block_ranges(len(order) + offset, _GROUPS_PER_CHUNK * GROUP_SIZE)
+            ):
                 pass
 
     def improve(self, n_followed: int) -> int:
         """Compare the rows with the neighbours of their neighbours that they have not been compared with; return how many pairs."""
-        self._followed = None
+        self._cached_links = None
         links, filled = self._links(n_followed)
         self.entries[:, :n_followed] &= ~1
 
         def join(span: tuple[int, int]) -> int:
             return int(join_groups(self.rows, links, filled, *span, self.distances, self.entries))
 
-        return sum(parallel.map_blocks(join, parallel.spans(len(self.rows), _GROUPS * GROUP)))
+        return sum(parallel.map_blocks(join, parallel.block_ranges(len(self.rows), _GROUPS_PER_CHUNK * GROUP_SIZE)))
 
     def _links(self, n_followed: int) -> tuple[Indices, Indices]:
         """Return the rows that each row is linked to, in either direction, and how many they are."""
@@ -95,28 +97,28 @@ class Lists:
         links, filled = np.empty((n, 2 * n_followed), dtype=np.int32), np.empty(n, dtype=np.int32)
 
         def fill(span: tuple[int, int]) -> None:
-            link(self.entries, min(n_followed, self.entries.shape[1]), *span, links, filled)
+            build_links(self.entries, min(n_followed, self.entries.shape[1]), *span, links, filled)
 
-        for _ in parallel.map_blocks(fill, parallel.spans(n, -(-n // _RANGES))):
+        for _ in parallel.map_blocks(fill, parallel.block_ranges(n, -(-n // _N_LINK_RANGES))):
             pass
         return links, filled
 
-    def near(self, rows: Floats32, size: int) -> Indices:
+    def find_nearest(self, rows: Floats32, size: int) -> Indices:
         """Return the numbers of the rows found near other rows, each searched by itself; -1 where there are fewer than `size`."""
-        self._followed = links = self._links(WIDE) if self._followed is None else self._followed
+        self._cached_links = links = self._links(WIDE_PASS) if self._cached_links is None else self._cached_links
         orders = np.stack([tree.order for tree in self._trees])
         out = np.empty((len(rows), size), dtype=np.int32)
 
         def search(span: tuple[int, int]) -> None:
             part = rows[slice(*span)]
-            starts = np.stack([tree.starts(part) for tree in self._trees], axis=1)
-            best_first(self.rows, *links, part, starts, orders, out[slice(*span)])
+            starts = np.stack([tree.leaf_starts(part) for tree in self._trees], axis=1)
+            best_first_search(self.rows, *links, part, starts, orders, out[slice(*span)])
 
-        for _ in parallel.map_blocks(search, parallel.spans(len(rows), _SEARCHED)):
+        for _ in parallel.map_blocks(search, parallel.block_ranges(len(rows), _QUERY_BATCH)):
             pass
-        return np.where(out < 0, np.int32(-1), self.numbers[out])
+        return np.where(out < 0, np.int32(-1), self.original_rows[out])
 
-    def nearest(self, places: slice | NDArray[np.int32]) -> tuple[Indices, Indices]:
+    def listed_rows(self, positions: slice | NDArray[np.int32]) -> tuple[Indices, Indices]:
         """Return the numbers of the rows at some places, and of those in their lists; -1 where there is none."""
-        entries = self.entries[places]
-        return self.numbers[places], np.where(entries < 0, np.int32(-1), self.numbers[entries >> 1])
+        entries = self.entries[positions]
+        return self.original_rows[positions], np.where(entries < 0, np.int32(-1), self.original_rows[entries >> 1])

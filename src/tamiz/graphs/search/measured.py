@@ -6,30 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.graphs.search.distinct import Distinct
-from tamiz.graphs.search.lists import Lists
-from tamiz.kernels.descent import arrange
-from tamiz.kernels.nearest import measure
+from tamiz.graphs.search.distinct import DistinctRows
+from tamiz.graphs.search.lists import NeighborLists
+from tamiz.kernels.descent import expand_neighbor_lists
+from tamiz.kernels.nearest import pair_distances
 from tamiz.statistics.base import Floats
 
 Indices = NDArray[np.int32]
 
 # Numbers compared at a time.
-_SLAB = 2**22
+_CHUNK_VALUES = 2**22
 # What rounding may add to a square in float32, as a share of the squared lengths.
 _ROUNDING = 1e-5
 
 
 def nearest_rows(
-    distinct: Distinct, values: Floats, which: Indices, candidates: Indices, size: int
+    distinct: DistinctRows, values: Floats, row_indices: Indices, candidates: Indices, size: int
 ) -> tuple[Floats, Indices]:
     """Return the `size` nearest rows among those that candidates stand for, of each of some rows of numbers.
 
     Parameters
     ----------
-    distinct : Distinct
+    distinct : DistinctRows
     values : ndarray of shape (n_rows, n_columns)
-    which : ndarray of shape (n_lists,), int32
+    row_indices : ndarray of shape (n_lists,), int32
         The rows of `values` that lists are wanted for.
     candidates : ndarray of shape (n_lists, n_candidates), int32
         Points; a negative one is none, and one may come twice.
@@ -42,9 +42,11 @@ def nearest_rows(
     """
     n_lists, n_candidates = candidates.shape
     lengths = np.empty(candidates.size)
-    measure(values, np.repeat(which, n_candidates), distinct.values, np.maximum(candidates, 0).reshape(-1), lengths)
+    pair_distances(
+        values, np.repeat(row_indices, n_candidates), distinct.values, np.maximum(candidates, 0).reshape(-1), lengths
+    )
     dist, rows = np.empty((n_lists, size)), np.empty((n_lists, size), dtype=np.int32)
-    arrange(candidates, lengths.reshape(candidates.shape), distinct.members, distinct.starts, dist, rows)
+    expand_neighbor_lists(candidates, lengths.reshape(candidates.shape), distinct.members, distinct.starts, dist, rows)
     return dist, rows
 
 
@@ -53,45 +55,51 @@ class RecallSample:
 
     Parameters
     ----------
-    distinct : Distinct
-    lists : Lists
-    unit : float
+    distinct : DistinctRows
+    lists : NeighborLists
+    scale : float
         Distances between the rows of the lists are those of the points times this, or shorter.
     points : ndarray of shape (n_sampled,)
     size : int
         Nearest rows of each that are looked at, the point itself among them.
     """
 
-    def __init__(self, distinct: Distinct, lists: Lists, unit: float, points: NDArray[np.int64], size: int) -> None:
+    def __init__(
+        self, distinct: DistinctRows, lists: NeighborLists, scale: float, points: NDArray[np.int64], size: int
+    ) -> None:
         self._distinct = distinct
         self._lists = lists
-        self._unit = unit
-        self._places = lists.places[points]
+        self._scale = scale
+        self._positions = lists.positions[points]
         self._size = size
-        self.look()
-        self._true = self._searched()
+        self.update()
+        self._exact_distances = self._true_distances()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """See what the lists hold by now."""
-        points, near = self._lists.nearest(self._places)
+        points, near = self._lists.listed_rows(self._positions)
         candidates = np.column_stack([points, near])
-        self._found, _ = nearest_rows(self._distinct, self._distinct.values, points, candidates, self._size)
+        self._found_distances, _ = nearest_rows(self._distinct, self._distinct.values, points, candidates, self._size)
 
     def recall(self, k: int) -> float:
         """Return the share of the k nearest that were found, or others as near."""
-        found = (self._found[:, : k + 1] <= self._true[:, k, None]).sum() - len(self._found)
-        return float(found) / (k * len(self._found))
+        found = (self._found_distances[:, : k + 1] <= self._exact_distances[:, k, None]).sum() - len(
+            self._found_distances
+        )
+        return float(found) / (k * len(self._found_distances))
 
-    def _searched(self) -> Floats:
+    def _true_distances(self) -> Floats:
         """Return the true distances: of all points that are not farther than the last one found, as far as float32 shows."""
-        rows, numbers, values = self._lists.rows, self._lists.numbers, self._distinct.values
+        rows, numbers, values = self._lists.rows, self._lists.original_rows, self._distinct.values
         halves = np.einsum("ij,ij->i", rows, rows) * np.float32((1 - _ROUNDING) / 2)
         # A point is near enough where |v|^2 / 2 - x.v is at most this.
-        limits = (self._found[:, -1] * self._unit) ** 2 * (0.5 + _ROUNDING) - halves[self._places] * (1 - 2 * _ROUNDING)
+        limits = (self._found_distances[:, -1] * self._scale) ** 2 * (0.5 + _ROUNDING) - halves[self._positions] * (
+            1 - 2 * _ROUNDING
+        )
         limits = limits.astype(np.float32)
 
         def search(span: tuple[int, int]) -> Floats:
-            places = self._places[slice(*span)]
+            places = self._positions[slice(*span)]
             products = rows[places] @ rows.T
             found = np.empty((len(places), self._size))
             for i, (place, limit) in enumerate(zip(places, limits[slice(*span)], strict=True)):
@@ -99,5 +107,5 @@ class RecallSample:
                 found[i], _ = nearest_rows(self._distinct, values, numbers[place : place + 1], near[None], self._size)
             return found
 
-        spans = parallel.spans(len(self._places), max(1, _SLAB // len(rows)))
+        spans = parallel.block_ranges(len(self._positions), max(1, _CHUNK_VALUES // len(rows)))
         return np.concatenate(list(parallel.map_blocks(search, spans)))

@@ -33,7 +33,7 @@ class Neighbors:
     n_points: int
 
     @classmethod
-    def regular(cls, indices: NDArray[np.int32], distances: Floats, n_points: int) -> Neighbors:
+    def from_arrays(cls, indices: NDArray[np.int32], distances: Floats, n_points: int) -> Neighbors:
         """Return the neighbours of rows that have k of them each, from arrays of shape (n_rows, k)."""
         n_rows, k = indices.shape
         indptr = np.arange(0, n_rows * k + 1, k, dtype=np.int64) if k else np.zeros(n_rows + 1, dtype=np.int64)
@@ -52,9 +52,9 @@ class Neighbors:
     def nearest(self, k: int) -> Neighbors:
         """Return the k nearest of rows that have at least k neighbours each."""
         at = self.indptr[:-1, None] + np.arange(k)
-        return Neighbors.regular(self.indices[at], self.distances[at], self.n_points)
+        return Neighbors.from_arrays(self.indices[at], self.distances[at], self.n_points)
 
-    def filled(self, rows: NDArray[np.intp], others: Neighbors) -> Neighbors:
+    def fill_rows(self, rows: NDArray[np.intp], others: Neighbors) -> Neighbors:
         """Return the neighbours with those of `others` given to some rows that have none."""
         counts = np.diff(self.indptr)
         counts[rows] = np.diff(others.indptr)

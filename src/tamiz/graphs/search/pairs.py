@@ -9,120 +9,120 @@ from numpy.typing import NDArray
 
 from tamiz import parallel
 from tamiz.graphs.points import Points
-from tamiz.graphs.search.directions import spread_out
-from tamiz.graphs.search.distinct import Distinct
+from tamiz.graphs.search.directions import evenly_spaced_rows
+from tamiz.graphs.search.distinct import DistinctRows
 from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.kernels.nearest import measure_all, order, spread, tally
+from tamiz.kernels.nearest import count_neighbors, fill_neighbor_lists, row_distances, sort_heaps
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
 # Pairs of points, each once or as query and point: (row, row, distance).
-Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
+PairArrays = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
 
 # What a neighbour in a list comes to at the peak of the graph that is made of the lists: its row and distance (12 bytes),
 # the two transposes that sort the edges, the edges merged, and their weights. About 60 where either row names the other,
 # 50 within a radius; the searches themselves need 24.
-BYTES_A_PAIR = 60
+BYTES_PER_PAIR = 60
 # Numbers that may be measured to estimate how many pairs there are, and rows that are.
-_SAMPLE_WORK, _LEAST_ROWS, _MOST_ROWS = 2e8, 16, 256
+_MAX_SAMPLE_VALUES, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS = 2e8, 16, 256
 # Rows that are sorted at a time.
-_SORTED = 512
+_SORT_BATCH = 512
 
 
-class Reach:
+class RadiusQuery:
     """What lies within a radius of points or of queries.
 
     Parameters
     ----------
     points : Points
-    distinct : Distinct
+    distinct : DistinctRows
     radius : float
         In the metric's own unit.
-    own : bool
+    among_points : bool
         Whether the points are looked at among themselves.
 
     Attributes
     ----------
-    distance : float
+    max_distance : float
         A Euclidean distance at the scale of `distinct.values` that is not below that of any pair within the radius, and
         hardly above; which pairs are within is decided by what is reported.
     """
 
-    def __init__(self, points: Points, distinct: Distinct, radius: float, *, own: bool) -> None:
+    def __init__(self, points: Points, distinct: DistinctRows, radius: float, *, among_points: bool) -> None:
         self.points = points
         self.distinct = distinct
         self.radius = radius
-        self.own = own
+        self.among_points = among_points
         above = float(np.nextafter(points.to_euclidean(radius), np.inf))
-        self.distance = above * distinct.scale * (1.0 + 2.0**-40)
+        self.max_distance = above * distinct.scale * (1.0 + 2.0**-40)
 
-    def check(self, values: Floats) -> None:
+    def check_result_size(self, values: Floats) -> None:
         """Refuse lists that there is no memory for, by how long those of a few rows are."""
         sizes = np.diff(self.distinct.starts)
-        most = _SAMPLE_WORK / max(self.distinct.values.size, 1)
-        n_tried = int(np.clip(most, _LEAST_ROWS, _MOST_ROWS))
-        tried = spread_out(len(values), n_tried)
+        most = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
+        n_tried = int(np.clip(most, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS))
+        tried = evenly_spaced_rows(len(values), n_tried)
 
         def length(row: int) -> float:
             dist = np.empty(self.distinct.n_points)
-            measure_all(values, row, self.distinct.values, dist)
-            return float(sizes[dist <= self.distance].sum() * (sizes[row] if self.own else 1))
+            row_distances(values, row, self.distinct.values, dist)
+            return float(sizes[dist <= self.max_distance].sum() * (sizes[row] if self.among_points else 1))
 
         n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, tried)))) if len(tried) else 0.0
-        check_pairs(n_pairs, self.radius)
+        check_pair_memory(n_pairs, self.radius)
 
-    def lists(self, pieces: Iterable[Found], n_lists: int) -> Neighbors:
-        """Return the neighbours, given all pairs within `distance`: of points each once, or of queries and points."""
+    def build_neighbors(self, pieces: Iterable[PairArrays], n_lists: int) -> Neighbors:
+        """Return the neighbours, given all pairs within `max_distance`: of points each once, or of queries and points."""
         found = list(pieces)
         counts = np.zeros(n_lists, dtype=np.int64)
         for low, high, _ in found:
-            tally(low, high, self.own, counts)
+            count_neighbors(low, high, self.among_points, counts)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         dist, points = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.int32)
         cursor = indptr[:-1].copy()
         while found:
             low, high, lengths = found.pop()
-            spread(low, high, lengths, self.own, cursor, dist, points)
-        indptr, dist, rows = self.distinct.unfold(indptr, dist, points, own=self.own)
-        dist = reported(self.points, self.distinct, dist)
+            fill_neighbor_lists(low, high, lengths, self.among_points, cursor, dist, points)
+        indptr, dist, rows = self.distinct.expand_pairs(indptr, dist, points, among_points=self.among_points)
+        dist = metric_distances(self.points, self.distinct, dist)
         within = dist <= self.radius
         if not within.all():
             kept = np.concatenate([[0], np.cumsum(within)])
             indptr, dist, rows = kept[indptr], dist[within], rows[within]
-        in_order(dist, rows, indptr)
+        sort_lists(dist, rows, indptr)
         return Neighbors(indptr, rows, dist, self.points.n_samples)
 
 
-def in_order(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64]) -> None:
+def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64]) -> None:
     """Sort every list by (distance, row)."""
 
     def sort(span: tuple[int, int]) -> None:
-        order(dist, rows, indptr, *span)
+        sort_heaps(dist, rows, indptr, *span)
 
-    for _ in parallel.map_blocks(sort, parallel.spans(len(indptr) - 1, _SORTED)):
+    for _ in parallel.map_blocks(sort, parallel.block_ranges(len(indptr) - 1, _SORT_BATCH)):
         pass
 
 
-def reported(points: Points, distinct: Distinct, dist: Floats) -> Floats:
+def metric_distances(points: Points, distinct: DistinctRows, dist: Floats) -> Floats:
     """Return the metric's own distances."""
     if distinct.scale != 1.0:
         dist = dist / distinct.scale
     return points.from_euclidean(dist)
 
 
-def check_lists(n_rows: int, k: int) -> None:
+def check_list_memory(n_rows: int, k: int) -> None:
     """Refuse lists of k neighbours that there is no memory for, nor for the graph made of them."""
     check_memory(
-        BYTES_A_PAIR * n_rows * float(k),
+        BYTES_PER_PAIR * n_rows * float(k),
         f"A list of {k:,} neighbours for {n_rows:,} rows",
         "Take fewer neighbours or fewer rows.",
     )
 
 
-def check_pairs(n_pairs: float, radius: float) -> None:
+def check_pair_memory(n_pairs: float, radius: float) -> None:
     """Refuse lists of all neighbours within a radius that there is no memory for, nor for the graph made of them."""
     check_memory(
-        BYTES_A_PAIR * n_pairs,
+        BYTES_PER_PAIR * n_pairs,
         f"A list of about {n_pairs:.3g} neighbours within {radius:g}",
         "Take a smaller radius.",
     )

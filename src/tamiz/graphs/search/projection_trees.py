@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.kernels.descent import GROUP
-from tamiz.kernels.trees import descend, grow
+from tamiz.kernels.descent import GROUP_SIZE
+from tamiz.kernels.trees import find_leaves, grow_tree
 
 Floats32 = NDArray[np.float32]
 Indices = NDArray[np.int32]
 
 # Rows of a leaf: a group of the descent.
-LEAF = GROUP
+LEAF_SIZE = GROUP_SIZE
 # Pairs of rows tried for the direction of a split.
-_PAIRS = 3
+_N_SPLIT_PAIRS = 3
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ProjectionTree:
     thresholds: Floats32
 
     @classmethod
-    def grown(cls, rows: Floats32, seed: int, *, offset: bool = True) -> Self:
+    def build(cls, rows: Floats32, seed: int, *, offset: bool = True) -> Self:
         """Grow a tree.
 
         Parameters
@@ -52,21 +52,21 @@ class ProjectionTree:
             Let the first leaf lack some rows, by chance: where rows lie along one line, leaves end elsewhere in every tree.
         """
         rng = np.random.default_rng(seed)
-        lacking = int(rng.integers(LEAF)) if offset else 0
-        n_leaves = -(-(len(rows) + lacking) // LEAF)
+        lacking = int(rng.integers(LEAF_SIZE)) if offset else 0
+        n_leaves = -(-(len(rows) + lacking) // LEAF_SIZE)
         order = np.arange(len(rows), dtype=np.int32)
         directions = np.zeros((n_leaves, rows.shape[1]), dtype=np.float32)
         thresholds = np.zeros(n_leaves, dtype=np.float32)
-        grow(rows, rng.random((n_leaves, 2 * _PAIRS)), LEAF, lacking, order, directions, thresholds)
+        grow_tree(rows, rng.random((n_leaves, 2 * _N_SPLIT_PAIRS)), LEAF_SIZE, lacking, order, directions, thresholds)
         return cls(order, lacking, directions, thresholds)
 
-    def starts(self, rows: Floats32) -> Indices:
+    def leaf_starts(self, rows: Floats32) -> Indices:
         """Return where in the order the leaf starts that each of some rows comes to; below 0 where it lacks some."""
         leaves = np.empty(len(rows), dtype=np.int32)
-        descend(rows, self.directions, self.thresholds, leaves)
-        return leaves * np.int32(LEAF) - np.int32(self.offset)
+        find_leaves(rows, self.directions, self.thresholds, leaves)
+        return leaves * np.int32(LEAF_SIZE) - np.int32(self.offset)
 
 
-def grow_all(rows: Floats32, seeds: NDArray[np.int64]) -> list[ProjectionTree]:
+def build_trees(rows: Floats32, seeds: NDArray[np.int64]) -> list[ProjectionTree]:
     """Grow a tree for each seed."""
-    return list(parallel.map_blocks(lambda seed: ProjectionTree.grown(rows, int(seed)), seeds))
+    return list(parallel.map_blocks(lambda seed: ProjectionTree.build(rows, int(seed)), seeds))

@@ -12,18 +12,18 @@ from tamiz import parallel
 from tamiz.graphs.spectrum.pencil import Pencil
 from tamiz.statistics.base import Floats
 
-Answer = TypeVar("Answer")
+Output = TypeVar("Output")
 
 # Rows of a piece of the tall products.
-_ROWS = 16384
+_CHUNK_ROWS = 16384
 _ROUNDING = float(np.finfo(np.float64).eps) ** 2
 # A direction of whose square no more than this is left was in the basis already: the rest is rounding.
-_NOTHING = 1e-26
+_MIN_REMAINING = 1e-26
 # One that shrank to less is freed of the basis again: what a pass leaves would grow from block to block.
-_SHRUNK = 1e-2
-_PASSES = 5
+_REORTHOGONALIZE_BELOW = 1e-2
+_MAX_PASSES = 5
 # Below this, the least eigenvalue of the products of unit columns says that they are dependent.
-_DEPENDENT = 1e-13
+_MIN_GRAM_EIGENVALUE = 1e-13
 
 
 class Basis:
@@ -32,7 +32,7 @@ class Basis:
     Parameters
     ----------
     pencil : Pencil
-    room : int
+    capacity : int
         Columns at most.
 
     Attributes
@@ -41,13 +41,13 @@ class Basis:
         Columns at present.
     """
 
-    def __init__(self, pencil: Pencil, room: int) -> None:
+    def __init__(self, pencil: Pencil, capacity: int) -> None:
         self._pencil = pencil
-        self._Q = np.empty((room, pencil.n))
-        self._H = np.zeros((room, room))
-        self._spans = parallel.spans(pencil.n, _ROWS)
+        self._Q = np.empty((capacity, pencil.n))
+        self._H = np.zeros((capacity, capacity))
+        self._spans = parallel.block_ranges(pencil.n, _CHUNK_ROWS)
         self.size = 0
-        self.room = room
+        self.capacity = capacity
 
     def add(self, new: Floats, near: Floats) -> None:
         """Extend by new columns, which are used up; those that lie in it already are left out.
@@ -55,25 +55,25 @@ class Basis:
         `near` are orthonormal vectors of the basis that the new ones are close to. Taken from it first, they save a reading of
         the basis.
         """
-        new = self._orthonormal(new, near)
+        new = self._orthonormalize(new, near)
         start, stop = self.size, self.size + new.shape[1]
         self._Q[start:stop] = new.T
         self.size = stop
         if stop > start:
-            self._H[:stop, start:stop] = self._against(self._pencil.product(new))
+            self._H[:stop, start:stop] = self._project(self._pencil.multiply(new))
             self._H[start:stop, :start] = self._H[:start, start:stop].T
 
-    def ritz(self) -> tuple[Floats, Floats]:
+    def ritz_coefficients(self) -> tuple[Floats, Floats]:
         """Return the Ritz values, ascending, and the coefficients of their vectors."""
         matrix = self._H[: self.size, : self.size]
         values, Y = linalg.eigh((matrix + matrix.T) / 2, check_finite=False)
         return values, Y
 
-    def vectors(self, Y: Floats) -> Floats:
+    def combine(self, Y: Floats) -> Floats:
         """Return the vectors of some coefficients."""
         out = np.empty((self._pencil.n, Y.shape[1]))
         Y = np.ascontiguousarray(Y)
-        self._each(lambda rows: np.matmul(self._Q[: self.size, rows].T, Y, out=out[rows]))
+        self._for_each_chunk(lambda rows: np.matmul(self._Q[: self.size, rows].T, Y, out=out[rows]))
         return out
 
     def restart(self, values: Floats, Y: Floats) -> None:
@@ -84,37 +84,37 @@ class Basis:
         def piece(rows: slice) -> None:
             self._Q[:kept, rows] = Y @ self._Q[: self.size, rows]
 
-        self._each(piece)
+        self._for_each_chunk(piece)
         self.size = kept
         self._H[:kept, :kept] = np.diag(values)
 
-    def _orthonormal(self, new: Floats, near: Floats) -> Floats:
-        self._pencil.project(new)
-        whole = self._sum(lambda rows: np.einsum("ij,ij->j", new[rows], new[rows]))
-        overlaps = self._sum(lambda rows: near[rows].T @ new[rows])
+    def _orthonormalize(self, new: Floats, near: Floats) -> Floats:
+        self._pencil.remove_null_space(new)
+        whole = self._sum_chunks(lambda rows: np.einsum("ij,ij->j", new[rows], new[rows]))
+        overlaps = self._sum_chunks(lambda rows: near[rows].T @ new[rows])
 
         def piece(rows: slice) -> Floats:
             new[rows] -= near[rows] @ overlaps
             return np.einsum("ij,ij->j", new[rows], new[rows])
 
-        before = self._sum(piece)
-        along = self._against(new)
-        for _ in range(_PASSES):
-            self._pencil.project(new)
-            along, gram = self._freed(new, along)
-            Y, shrunk = _independent(gram, whole, before, self._pencil.n_nonnull - self.size)
-            new = self._combined(new, Y)
-            if shrunk > _SHRUNK:
+        before = self._sum_chunks(piece)
+        along = self._project(new)
+        for _ in range(_MAX_PASSES):
+            self._pencil.remove_null_space(new)
+            along, gram = self._remove_projection(new, along)
+            Y, shrunk = _independent_columns(gram, whole, before, self._pencil.n_nonnull - self.size)
+            new = self._combine_columns(new, Y)
+            if shrunk > _REORTHOGONALIZE_BELOW:
                 break
             along = along @ Y
             whole = before = np.ones(new.shape[1])
         return new
 
-    def _against(self, new: Floats) -> Floats:
+    def _project(self, new: Floats) -> Floats:
         """Return what the new columns have along the basis."""
-        return self._sum(lambda rows: self._Q[: self.size, rows] @ new[rows])
+        return self._sum_chunks(lambda rows: self._Q[: self.size, rows] @ new[rows])
 
-    def _freed(self, new: Floats, along: Floats) -> tuple[Floats, Floats]:
+    def _remove_projection(self, new: Floats, along: Floats) -> tuple[Floats, Floats]:
         """Take from the new columns, in place, what they have along the basis; return what is left of that, and their products."""
         size = self.size
 
@@ -123,54 +123,56 @@ class Basis:
             new[rows] -= basis.T @ along
             return np.vstack([basis @ new[rows], new[rows].T @ new[rows]])
 
-        total = self._sum(piece)
+        total = self._sum_chunks(piece)
         return total[:size], total[size:]
 
-    def _combined(self, new: Floats, Y: Floats) -> Floats:
+    def _combine_columns(self, new: Floats, Y: Floats) -> Floats:
         out = new if Y.shape[1] == new.shape[1] else np.empty((len(new), Y.shape[1]))
 
         def piece(rows: slice) -> None:
             out[rows] = new[rows] @ Y
 
-        self._each(piece)
+        self._for_each_chunk(piece)
         return out
 
-    def _each(self, piece: Callable[[slice], object]) -> None:
-        for _ in self._map(piece):
+    def _for_each_chunk(self, piece: Callable[[slice], object]) -> None:
+        for _ in self._map_chunks(piece):
             pass
 
-    def _sum(self, piece: Callable[[slice], Floats]) -> Floats:
-        parts = self._map(piece)
+    def _sum_chunks(self, piece: Callable[[slice], Floats]) -> Floats:
+        parts = self._map_chunks(piece)
         total = next(parts)
         for part in parts:
             total += part
         return total
 
-    def _map(self, piece: Callable[[slice], Answer]) -> Iterator[Answer]:
+    def _map_chunks(self, piece: Callable[[slice], Output]) -> Iterator[Output]:
         run = parallel.map_blocks if len(self._spans) > 1 else map
         return run(lambda span: piece(slice(*span)), self._spans)
 
 
-def _independent(gram: Floats, whole: Floats, before: Floats, most: int) -> tuple[Floats, float]:
+def _independent_columns(
+    gram: Floats, initial_squares: Floats, previous_squares: Floats, max_columns: int
+) -> tuple[Floats, float]:
     """Return combinations of columns that are orthonormal, and the least share that is left of a square.
 
     Parameters
     ----------
     gram : ndarray of shape (k, k)
         The products of the columns.
-    whole, before : ndarray of shape (k,)
+    initial_squares, previous_squares : ndarray of shape (k,)
         Squares of what the columns were at first, and before the basis was taken from them.
-    most : int
+    max_columns : int
         Combinations at most.
     """
     own = np.diag(gram)
-    some = np.flatnonzero(own > _NOTHING * whole)
-    if not len(some) or not most:
+    some = np.flatnonzero(own > _MIN_REMAINING * initial_squares)
+    if not len(some) or not max_columns:
         return np.zeros((len(own), 0)), 1.0
     scale = np.sqrt(own[some])
     values, W = linalg.eigh(gram[np.ix_(some, some)] / np.outer(scale, scale), check_finite=False)
-    kept = values > max(_DEPENDENT, 100 * _ROUNDING * float((whole / own)[some].max()))
-    kept[: max(len(values) - most, 0)] = False
+    kept = values > max(_MIN_GRAM_EIGENVALUE, 100 * _ROUNDING * float((initial_squares / own)[some].max()))
+    kept[: max(len(values) - max_columns, 0)] = False
     Y = np.zeros((len(own), int(kept.sum())))
     Y[some] = W[:, kept] / scale[:, None] / np.sqrt(values[kept])
-    return Y, float(values[kept].min() * (own / before)[some].min())
+    return Y, float(values[kept].min() * (own / previous_squares)[some].min())

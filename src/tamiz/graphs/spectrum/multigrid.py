@@ -10,24 +10,24 @@ import numpy as np
 from scipy import linalg, sparse
 
 from tamiz.graphs.spectrum.pencil import Pencil
-from tamiz.graphs.spectrum.ritz import Ritz
+from tamiz.graphs.spectrum.ritz import RitzPairs
 from tamiz.statistics.base import Floats
 
 # Jacobi's weight, under which errors along differences become smooth.
-_OMEGA = 2.0 / 3.0
-_STRONG = 0.25
-_COARSEST = 300
+_JACOBI_WEIGHT = 2.0 / 3.0
+_STRENGTH_THRESHOLD = 0.25
+_MAX_COARSEST_ROWS = 300
 # Coarser levels with more entries in all than this next to the graph, or one with nearly as many rows as that above it, cost more
 # than they bring.
-_MOST_ENTRIES = 5
-_MOST_ROWS = 0.8
+_MAX_ENTRY_RATIO = 5
+_MAX_ROW_RATIO = 0.8
 
 
 @dataclass(frozen=True)
 class _Level:
     """A matrix, and how its rows hang on those of the next coarser one."""
 
-    product: Callable[[Floats], Floats]
+    multiply: Callable[[Floats], Floats]
     smoother: Floats
     prolongation: sparse.csr_array
     restriction: sparse.csr_array
@@ -56,36 +56,36 @@ class Multigrid:
         self._levels: list[_Level] = []
         ones = np.ones(pencil.n)
         matrix = sparse.csr_matrix(pencil.matrix())
-        product: Callable[[Floats], Floats] = lambda x: pencil.differences.product(ones, x)  # noqa: E731
+        product: Callable[[Floats], Floats] = lambda x: pencil.laplacian_product.multiply(ones, x)  # noqa: E731
         n_entries = 0
-        while matrix.shape[0] > _COARSEST:
-            prolongation = _interpolation(matrix)
+        while matrix.shape[0] > _MAX_COARSEST_ROWS:
+            prolongation = _interpolation_matrix(matrix)
             restriction = sparse.csr_array(prolongation.T)
             coarse = sparse.csr_matrix(restriction @ (matrix @ prolongation))
             n_entries += coarse.nnz
             self.useful = (
-                n_entries <= _MOST_ENTRIES * pencil.n_entries and coarse.shape[0] <= _MOST_ROWS * matrix.shape[0]
+                n_entries <= _MAX_ENTRY_RATIO * pencil.n_entries and coarse.shape[0] <= _MAX_ROW_RATIO * matrix.shape[0]
             )
             if not self.useful:
                 return
             diagonal = matrix.diagonal()[:, None]
-            smoother = np.divide(_OMEGA, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+            smoother = np.divide(_JACOBI_WEIGHT, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
             self._levels.append(_Level(product, smoother, prolongation, restriction))
             matrix, product = coarse, sparse.csr_array(coarse).__matmul__
         self._coarsest = linalg.pinvh(matrix.toarray())
         self.useful = True
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What was done, in words."""
         return f"algebraic multigrid of {len(self._levels) + 1} levels"
 
-    def directions(self, ritz: Ritz) -> Floats:
+    def directions(self, ritz: RitzPairs) -> Floats:
         """Return the answers to the residuals that are over target."""
-        active = ritz.active
+        active = ritz.active_indices
         residuals = np.take(ritz.products, active, axis=1)
         residuals -= np.take(ritz.vectors, active, axis=1) * ritz.values[active]
-        root = self._pencil.root[:, None]
+        root = self._pencil.sqrt_b[:, None]
         answers = self._cycle(0, residuals * root)
         answers *= root
         return answers
@@ -95,12 +95,12 @@ class Multigrid:
             return np.asarray(self._coarsest @ b)
         level = self._levels[depth]
         x = level.smoother * b
-        x += level.prolongation @ self._cycle(depth + 1, level.restriction @ (b - level.product(x)))
-        x += level.smoother * (b - level.product(x))
+        x += level.prolongation @ self._cycle(depth + 1, level.restriction @ (b - level.multiply(x)))
+        x += level.smoother * (b - level.multiply(x))
         return x
 
 
-def _interpolation(matrix: sparse.csr_matrix) -> sparse.csr_array:
+def _interpolation_matrix(matrix: sparse.csr_matrix) -> sparse.csr_array:
     """Return what the rows of a matrix are, in terms of those that stay in the next coarser one."""
     # Its import takes a sixth of a second, and must not leave changed filters of warnings behind.
     with warnings.catch_warnings():
@@ -108,5 +108,5 @@ def _interpolation(matrix: sparse.csr_matrix) -> sparse.csr_array:
         from pyamg.classical.interpolate import direct_interpolation
         from pyamg.strength import classical_strength_of_connection
 
-    strength = classical_strength_of_connection(matrix, theta=_STRONG)
+    strength = classical_strength_of_connection(matrix, theta=_STRENGTH_THRESHOLD)
     return sparse.csr_array(direct_interpolation(matrix, strength, split.RS(strength)))

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Invariants, Number, Numbers
-from tamiz.storage.stored import Stored
+from tamiz.storage.invariants import FloatArray, Invariants, Number
+from tamiz.storage.stored import Serializable
 
 
-class Curve(Stored, ABC):
+class DisparityCurve(Serializable, ABC):
     """A function of dissimilarities that does not fall."""
 
     @abstractmethod
@@ -22,7 +22,7 @@ class Curve(Stored, ABC):
 
 
 @dataclass(frozen=True)
-class Line(Curve):
+class LinearCurve(DisparityCurve):
     """A line, at least 0.
 
     Attributes
@@ -44,7 +44,7 @@ class Line(Curve):
 
 
 @dataclass(frozen=True)
-class Steps(Curve):
+class PiecewiseLinearCurve(DisparityCurve):
     """Straight lines between knots, level before the first and after the last.
 
     Attributes
@@ -56,10 +56,10 @@ class Steps(Curve):
     knots: Floats
     heights: Floats
 
-    invariants: ClassVar[Invariants] = {"knots": Numbers("k", increasing=True), "heights": Numbers("k")}
+    invariants: ClassVar[Invariants] = {"knots": FloatArray("k", increasing=True), "heights": FloatArray("k")}
 
     @classmethod
-    def through(cls, lows: Floats, highs: Floats, heights: Floats) -> Steps:
+    def through_blocks(cls, lows: Floats, highs: Floats, heights: Floats) -> PiecewiseLinearCurve:
         """Return the curve through blocks that are level from low to high, at the mean of those ends that share a value."""
         values, inverse = np.unique(np.column_stack([lows, highs]), return_inverse=True)
         inverse = inverse.ravel()

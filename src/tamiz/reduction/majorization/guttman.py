@@ -9,44 +9,44 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from tamiz.exceptions import DataError
-from tamiz.reduction.majorization.pairs import Pairs
+from tamiz.reduction.majorization.pairs import CondensedPairs
 from tamiz.statistics.base import Floats
 
 # Up to so many rows V is factored once, in n^3 / 3 operations; beyond, every division is a few products with it.
-_FACTORED_ROWS = 1500
+_MAX_CHOLESKY_ROWS = 1500
 # What is left of an equation, next to what there was, when steps towards its solution end, and the most steps. A step towards
 # the transform lowers the stress too, so it need not be reached.
-_LEFT, _MOST_STEPS = 1e-3, 25
+_CG_TOLERANCE, _MAX_CG_STEPS = 1e-3, 25
 
 
-class Groups:
+class EqualRows:
     """Rows that are equal to each other.
 
     Parameters
     ----------
-    first : ndarray of shape (n,)
+    first_occurrences : ndarray of shape (n,)
         For each row the first that is equal to it.
     """
 
-    def __init__(self, first: NDArray[np.intp]) -> None:
-        _, self._group = np.unique(first, return_inverse=True)
+    def __init__(self, first_occurrences: NDArray[np.intp]) -> None:
+        _, self._group = np.unique(first_occurrences, return_inverse=True)
         self._sizes = np.bincount(self._group)
-        self.are_single = len(self._sizes) == len(first)
+        self.all_distinct = len(self._sizes) == len(first_occurrences)
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums of columns over each group, of shape (m, n_groups)."""
         return np.stack([np.bincount(self._group, row) for row in values])
 
-    def spread(self, values: Floats) -> Floats:
+    def expand(self, values: Floats) -> Floats:
         """Return the columns of groups for each of their rows, of shape (m, n)."""
         return np.ascontiguousarray(values[:, self._group])
 
     def means(self, values: Floats) -> Floats:
         """Return each column as the mean over its group."""
-        return values if self.are_single else self.spread(self.sums(values) / self._sizes)
+        return values if self.all_distinct else self.expand(self.sums(values) / self._sizes)
 
 
-class Division(ABC):
+class WeightMatrixSolver(ABC):
     """What solves V Y = sums in the least squares of V, for Y whose equal rows are equal and whose rows sum to 0."""
 
     @abstractmethod
@@ -54,32 +54,36 @@ class Division(ABC):
         """Return Y for sums of shape (n_components, n) that add up to 0, and something near Y."""
 
     @classmethod
-    def of(cls, pairs: Pairs, groups: Groups) -> Division:
+    def create(cls, pairs: CondensedPairs, equal_rows: EqualRows) -> WeightMatrixSolver:
         """Return the one that suits the pairs."""
         if not pairs.is_weighted:
-            return ByNumber(pairs.n, groups)
-        return Factored(pairs, groups) if pairs.n <= _FACTORED_ROWS else Stepwise(pairs, groups)
+            return UnweightedSolver(pairs.n, equal_rows)
+        return (
+            CholeskySolver(pairs, equal_rows)
+            if pairs.n <= _MAX_CHOLESKY_ROWS
+            else ConjugateGradientSolver(pairs, equal_rows)
+        )
 
 
-class ByNumber(Division):
+class UnweightedSolver(WeightMatrixSolver):
     """Pairs that all count as much: V = n I - 1 1'."""
 
-    def __init__(self, n: int, groups: Groups) -> None:
-        self._n, self._groups = n, groups
+    def __init__(self, n: int, equal_rows: EqualRows) -> None:
+        self._n, self._equal_rows = n, equal_rows
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002
         """Return sums / n, the means over equal rows."""
-        return self._groups.means(sums / self._n)
+        return self._equal_rows.means(sums / self._n)
 
 
-class Factored(Division):
+class CholeskySolver(WeightMatrixSolver):
     """V + 1 1' / n, which is positive definite where the pairs hang together, as its Cholesky factor; equal rows are added up."""
 
-    def __init__(self, pairs: Pairs, groups: Groups) -> None:
-        self._groups = groups
-        matrix = -pairs.square(pairs.weights)
-        if not groups.are_single:
-            matrix = groups.sums(groups.sums(matrix).T)
+    def __init__(self, pairs: CondensedPairs, equal_rows: EqualRows) -> None:
+        self._equal_rows = equal_rows
+        matrix = -pairs.to_square(pairs.weights)
+        if not equal_rows.all_distinct:
+            matrix = equal_rows.sums(equal_rows.sums(matrix).T)
         np.fill_diagonal(matrix, 0.0)
         masses = -matrix.sum(axis=1)
         np.fill_diagonal(matrix, masses)
@@ -94,30 +98,30 @@ class Factored(Division):
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002
         """Solve."""
-        given = sums if self._groups.are_single else self._groups.sums(sums)
+        given = sums if self._equal_rows.all_distinct else self._equal_rows.sums(sums)
         solved = np.ascontiguousarray(linalg.cho_solve(self._factor, given.T).T)
-        if not self._groups.are_single:
-            solved = self._groups.spread(solved)
+        if not self._equal_rows.all_distinct:
+            solved = self._equal_rows.expand(solved)
         return solved - solved.mean(axis=1, keepdims=True)
 
 
-class Stepwise(Division):
+class ConjugateGradientSolver(WeightMatrixSolver):
     """Conjugate gradients, scaled by the diagonal of V, all columns beside each other."""
 
-    def __init__(self, pairs: Pairs, groups: Groups) -> None:
-        self._pairs, self._groups = pairs, groups
-        self._inverse = 1.0 / groups.means(pairs.masses()[None])
+    def __init__(self, pairs: CondensedPairs, equal_rows: EqualRows) -> None:
+        self._pairs, self._equal_rows = pairs, equal_rows
+        self._inverse_diagonal = 1.0 / equal_rows.means(pairs.row_weights()[None])
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:
         """Return what is near enough to the solution, and nearer than the start."""
         Y = start.copy()
-        left = self._groups.means(sums - self._pairs.weighed(Y))
-        scaled = left * self._inverse
+        left = self._equal_rows.means(sums - self._pairs.multiply_by_weight_matrix(Y))
+        scaled = left * self._inverse_diagonal
         direction = scaled.copy()
         sizes = (left * scaled).sum(axis=1)
-        ends = _LEFT**2 * sizes
-        for _ in range(_MOST_STEPS):
-            turned = self._groups.means(self._pairs.weighed(direction))
+        ends = _CG_TOLERANCE**2 * sizes
+        for _ in range(_MAX_CG_STEPS):
+            turned = self._equal_rows.means(self._pairs.multiply_by_weight_matrix(direction))
             curvature = (direction * turned).sum(axis=1)
             moving = (sizes > ends) & (curvature > 0)
             if not moving.any():
@@ -125,7 +129,7 @@ class Stepwise(Division):
             step = np.divide(sizes, curvature, out=np.zeros_like(sizes), where=moving)
             Y += step[:, None] * direction
             left -= step[:, None] * turned
-            scaled = left * self._inverse
+            scaled = left * self._inverse_diagonal
             before, sizes = sizes, np.where(moving, (left * scaled).sum(axis=1), sizes)
             ratio = np.divide(sizes, before, out=np.zeros_like(sizes), where=moving)
             direction = scaled + ratio[:, None] * direction

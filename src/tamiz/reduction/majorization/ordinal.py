@@ -9,17 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz import parallel
-from tamiz.kernels.isotonic import merge, pool, sort_ties, spread, turn_ordered
-from tamiz.reduction.majorization.curves import Curve, Steps
-from tamiz.reduction.majorization.pairs import Pairs, add_up, pair_numbers
-from tamiz.reduction.majorization.transformations import TINY, Transformation
+from tamiz.kernels.isotonic import (
+    guttman_step_ordinal,
+    merge_blocks,
+    pool_adjacent_violators,
+    scatter_disparities,
+    sort_ties,
+)
+from tamiz.reduction.majorization.curves import DisparityCurve, PiecewiseLinearCurve
+from tamiz.reduction.majorization.pairs import CondensedPairs, accumulate_spans, condensed_indices
+from tamiz.reduction.majorization.transformations import DISTANCE_GUARD, Transformation
 from tamiz.statistics.base import Floats
 
 # Entries of the order that are worked on at a time, and the most pieces whose sums over points are kept apart.
-_PIECE, _MOST_PIECES = 2**17, 16
+_ENTRIES_PER_TASK, _MAX_TASKS = 2**17, 16
 
 
-class Ordinal(Transformation):
+class OrdinalTransformation(Transformation):
     """Numbers in the order of the dissimilarities.
 
     Parameters
@@ -29,84 +35,87 @@ class Ordinal(Transformation):
         Equal dissimilarities may differ afterwards, in any order, or stay equal.
     """
 
-    def __init__(self, pairs: Pairs, ties: str) -> None:
+    def __init__(self, pairs: CondensedPairs, ties: str) -> None:
         super().__init__(pairs)
         order = np.argsort(pairs.values, kind="stable")
         if pairs.is_weighted:
             order = order[pairs.weights[order] > 0]
         ordered = pairs.values[order]
         self._weights = pairs.weights[order] if pairs.is_weighted else pairs.weights
-        self._rows, self._columns = _ends(order, pairs.n)
+        self._first_rows, self._second_rows = _pair_rows(order, pairs.n)
         equal = np.zeros(len(ordered), dtype=bool)
         np.equal(ordered[1:], ordered[:-1], out=equal[1:])
-        self._joined = equal if ties == "secondary" and equal.any() else np.empty(0, dtype=bool)
-        self._ties = _runs(equal) if ties == "primary" else np.empty(0, dtype=np.int64)
+        self._equal_to_previous = equal if ties == "secondary" and equal.any() else np.empty(0, dtype=bool)
+        self._tie_runs = _find_runs(equal) if ties == "primary" else np.empty(0, dtype=np.int64)
         size = len(ordered)
-        self._sums, self._masses = np.empty(size), np.empty(size)
-        self._begins = np.empty(size, dtype=np.int64)
-        self._heights = np.empty(0)
-        self._pieces, self._tied = self._spans(), self._tied_spans()
-        self._turned = parallel.spans(size, max(_PIECE, -(-size // _MOST_PIECES)))
+        self._block_sums, self._block_weights = np.empty(size), np.empty(size)
+        self._block_starts = np.empty(size, dtype=np.int64)
+        self._block_means = np.empty(0)
+        self._pooling_spans, self._tie_spans = self._create_pooling_spans(), self._create_tie_spans()
+        self._product_spans = parallel.block_ranges(size, max(_ENTRIES_PER_TASK, -(-size // _MAX_TASKS)))
 
-    def turned(self, points: NDArray[Any]) -> tuple[Floats, float]:
+    def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
         """Pool distances wherever they are not in order, and return what majorisation makes of that and the distances."""
-        entries = self._rows, self._columns, self._weights
-        _each(lambda span: sort_ties(points, self._ties, *span, *entries), self._tied)
+        entries = self._first_rows, self._second_rows, self._weights
+        _run_all(lambda span: sort_ties(points, self._tie_runs, *span, *entries), self._tie_spans)
 
         def pooled(span: tuple[int, int]) -> int:
-            blocks = (part[slice(*span)] for part in (self._sums, self._masses, self._begins))
-            return int(pool(points, *entries, self._joined, *span, *blocks))
+            blocks = (part[slice(*span)] for part in (self._block_sums, self._block_weights, self._block_starts))
+            return int(pool_adjacent_violators(points, *entries, self._equal_to_previous, *span, *blocks))
 
-        sizes = np.array(list(parallel.map_blocks(pooled, self._pieces)), dtype=np.int64)
-        starts = np.array([start for start, _ in self._pieces], dtype=np.int64)
-        n = merge(starts, sizes, self._sums, self._masses, self._begins)
-        means, begins = self._sums[:n] / self._masses[:n], self._begins[:n]
-        self._heights = means * np.sqrt(self.total / np.dot(self._sums[:n], means))
-        tiny = TINY[self.pairs.dtype]
+        sizes = np.array(list(parallel.map_blocks(pooled, self._pooling_spans)), dtype=np.int64)
+        starts = np.array([start for start, _ in self._pooling_spans], dtype=np.int64)
+        n = merge_blocks(starts, sizes, self._block_sums, self._block_weights, self._block_starts)
+        means, begins = self._block_sums[:n] / self._block_weights[:n], self._block_starts[:n]
+        self._block_means = means * np.sqrt(self.total / np.dot(self._block_sums[:n], means))
+        tiny = DISTANCE_GUARD[self.pairs.dtype]
 
         def add(start: int, stop: int, sums: NDArray[Any]) -> float:
-            return float(turn_ordered(points, *entries, self._heights, begins, start, stop, tiny, sums))
+            return float(guttman_step_ordinal(points, *entries, self._block_means, begins, start, stop, tiny, sums))
 
-        return add_up(add, self._turned, points.shape, self.pairs.dtype)
+        return accumulate_spans(add, self._product_spans, points.shape, self.pairs.dtype)
 
     def disparities(self) -> NDArray[Any]:
         """Return the heights of the blocks, 0 where no dissimilarity is known."""
         out = np.zeros(len(self.pairs.values), dtype=self.pairs.dtype)
-        begins = self._begins[: len(self._heights)]
-        ends = self._rows, self._columns
-        _each(lambda span: spread(*ends, self._heights, begins, self.pairs.n, *span, out), self._turned)
+        begins = self._block_starts[: len(self._block_means)]
+        ends = self._first_rows, self._second_rows
+        _run_all(
+            lambda span: scatter_disparities(*ends, self._block_means, begins, self.pairs.n, *span, out),
+            self._product_spans,
+        )
         return out
 
-    def curve(self) -> Curve:
+    def curve(self) -> DisparityCurve:
         """Return the last blocks, each level, joined by lines."""
-        begins = self._begins[: len(self._heights)]
-        lasts = np.append(begins[1:], len(self._rows)) - 1
+        begins = self._block_starts[: len(self._block_means)]
+        lasts = np.append(begins[1:], len(self._first_rows)) - 1
         lows, highs = (self._values_at(at) for at in (begins, lasts))
-        return Steps.through(lows, highs, self._heights)
+        return PiecewiseLinearCurve.through_blocks(lows, highs, self._block_means)
 
     def _values_at(self, entries: NDArray[np.int64]) -> Floats:
-        i, j = self._rows[entries].astype(np.int64), self._columns[entries].astype(np.int64)
-        return self.pairs.values[pair_numbers(i, j, self.pairs.n)].astype(np.float64)
+        i, j = self._first_rows[entries].astype(np.int64), self._second_rows[entries].astype(np.int64)
+        return self.pairs.values[condensed_indices(i, j, self.pairs.n)].astype(np.float64)
 
-    def _spans(self) -> list[tuple[int, int]]:
+    def _create_pooling_spans(self) -> list[tuple[int, int]]:
         """Return pieces of the order; what is joined stays in one."""
-        size = len(self._rows)
-        cuts = [start for start, _ in parallel.spans(size, _PIECE)]
-        if len(self._joined):
-            free = np.append(np.flatnonzero(~self._joined), size)
+        size = len(self._first_rows)
+        cuts = [start for start, _ in parallel.block_ranges(size, _ENTRIES_PER_TASK)]
+        if len(self._equal_to_previous):
+            free = np.append(np.flatnonzero(~self._equal_to_previous), size)
             cuts = np.unique(free[np.searchsorted(free, cuts)]).tolist()
         return [span for span in zip(cuts, [*cuts[1:], size], strict=True) if span[0] < span[1]]
 
-    def _tied_spans(self) -> list[tuple[int, int]]:
+    def _create_tie_spans(self) -> list[tuple[int, int]]:
         """Return ranges of ties with about as many entries each."""
-        ends = self._ties[1::2]
+        ends = self._tie_runs[1::2]
         if not len(ends):
             return []
-        cuts = np.unique(np.searchsorted(ends, np.arange(0, len(self._rows), _PIECE))).tolist()
+        cuts = np.unique(np.searchsorted(ends, np.arange(0, len(self._first_rows), _ENTRIES_PER_TASK))).tolist()
         return [span for span in zip(cuts, [*cuts[1:], len(ends)], strict=True) if span[0] < span[1]]
 
 
-def _ends(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def _pair_rows(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the rows and the later rows of pairs by their numbers."""
     starts = np.arange(n - 1, dtype=np.int64)
     starts = starts * n - starts * (starts + 1) // 2
@@ -115,12 +124,12 @@ def _ends(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDArray[
     return rows, columns
 
 
-def _each(work: Callable[[tuple[int, int]], Any], spans: list[tuple[int, int]]) -> None:
+def _run_all(work: Callable[[tuple[int, int]], Any], spans: list[tuple[int, int]]) -> None:
     for _ in parallel.map_blocks(work, spans):
         pass
 
 
-def _runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _find_runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return where runs of equal entries start and stop, one after the other; equal[r] says that r is equal to r - 1."""
     changes = np.flatnonzero(np.diff(equal.astype(np.int8), append=0))
     # A run starts one before its first equal entry, and stops after its last.

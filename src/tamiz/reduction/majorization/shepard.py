@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.reduction.dissimilarities import Dissimilarities
-from tamiz.reduction.majorization.pairs import pair_numbers
+from tamiz.reduction.majorization.pairs import condensed_indices
 from tamiz.statistics.base import Floats
 
 
@@ -32,26 +32,32 @@ class ShepardPairs:
     disparities: Floats
 
     @classmethod
-    def among(
-        cls, some: NDArray[np.intp], rows: Dissimilarities, embedding: Floats, disparities: NDArray[Any], unit: float
+    def from_rows(
+        cls,
+        row_indices: NDArray[np.intp],
+        dissimilarities: Dissimilarities,
+        embedding: Floats,
+        disparities: NDArray[Any],
+        unit: float,
     ) -> Self:
         """Return the pairs among some rows.
 
         Parameters
         ----------
-        some : ndarray of int
+        row_indices : ndarray of int
             Ascending.
-        rows : Dissimilarities
+        dissimilarities : Dissimilarities
             All rows.
         embedding : ndarray of shape (n, n_components)
         disparities : ndarray of shape (n (n - 1) / 2,)
             Of all pairs, over the unit.
         unit : float
         """
-        i, j = (some[ends] for ends in np.triu_indices(len(some), 1))
+        i, j = (row_indices[ends] for ends in np.triu_indices(len(row_indices), 1))
         measured = [
-            rows.distances(rows.points, row, row + 1)[0, some[at + 1 :]] for at, row in enumerate(some.tolist())
+            dissimilarities.distances(dissimilarities.points, row, row + 1)[0, row_indices[at + 1 :]]
+            for at, row in enumerate(row_indices.tolist())
         ]
         distances = np.sqrt(((embedding[i] - embedding[j]) ** 2).sum(axis=1))
-        held = disparities[pair_numbers(i, j, len(embedding))]
+        held = disparities[condensed_indices(i, j, len(embedding))]
         return cls(np.concatenate(measured), distances, held * np.float64(unit))

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.reduction.principal.gaps import Completed, complete
+from tamiz.reduction.principal.gaps import Imputation, impute_by_components
 from tamiz.reduction.principal.rows import CentredRows
-from tamiz.reduction.principal.table import TableReading, TableRows
+from tamiz.reduction.principal.table import TableCoordinateEncoder, TableRows
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
 
 
-class CompletedRows(CentredRows):
+class ImputedRows(CentredRows):
     """Rows of a table without gaps: those there were hold what k components give.
 
     Attributes
     ----------
-    completed : Completed
+    imputation : Imputation
     """
 
     def __init__(self, table: TableRows, k: int) -> None:
@@ -41,56 +41,58 @@ class CompletedRows(CentredRows):
             "Use missing='pairwise', which reads the rows once.",
         )
         blocks = list(table.source.blocks())
-        points = np.concatenate([table.encoding.rows(block, fill=False) for block in blocks])
-        weight = np.concatenate([block.weights for block in blocks])
+        points = np.concatenate([table.encoding.transform(block, fill=False) for block in blocks])
+        weight = np.concatenate([block.weight_or_ones for block in blocks])
         self._weight = None if (weight == 1.0).all() else weight
-        self.completed: Completed = complete(points, self._weight, k)
+        self.imputation: Imputation = impute_by_components(points, self._weight, k)
 
     @cached_property
-    def _rooted(self) -> Floats:
-        values = self.completed.values
+    def _weighted_values(self) -> Floats:
+        values = self.imputation.values
         return values if self._weight is None else values * np.sqrt(self._weight)[:, None]
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """Weight of all rows."""
-        return self._table.total
+        return self._table.total_weight
 
     @property
-    def reading(self) -> TableReading:
+    def encoder(self) -> TableCoordinateEncoder:
         """How they are read: about the mean of the completed rows."""
         encoding = self._table.encoding
-        centre = encoding.centre + self.completed.mean * encoding.scale
+        centre = encoding.centre + self.imputation.mean * encoding.scale
         fill = np.zeros_like(centre)
-        return TableReading(self._table.source.schema, replace(encoding, centre=centre, fill=fill), fill=False)
+        return TableCoordinateEncoder(
+            self._table.source.schema, replace(encoding, centre=centre, fill=fill), fill=False
+        )
 
     @property
     def variances(self) -> Floats:
         """The variance of every coordinate, completed."""
-        return np.asarray((self._rooted**2).sum(axis=0)) / (self.total - 1)
+        return np.asarray((self._weighted_values**2).sum(axis=0)) / (self.total_weight - 1)
 
-    def sentences(self) -> list[str]:
+    def collect_warnings(self) -> list[str]:
         """Return which columns take no part, and whether the gaps came to rest."""
-        told = self._table.sentences()
-        if not self.completed.converged:
+        told = self._table.collect_warnings()
+        if not self.imputation.converged:
             told.append(
-                f"PCA: the missing values did not come to rest in {self.completed.n_steps:,} steps; the last one moved them by "
-                f"{self.completed.change:.1g} of their size. Fewer components are easier to find."
+                f"PCA: the missing values did not come to rest in {self.imputation.n_steps:,} steps; the last one moved them by "
+                f"{self.imputation.change:.1g} of their size. Fewer components are easier to find."
             )
         return told
 
     def covariance(self) -> Floats:
         """Return the covariance of the completed rows."""
-        return np.asarray(self._rooted.T @ self._rooted) / (self.total - 1)
+        return np.asarray(self._weighted_values.T @ self._weighted_values) / (self.total_weight - 1)
 
     def times_covariance(self, X: Floats) -> Floats:
         """Return X times the covariance."""
-        return np.asarray((X @ self._rooted.T) @ self._rooted) / (self.total - 1)
+        return np.asarray((X @ self._weighted_values.T) @ self._weighted_values) / (self.total_weight - 1)
 
-    def whole(self) -> Floats:
+    def weighted_rows(self) -> Floats:
         """Return the completed rows, each times the root of its weight."""
-        return self._rooted.copy()
+        return self._weighted_values.copy()
 
-    def places(self, directions: Floats) -> NDArray[Any]:
+    def project(self, directions: Floats) -> NDArray[Any]:
         """Return the rows along directions, by what is present of each."""
-        return self.reading.places(self._table.source, directions)
+        return self.encoder.project(self._table.source, directions)

@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from tamiz.reduction.krylov import leading
+from tamiz.reduction.krylov import leading_eigenpairs
 from tamiz.reduction.principal.rows import CentredRows
 from tamiz.statistics.base import Floats
-from tamiz.statistics.cross_products import Scatter
-from tamiz.statistics.signs import signs
+from tamiz.statistics.cross_products import ScatterMatrix
+from tamiz.statistics.signs import eigenvector_signs
 from tamiz.validation import check_integer, check_memory
 
 SOLVERS = ("auto", "covariance", "svd", "randomized")
 
 # Readings of the rows that block Krylov takes, and operations of a decomposition next to the cube of its size: what the ways are
 # weighed by.
-_READINGS, _DENSE = 15, 10.0
+_KRYLOV_PASSES, _DENSE_FACTOR = 15, 10.0
 # A decomposition of fewer operations is done before a search has begun.
-_LARGE = 2e10
+_MIN_KRYLOV_OPERATIONS = 2e10
 # The share of the directions up to which LAPACK finds those alone sooner than all by divide and conquer.
-_FEW = 1 / 7
+_SUBSET_SHARE = 1 / 7
 # Columns that block Krylov carries beside those wanted.
-_BESIDE = 12
+_EXTRA_COLUMNS = 12
 # Directions have no sign of their own, and those of a decomposition are exact to nearly all digits.
-_EQUAL = 1e-9
+_SIGN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Components:
+class PrincipalComponents:
     """Directions of largest variance.
 
     Attributes
@@ -41,33 +41,33 @@ class Components:
         Descending.
     directions : ndarray of shape (k, n_coordinates)
         Orthonormal.
-    total : float
+    total_variance : float
         The variance of all coordinates.
     solver : {"covariance", "svd", "randomized"}
     residuals : ndarray of shape (k,)
         |C v - variance v|, 0 but for the randomized way.
-    least : float
+    smallest_eigenvalue : float
         The least eigenvalue, or one not below it where it cannot be below 0.
     """
 
     variances: Floats
     directions: Floats
-    total: float
+    total_variance: float
     solver: str
     residuals: Floats
-    least: float
+    smallest_eigenvalue: float
 
-    def noise(self, n_rows: float) -> float:
+    def noise_variance(self, n_rows: float) -> float:
         """Return the mean variance of the directions left out, of as many as n_rows (NaN: not known) can have."""
         k, q = self.directions.shape
         beside = (q if np.isnan(n_rows) else min(n_rows, q)) - k
-        return max(self.total - float(self.variances.sum()), 0.0) / beside if beside > 0 else 0.0
+        return max(self.total_variance - float(self.variances.sum()), 0.0) / beside if beside > 0 else 0.0
 
 
-def check_n_components(value: Any, most: int) -> int | float:
+def check_n_components(value: Any, upper: int) -> int | float:
     """Return the number of components that is asked for, or the share of the variance that they hold."""
     if value is None:
-        return most
+        return upper
     if isinstance(value, bool) or not isinstance(value, Real):
         estimate = " To estimate how many, fit all (None) and call parallel_analysis()." if value == "mle" else ""
         raise TypeError(
@@ -76,86 +76,91 @@ def check_n_components(value: Any, most: int) -> int | float:
     if not isinstance(value, int | np.integer):
         if not 0.0 < float(value) <= 1.0:
             raise ValueError(
-                f"n_components must be a whole number from 1 to {most}, or a share of the variance above 0 and up to 1.0, got "
+                f"n_components must be a whole number from 1 to {upper}, or a share of the variance above 0 and up to 1.0, got "
                 f"{value}."
             )
         return float(value)
-    return check_integer("n_components", value, low=1, high=most)
+    return check_integer("n_components", value, low=1, high=upper)
 
 
-def decompose(rows: CentredRows, wanted: int | float, solver: str) -> Components:
+def decompose(rows: CentredRows, n_components: int | float, solver: str) -> PrincipalComponents:
     """Return so many components, or as many as hold a share of the variance."""
-    way = _choose(rows, wanted) if solver == "auto" else solver
-    found = {"covariance": _by_covariance, "svd": _by_svd, "randomized": _by_products}[way](rows, wanted)
-    return _signed(found)
+    way = _choose_solver(rows, n_components) if solver == "auto" else solver
+    found = {"covariance": _solve_covariance, "svd": _solve_svd, "randomized": _solve_randomized}[way](
+        rows, n_components
+    )
+    return _fix_signs(found)
 
 
-def decompose_covariance(covariance: Floats, wanted: int | float) -> Components:
+def decompose_covariance(covariance: Floats, n_components: int | float) -> PrincipalComponents:
     """Return the components of a covariance that is at hand."""
-    return _signed(_of_covariance(covariance, wanted, definite=False))
+    return _fix_signs(_eigendecompose(covariance, n_components, semidefinite=False))
 
 
-def _choose(rows: CentredRows, wanted: int | float) -> str:
+def _choose_solver(rows: CentredRows, n_components: int | float) -> str:
     """Return the way with the fewest operations, from counts alone: the same on every machine."""
     n, q = float(rows.n_rows), float(rows.n_coordinates)
-    cost = {"covariance": n * q * q * rows.density + _DENSE * q**3, "svd": _DENSE * n * n * q if n < q else np.inf}
-    if not isinstance(wanted, float):
-        width = wanted + _BESIDE
-        if width < min(n, q) / 4 and min(cost.values()) > _LARGE:
-            cost["randomized"] = 4 * n * q * rows.density * width * _READINGS
+    cost = {
+        "covariance": n * q * q * rows.density + _DENSE_FACTOR * q**3,
+        "svd": _DENSE_FACTOR * n * n * q if n < q else np.inf,
+    }
+    if not isinstance(n_components, float):
+        width = n_components + _EXTRA_COLUMNS
+        if width < min(n, q) / 4 and min(cost.values()) > _MIN_KRYLOV_OPERATIONS:
+            cost["randomized"] = 4 * n * q * rows.density * width * _KRYLOV_PASSES
     return min(cost, key=lambda way: cost[way])
 
 
-def _by_covariance(rows: CentredRows, wanted: int | float) -> Components:
+def _solve_covariance(rows: CentredRows, n_components: int | float) -> PrincipalComponents:
     q = rows.n_coordinates
     check_memory(
-        Scatter.work_bytes(q),
+        ScatterMatrix.work_bytes(q),
         f"The cross products of {q:,} coordinates",
         "Keep fewer columns first, with RankSelector, or ask for few components with solver='randomized'.",
     )
-    return _of_covariance(rows.covariance(), wanted, definite=rows.definite)
+    return _eigendecompose(rows.covariance(), n_components, semidefinite=rows.semidefinite)
 
 
-def _of_covariance(covariance: Floats, wanted: int | float, *, definite: bool) -> Components:
+def _eigendecompose(covariance: Floats, n_components: int | float, *, semidefinite: bool) -> PrincipalComponents:
     q, total = len(covariance), float(np.trace(covariance))
-    if isinstance(wanted, float) or wanted > _FEW * q:
+    if isinstance(n_components, float) or n_components > _SUBSET_SHARE * q:
         values, vectors = linalg.eigh(covariance, driver="evd")
-        k = _enough(values[::-1], wanted, total) if isinstance(wanted, float) else wanted
+        k = _count_for_share(values[::-1], n_components, total) if isinstance(n_components, float) else n_components
         least = float(values[0])
         values, vectors = values[q - k :], vectors[:, q - k :]
     else:
-        k = wanted
+        k = n_components
         values, vectors = linalg.eigh(covariance, subset_by_index=(q - k, q - 1))
-        least = float(values[0] if definite else linalg.eigvalsh(covariance, subset_by_index=(0, 0))[0])
-    return Components(values[::-1], vectors[:, ::-1].T, total, "covariance", np.zeros(k), least)
+        least = float(values[0] if semidefinite else linalg.eigvalsh(covariance, subset_by_index=(0, 0))[0])
+    return PrincipalComponents(values[::-1], vectors[:, ::-1].T, total, "covariance", np.zeros(k), least)
 
 
-def _by_svd(rows: CentredRows, wanted: int | float) -> Components:
+def _solve_svd(rows: CentredRows, n_components: int | float) -> PrincipalComponents:
     n, q = rows.n_rows, rows.n_coordinates
     check_memory(
         8.0 * 4 * n * q,
         f"The decomposition of {n:,} rows of {q:,} coordinates",
         "Ask for few components with solver='randomized', or keep fewer columns first, with RankSelector.",
     )
-    _, sizes, directions = linalg.svd(rows.whole(), full_matrices=False, overwrite_a=True, check_finite=False)
-    values = sizes**2 / (rows.total - 1)
+    _, sizes, directions = linalg.svd(rows.weighted_rows(), full_matrices=False, overwrite_a=True, check_finite=False)
+    values = sizes**2 / (rows.total_weight - 1)
     total = float(rows.variances.sum())
-    k = _enough(values, wanted, total) if isinstance(wanted, float) else wanted
-    return Components(values[:k], directions[:k], total, "svd", np.zeros(k), 0.0)
+    k = _count_for_share(values, n_components, total) if isinstance(n_components, float) else n_components
+    return PrincipalComponents(values[:k], directions[:k], total, "svd", np.zeros(k), 0.0)
 
 
-def _by_products(rows: CentredRows, wanted: int | float) -> Components:
-    if isinstance(wanted, float):
+def _solve_randomized(rows: CentredRows, n_components: int | float) -> PrincipalComponents:
+    if isinstance(n_components, float):
         raise ValueError(
-            f"solver='randomized' finds a number of components, and n_components={wanted} is a share of the variance: say how "
+            f"solver='randomized' finds a number of components, and n_components={n_components} is a share of the variance: say how "
             "many, or leave the solver to 'auto'."
         )
-    found = leading(rows.times_covariance, rows.n_coordinates, wanted, tol=rows.resolution)
+    found = leading_eigenpairs(rows.times_covariance, rows.n_coordinates, n_components, tol=rows.residual_tolerance)
     total = float(rows.variances.sum())
-    return Components(found.values, found.vectors, total, "randomized", found.residuals, 0.0)
+    return PrincipalComponents(found.values, found.vectors, total, "randomized", found.residuals, 0.0)
 
 
-def _enough(values: Floats, share: float, total: float) -> int:
+def _count_for_share(values: Floats, share: float, total: float) -> int:
     """Return how many of the values are needed to hold a share of the total; a hair of slack for the last bits."""
     if total <= 0:
         return 1
@@ -163,7 +168,14 @@ def _enough(values: Floats, share: float, total: float) -> int:
     return min(int(np.searchsorted(held, share - 1e-12)) + 1, len(values))
 
 
-def _signed(found: Components) -> Components:
-    directions = found.directions * signs(found.directions.T, equal=_EQUAL)[:, None]
-    values = np.maximum(found.variances, 0.0)
-    return Components(values, directions, found.total, found.solver, found.residuals, found.least)
+def _fix_signs(components: PrincipalComponents) -> PrincipalComponents:
+    directions = components.directions * eigenvector_signs(components.directions.T, tolerance=_SIGN_TOLERANCE)[:, None]
+    values = np.maximum(components.variances, 0.0)
+    return PrincipalComponents(
+        values,
+        directions,
+        components.total_variance,
+        components.solver,
+        components.residuals,
+        components.smallest_eigenvalue,
+    )

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tamiz.reduction.pca import PCA
 
 # Components shown, and from how many of them a row is rebuilt: what a reader can take in.
-_MOST_SHOWN, _STEPS = 15, (1, 5, 20, 50, 100)
+_MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
 
 
-def check_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
+def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
     """Refuse columns that are not the pixels of such an image."""
     if shape is None:
         return
@@ -27,7 +27,7 @@ def check_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
         raise TypeError(f"image_shape must be two numbers, rows and columns of pixels such as (28, 28), got {shape!r}.")
     height, width = (check_integer("image_shape", side, low=1) for side in shape)
     if schema is not None and (schema.categorical or len(schema.used) < schema.n_columns):
-        left = next(c.name for c in schema.columns if c.left_out is not None or not c.is_number)
+        left = next(c.name for c in schema.columns if c.exclusion_reason is not None or not c.is_number)
         raise DataError(f"Pixels are numbers, and column {left} is none: leave it out, or image_shape.")
     if height * width != n_coordinates:
         raise DataError(
@@ -35,10 +35,10 @@ def check_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
         )
 
 
-def galleries(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) -> list[Gallery]:
+def eigenimages(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) -> list[Gallery]:
     """Return the mean and the components of a fitted PCA as images, and rows rebuilt from some of them where there are rows."""
     size = (int(shape[0]), int(shape[1]))
-    shown = min(pca.n_components_, _MOST_SHOWN)
+    shown = min(pca.n_components_, _MAX_IMAGES)
     found = [
         Gallery("The mean", "The average of every pixel.", size, ["Mean"], [pca.mean_.tolist()]),
         Gallery(
@@ -50,13 +50,13 @@ def galleries(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) 
             signed=True,
         ),
     ]
-    return found if embedding is None else found + _rebuilt(pca, size, embedding)
+    return found if embedding is None else found + _reconstructions(pca, size, embedding)
 
 
-def _rebuilt(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[Gallery]:
+def _reconstructions(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[Gallery]:
     """Return rows from ever more components: the ones at the ends and in the middle along the first."""
     order = np.argsort(embedding[:, 0], kind="stable")
-    steps = [*(k for k in _STEPS if 2 * k <= pca.n_components_), pca.n_components_]
+    steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= pca.n_components_), pca.n_components_]
     shown = []
     for row in sorted({int(order[0]), int(order[len(order) // 2]), int(order[-1])}):
         points = np.zeros((len(steps), pca.n_components_))
@@ -65,5 +65,5 @@ def _rebuilt(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[G
         names = [f"{k} component{'s' * (k > 1)}" for k in steps]
         note = "The row as the mean and so many components give it."
         images = pca.inverse_transform(points).tolist()
-        shown.append(Gallery(f"Row {row + 1} rebuilt", note, size, names, images, of_rows=True))
+        shown.append(Gallery(f"Row {row + 1} rebuilt", note, size, names, images, shows_rows=True))
     return shown

@@ -12,38 +12,41 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.kernels.projection import project
-from tamiz.reduction.principal.rows import Reading
+from tamiz.kernels.projection import project_rows
+from tamiz.reduction.principal.rows import CoordinateEncoder
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.memory import check_matrix, eager_frame, is_frame
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Count, Each, Invariants, Is, Law, Names, Numbers
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Strings
 from tamiz.validation import check_integer
 
 # What rounding leaves of a difference between the two halves, next to the largest entry.
-_ROUNDING = 1e-8
+_SYMMETRY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class GivenReading(Reading):
+class CovarianceCoordinateEncoder(CoordinateEncoder):
     """How rows beside a covariance are read: as an array of its columns."""
 
     names: list[str]
     mean: Floats
     scale: Floats
     has_mean: bool
-    levels: list[tuple[int, int]] = field(default_factory=list)
+    level_spans: list[tuple[int, int]] = field(default_factory=list)
 
     invariants: ClassVar[Invariants] = {
-        "names": Names("d"),
-        "mean": Numbers("d"),
-        "scale": (Numbers("d", low=0.0), Law(lambda it: it.scale.all(), "holds 0, which nothing is divided by")),
-        "has_mean": Is(bool),
-        "levels": Each(Each(Count(below="d+1"))),
+        "names": Strings("d"),
+        "mean": FloatArray("d"),
+        "scale": (
+            FloatArray("d", low=0.0),
+            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+        ),
+        "has_mean": InstanceOf(bool),
+        "level_spans": ListOf(ListOf(Integer(below="d+1"))),
     }
 
-    def opened(self, X: Any) -> Floats:
+    def read(self, X: Any) -> Floats:
         """Return new rows."""
         if not self.has_mean:
             raise ValueError(
@@ -52,7 +55,7 @@ class GivenReading(Reading):
         given = X.frame() if isinstance(X, Source) else X
         if sparse.issparse(given):
             raise TypeError("X is sparse: beside a covariance rows are a dense array, X.toarray().")
-        rows = _numbers(eager_frame(given).to_numpy() if is_frame(given) else given, "X")
+        rows = _as_float_matrix(eager_frame(given).to_numpy() if is_frame(given) else given, "X")
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]
             raise DataError(
@@ -64,44 +67,44 @@ class GivenReading(Reading):
         """Yield the coordinates of rows."""
         yield (rows - self.mean) / self.scale
 
-    def places(self, rows: Floats, directions: Floats) -> NDArray[Any]:
+    def project(self, rows: Floats, directions: Floats) -> NDArray[Any]:
         """Return rows along directions."""
         out = np.empty((len(rows), len(directions)))
-        project(np.ascontiguousarray(*self.coordinates(rows)), np.ascontiguousarray(directions), out)
+        project_rows(np.ascontiguousarray(*self.coordinates(rows)), np.ascontiguousarray(directions), out)
         return out
 
 
 @dataclass(frozen=True)
-class Given:
+class CovarianceInput:
     """A covariance of coordinates, and how rows become these.
 
     Attributes
     ----------
     covariance : ndarray of shape (n_coordinates, n_coordinates)
-    reading : GivenReading
-    total : float
+    encoder : CovarianceCoordinateEncoder
+    n_rows : float
         The number of rows behind it, NaN where it is not known.
-    named : bool
+    has_names : bool
         Whether the columns came with names.
     """
 
     covariance: Floats
-    reading: GivenReading
-    total: float
-    named: bool
+    encoder: CovarianceCoordinateEncoder
+    n_rows: float
+    has_names: bool
 
-    def remember(self, estimator: Any) -> None:
+    def set_feature_attributes(self, estimator: Any) -> None:
         """Set what an estimator knows of its columns."""
         estimator.n_features_in_ = len(self.covariance)
-        if self.named:
-            estimator.feature_names_in_ = np.array(self.reading.names, dtype=object)
+        if self.has_names:
+            estimator.feature_names_in_ = np.array(self.encoder.names, dtype=object)
         else:
             estimator.__dict__.pop("feature_names_in_", None)
 
 
-def _numbers(given: Any, what: str) -> Floats:
+def _as_float_matrix(matrix: Any, what: str) -> Floats:
     try:
-        return np.asarray(check_matrix(given), dtype=np.float64)
+        return np.asarray(check_matrix(matrix), dtype=np.float64)
     except (ValueError, TypeError) as error:
         if "convert" not in str(error) and "float()" not in str(error):
             raise
@@ -116,7 +119,7 @@ def _row_names(frame: nw.DataFrame[Any]) -> list[str] | None:
     return None if index.inferred_type == "integer" else [*map(str, index)]
 
 
-def _centre(mean: Any, names: list[str]) -> Floats:
+def _read_mean(mean: Any, names: list[str]) -> Floats:
     """Return the mean of every column, in the order of the columns where it has their names."""
     series = nw.from_native(mean, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series) and series.implementation.is_pandas():
@@ -135,13 +138,13 @@ def _centre(mean: Any, names: list[str]) -> Floats:
     return centre
 
 
-def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize: bool) -> Given:
+def read_covariance(covariance: Any, mean: Any, n_samples: int | None, *, standardize: bool) -> CovarianceInput:
     """Check a covariance, and divide it by the standard deviations where that is asked for."""
-    named = is_frame(given)
-    frame = eager_frame(given) if named else None
-    if sparse.issparse(given):
+    named = is_frame(covariance)
+    frame = eager_frame(covariance) if named else None
+    if sparse.issparse(covariance):
         raise TypeError("The covariance is sparse: pass a dense array, covariance.toarray().")
-    matrix = _numbers(frame.to_numpy() if frame is not None else given, "The covariance")
+    matrix = _as_float_matrix(frame.to_numpy() if frame is not None else covariance, "The covariance")
     n_rows, q = matrix.shape
     names = [str(name) for name in frame.columns] if frame is not None else [f"x{j}" for j in range(q)]
     if n_rows != q:
@@ -156,7 +159,7 @@ def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize
             f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
         )
     gap = np.abs(matrix - matrix.T)
-    if gap.max() > _ROUNDING * np.abs(matrix).max():
+    if gap.max() > _SYMMETRY_TOLERANCE * np.abs(matrix).max():
         i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise DataError(
             f"A covariance must be symmetric: that of {names[i]} and {names[j]} is {matrix[i, j]:.6g}, and of {names[j]} and "
@@ -166,8 +169,8 @@ def read_covariance(given: Any, mean: Any, n_samples: int | None, *, standardize
     if (variances < 0).any():
         j = int(np.argmin(variances))
         raise DataError(f"The variance of {names[j]} is {variances[j]:.6g}; it must be at least 0.")
-    centre = np.zeros(q) if mean is None else _centre(mean, names)
+    centre = np.zeros(q) if mean is None else _read_mean(mean, names)
     total = np.nan if n_samples is None else float(check_integer("n_samples", n_samples, low=2))
     scale = np.where(variances > 0, np.sqrt(variances), 1.0) if standardize else np.ones(q)
     scaled = (matrix + matrix.T) / 2 / np.outer(scale, scale)
-    return Given(scaled, GivenReading(names, centre, scale, mean is not None), total, named)
+    return CovarianceInput(scaled, CovarianceCoordinateEncoder(names, centre, scale, mean is not None), total, named)

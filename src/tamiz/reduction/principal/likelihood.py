@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.reduction.principal.rows import Reading
-from tamiz.sources.features import compare
+from tamiz.reduction.principal.rows import CoordinateEncoder
+from tamiz.sources.features import check_features
 from tamiz.statistics.base import Floats
 from tamiz.validation import check_memory
-from tamiz.warn import tell
+from tamiz.warn import warn_user
 
 
-class Likelihood:
+class LikelihoodMixin:
     """What a fitted PCA says of the distribution of its coordinates.
 
     They are normal, with the variance of each component along it, and with `noise_variance_` in every other direction.
@@ -29,7 +29,7 @@ class Likelihood:
     components_: Floats
     explained_variance_: Floats
     noise_variance_: float
-    _reading: Reading
+    _row_encoder: CoordinateEncoder
 
     def get_covariance(self) -> Floats:
         """Return the covariance of the coordinates under the model, of shape (n_coordinates, n_coordinates).
@@ -38,7 +38,7 @@ class Likelihood:
         categories. Whitening divides the embedding and does not change it.
         """
         check_is_fitted(self)
-        self._check_room()
+        self._check_covariance_memory()
         above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
         covariance = (self.components_.T * above) @ self.components_
         np.fill_diagonal(covariance, covariance.diagonal() + self.noise_variance_)
@@ -53,7 +53,7 @@ class Likelihood:
             When it has none: a direction has no variance.
         """
         check_is_fitted(self)
-        self._check_room()
+        self._check_covariance_memory()
         along, beside, which = self._model_variances()
         if which:
             raise ValueError(
@@ -80,8 +80,8 @@ class Likelihood:
             `missing` is not "mean".
         """
         check_is_fitted(self)
-        compare(self, X)
-        schema = self._reading.table()
+        check_features(self, X)
+        schema = self._row_encoder.table_schema()
         if schema is not None and schema.categorical:
             column = schema.columns[schema.categorical[0]].name
             raise ValueError(
@@ -90,16 +90,18 @@ class Likelihood:
             )
         along, beside, which = self._model_variances()
         if which:
-            tell(
+            warn_user(
                 [
                     f"PCA: {which} no variance but rounding, and the likelihood of rows has no limit; it is computed with what "
                     "rounding leaves. Take fewer components, or leave columns out that others determine."
                 ]
             )
         constant = float(np.log(2.0 * np.pi * np.append(along, beside)).sum())
-        with parallel.session():
-            rows = self._reading.opened(X)
-            parts = [self._squares(points, along, beside[:1]) for points in self._reading.coordinates(rows)]
+        with parallel.thread_session():
+            rows = self._row_encoder.read(X)
+            parts = [
+                self._mahalanobis_squares(points, along, beside[:1]) for points in self._row_encoder.coordinates(rows)
+            ]
         squares = np.concatenate(parts)
         if np.isnan(squares).any():
             row = int(np.flatnonzero(np.isnan(squares))[0])
@@ -119,16 +121,16 @@ class Likelihood:
         """
         return float(self.score_samples(X).mean())
 
-    def _squares(self, points: Floats, along: Floats, beside: Floats) -> Floats:
+    def _mahalanobis_squares(self, points: Floats, component_variances: Floats, noise: Floats) -> Floats:
         """Return the squared lengths of points in the metric of the precision."""
         places = points @ self.components_.T
         left = points - places @ self.components_
-        return places**2 @ (1.0 / along) + (left**2).sum(axis=1) * (1.0 / beside).sum()
+        return places**2 @ (1.0 / component_variances) + (left**2).sum(axis=1) * (1.0 / noise).sum()
 
     def _model_variances(self) -> tuple[Floats, Floats, str]:
         """Return the variances along the components and in each other direction, above 0, and which of them are none."""
         k, q = self.components_.shape
-        least = max(negligible(self.explained_variance_, q), np.finfo(np.float64).tiny)
+        least = max(rounding_variance(self.explained_variance_, q), np.finfo(np.float64).tiny)
         along, beside = np.maximum(self.explained_variance_, self.noise_variance_), np.full(q - k, self.noise_variance_)
         n_along = int((along <= least).sum())
         which = ""
@@ -140,13 +142,13 @@ class Likelihood:
             )
         return np.maximum(along, least), np.maximum(beside, least), which
 
-    def _check_room(self) -> None:
+    def _check_covariance_memory(self) -> None:
         q = self.components_.shape[1]
         check_memory(
             8.0 * 2 * q * q, f"A covariance of {q:,} coordinates", "Keep fewer columns first, with RankSelector."
         )
 
 
-def negligible(variances: Floats, n_coordinates: int) -> float:
+def rounding_variance(variances: Floats, n_coordinates: int) -> float:
     """Return what rounding makes of a variance of 0 in a decomposition of so many coordinates."""
     return float(np.finfo(np.float64).eps * n_coordinates * variances.max(initial=0.0))

@@ -12,7 +12,7 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
 
-class Reading(ABC):
+class CoordinateEncoder(ABC):
     """How rows become coordinates about the mean; kept by a fitted model, for new rows.
 
     Attributes
@@ -21,7 +21,7 @@ class Reading(ABC):
         One for every coordinate.
     mean, scale : ndarray of shape (n_coordinates,)
         A coordinate is (x - mean) / scale.
-    levels : list of tuple (int, int)
+    level_spans : list of tuple (int, int)
         The coordinates start : stop that are indicators of one column each.
     n_missing : int
         Missing values among the rows of fit.
@@ -30,23 +30,23 @@ class Reading(ABC):
     names: list[str]
     mean: Floats
     scale: Floats
-    levels: list[tuple[int, int]]
+    level_spans: list[tuple[int, int]]
     n_missing: int = 0
 
-    def table(self) -> Schema | None:
+    def table_schema(self) -> Schema | None:
         """Return the columns as they were taken, None where the rows were not of a table."""
         return None
 
     @abstractmethod
-    def opened(self, X: Any) -> Any:
-        """Return new rows as `places` takes them."""
+    def read(self, X: Any) -> Any:
+        """Return new rows as `project` takes them."""
 
     @abstractmethod
     def coordinates(self, rows: Any) -> Iterator[Floats]:
         """Yield the coordinates of rows about the mean, some rows at a time; NaN for a gap that is not filled."""
 
     @abstractmethod
-    def places(self, rows: Any, directions: Floats) -> NDArray[Any]:
+    def project(self, rows: Any, directions: Floats) -> NDArray[Any]:
         """Return rows along directions, each row by itself, in float32 where that is what they hold."""
 
 
@@ -60,9 +60,9 @@ class CentredRows(ABC):
         Share of the coordinates that products read.
     schema : Schema or None
         The columns, where the rows are of a table.
-    definite : bool
+    semidefinite : bool
         Whether the covariance is that of one table, and so has no eigenvalue below 0.
-    resolution : float
+    residual_tolerance : float
         Residuals of products, next to the largest variance, that can be reached; variances are then right to their squares.
     """
 
@@ -70,17 +70,17 @@ class CentredRows(ABC):
     n_coordinates: int
     density: float = 1.0
     schema: Schema | None = None
-    definite: bool = True
-    resolution: float = 1e-7
+    semidefinite: bool = True
+    residual_tolerance: float = 1e-7
 
     @property
     @abstractmethod
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """Weight of all rows, their number where they have none."""
 
     @property
     @abstractmethod
-    def reading(self) -> Reading:
+    def encoder(self) -> CoordinateEncoder:
         """How they are read."""
 
     @property
@@ -88,7 +88,7 @@ class CentredRows(ABC):
     def variances(self) -> Floats:
         """The variance of every coordinate."""
 
-    def sentences(self) -> list[str]:
+    def collect_warnings(self) -> list[str]:
         """Return what is to be told of how they were read."""
         return []
 
@@ -101,9 +101,9 @@ class CentredRows(ABC):
         """Return X of shape (m, n_coordinates) times the covariance, which is not written down."""
 
     @abstractmethod
-    def whole(self) -> Floats:
+    def weighted_rows(self) -> Floats:
         """Return the rows, each times the square root of its weight: their inner products are the covariance times total - 1."""
 
     @abstractmethod
-    def places(self, directions: Floats) -> NDArray[Any]:
+    def project(self, directions: Floats) -> NDArray[Any]:
         """Return the rows along directions."""

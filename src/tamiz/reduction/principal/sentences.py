@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tamiz.reduction.principal.decomposition import Components
+from tamiz.reduction.principal.decomposition import PrincipalComponents
 from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
 from tamiz.statistics.base import Floats
 
 # What chance is.
-ON_CHANCE = (
+CHANCE_NOTE = (
     "By chance is the mean of tables of as many rows whose columns are independent (parallel analysis, Horn 1965)."
 )
 # Columns named in one sentence.
-_MOST_NAMED = 5
+_MAX_NAMED_COLUMNS = 5
 # An eigenvalue below 0 by less than this share of the largest is 0 to rounding, and a residual above this one is told.
-_ROUNDING, _LARGE_RESIDUAL = 1e-9, 1e-6
+_EIGENVALUE_TOLERANCE, _LARGE_RESIDUAL = 1e-9, 1e-6
 
 
-def on_gaps(n_missing: int, missing: str) -> list[str]:
+def missing_value_notes(n_missing: int, missing: str) -> list[str]:
     """Return how missing values were counted."""
     if not n_missing:
         return []
@@ -31,7 +31,7 @@ def on_gaps(n_missing: int, missing: str) -> list[str]:
     return [f"{n_missing:,} {values} {told[missing]}."]
 
 
-def on_categories(
+def category_notes(
     levels: Sequence[tuple[int, int]], variances: Floats, categories: str, *, standardize: bool
 ) -> list[str]:
     """Return how categorical columns are weighted, and with FAMD's weights how much of the total variance they contribute."""
@@ -54,37 +54,37 @@ def on_categories(
     ]
 
 
-def on_still_columns(names: Sequence[str], variances: Floats, *, standardize: bool) -> list[str]:
+def constant_column_warnings(names: Sequence[str], variances: Floats, *, standardize: bool) -> list[str]:
     """Return which columns do not vary, where that matters."""
     still = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
     if len(still) == len(names):
         return ["PCA: no column varies in what is present, so that every component is 0."]
     if not still or not standardize:
         return []
-    named = ", ".join(still[:_MOST_NAMED])
-    more = f" and {len(still) - _MOST_NAMED:,} more" if len(still) > _MOST_NAMED else ""
+    named = ", ".join(still[:_MAX_NAMED_COLUMNS])
+    more = f" and {len(still) - _MAX_NAMED_COLUMNS:,} more" if len(still) > _MAX_NAMED_COLUMNS else ""
     verb = "is" if len(still) == 1 else "are"
     return [f"PCA: {named}{more} {verb} constant, and cannot be standardised: 0 in every row."]
 
 
-def on_components(found: Components, way_out: str = "") -> list[str]:
+def decomposition_warnings(components: PrincipalComponents, advice: str = "") -> list[str]:
     """Return what is wrong with a decomposition, and what else could be done."""
-    told, largest = [], float(found.variances[0])
-    if found.least < -_ROUNDING * largest:
+    told, largest = [], float(components.variances[0])
+    if components.smallest_eigenvalue < -_EIGENVALUE_TOLERANCE * largest:
         told.append(
-            f"PCA: the covariance has eigenvalues below 0, the least is {found.least:.3g}: no rows without gaps have such a "
-            f"covariance, and shares of its total may sum to more than 1. Variances below 0 are given as 0{way_out}."
+            f"PCA: the covariance has eigenvalues below 0, the least is {components.smallest_eigenvalue:.3g}: no rows without gaps have such a "
+            f"covariance, and shares of its total may sum to more than 1. Variances below 0 are given as 0{advice}."
         )
-    worst = float(found.residuals.max(initial=0.0))
+    worst = float(components.residuals.max(initial=0.0))
     if worst > _LARGE_RESIDUAL * largest:
         told.append(f"PCA: a direction has the residual {worst:.2g} beside the variance {largest:.4g}.")
     return told
 
 
-def on_chance(chance: ParallelAnalysis, shares: Floats) -> str:
+def chance_title(analysis: ParallelAnalysis, shares: Floats) -> str:
     """Return how many components are more than chance: of all, where their shares of the variance sum to 1, or of the first."""
-    n, k = chance.n_components, len(chance.reference)
+    n, k = analysis.n_components, len(analysis.reference)
     if n == 0:
         return "No component holds more than chance would give"
-    first = "" if shares.sum() >= 1 - _ROUNDING else "the first "
+    first = "" if shares.sum() >= 1 - _EIGENVALUE_TOLERANCE else "the first "
     return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {'holds' if n == 1 else 'hold'} more than chance would give"

@@ -6,24 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.reduction.given_start import given_start
-from tamiz.reduction.landmark_scaling import LandmarkScaling, drawn, enough
-from tamiz.reduction.landmarks import Some
+from tamiz.reduction.given_start import read_initial_embedding
+from tamiz.reduction.landmark_scaling import LandmarkScaling, default_n_landmarks, random_landmarks
+from tamiz.reduction.landmarks import RowSubsets
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.statistics.base import Floats
 
-CHOICES = ("landmark", "random")
+INIT_CHOICES = ("landmark", "random")
 # What is added to a map by landmarks, next to distances: rows that it has at one place, or in a line, would stay there.
-_NOISE = 1e-3
+_START_NOISE = 1e-3
 
 
-def start(init: Any, table: Some, pairs: SampledPairs, m: int, rng: np.random.Generator) -> Floats:
+def initial_embedding(
+    init: Any, subsets: RowSubsets, pairs: SampledPairs, n_components: int, rng: np.random.Generator
+) -> Floats:
     """Return the places that were asked for, of shape (n, m)."""
     if not isinstance(init, str):
-        return given_start(init, CHOICES, table.n, m)
+        return read_initial_embedding(init, INIT_CHOICES, subsets.n, n_components)
     # Places whose distances are as large as the dissimilarities, on the whole.
-    size = pairs.unit * float(np.sqrt((pairs.delta**2).mean() / (2 * m)))
-    noise = size * rng.standard_normal((table.n, m))
+    size = pairs.unit * float(np.sqrt((pairs.dissimilarities**2).mean() / (2 * n_components)))
+    noise = size * rng.standard_normal((subsets.n, n_components))
     if init == "random":
         return noise
-    return LandmarkScaling.of(table, drawn(table, enough(table.n, m), rng), m).places + _NOISE * noise
+    return (
+        LandmarkScaling.fit(
+            subsets, random_landmarks(subsets, default_n_landmarks(subsets.n, n_components), rng), n_components
+        ).embedding
+        + _START_NOISE * noise
+    )

@@ -11,11 +11,11 @@ import numpy as np
 from tamiz.candidates import Candidates, Masks, Proposal
 from tamiz.evaluator import Floats
 from tamiz.search.base import Problem
-from tamiz.search.choices import columns_of
-from tamiz.search.exact.sums import Bounded, nothing
+from tamiz.search.choices import expand_units
+from tamiz.search.exact.sums import BoundedCandidates, no_candidates
 
 # So many nodes and the siblings of the last are bounded and evaluated together.
-_NODES = 32
+_NODES_PER_BATCH = 32
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _Node:
     first: int
 
 
-def dropped(problem: Problem, gap: float) -> Generator[Proposal, Floats, None]:
+def branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Proposal, Floats, None]:
     """Yield sets until none left can be better than the best by more than gap; where units are dropped from is the whole set."""
     widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
     n_fixed = int(problem.fixed.sum())
@@ -35,25 +35,27 @@ def dropped(problem: Problem, gap: float) -> Generator[Proposal, Floats, None]:
     n_seen = 0
     coming = [_Node(np.ones(len(widths), dtype=bool), 0)]
     while coming:
-        masks = columns_of(problem, np.array([node.members for node in coming]))
-        bounds = problem.form.bound(masks)
+        masks = expand_units(problem, np.array([node.members for node in coming]))
+        bounds = problem.merit_properties.upper_bounds(masks)
         assert bounds is not None
-        kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + gap]
+        kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + optimality_gap]
         for number in kept:
             heapq.heappush(waiting, (-float(bounds[number]), n_seen + number, coming[number]))
         n_seen += len(coming)
         sizes = masks[kept].sum(axis=1)
-        allowed = masks[kept][(sizes >= problem.least) & (sizes <= problem.most)]
+        allowed = masks[kept][(sizes >= problem.min_size) & (sizes <= problem.max_size)]
         # What was closed is better by no more than the gap.
-        proven = max(-waiting[0][0] if waiting else -np.inf, best + gap)
-        merits = yield Bounded(Candidates.of(allowed) if len(allowed) else nothing(problem), proven)
+        proven = max(-waiting[0][0] if waiting else -np.inf, best + optimality_gap)
+        merits = yield BoundedCandidates(
+            Candidates.from_masks(allowed) if len(allowed) else no_candidates(problem), proven
+        )
         best = float(np.fmax.reduce(merits, initial=best))
         coming = []
         # Nodes may have no children; the search ends when no node is left, not when some are childless.
-        while len(coming) < _NODES and waiting and not -waiting[0][0] < best + gap:
+        while len(coming) < _NODES_PER_BATCH and waiting and not -waiting[0][0] < best + optimality_gap:
             coming += _children(heapq.heappop(waiting)[2], widths, problem, n_fixed)
     if best > -np.inf:
-        yield Bounded(nothing(problem), best + gap)
+        yield BoundedCandidates(no_candidates(problem), best + optimality_gap)
 
 
 def _children(
@@ -64,7 +66,7 @@ def _children(
     for j in range(node.first, len(widths)):
         left = size - int(widths[j])
         # Neither too small already, nor too large with all that can still go out.
-        if left >= problem.least and left - int(widths[j + 1 :].sum()) <= problem.most:
+        if left >= problem.min_size and left - int(widths[j + 1 :].sum()) <= problem.max_size:
             members = node.members.copy()
             members[j] = False
             children.append(_Node(members, j + 1))

@@ -10,29 +10,29 @@ import numpy as np
 from tamiz import parallel
 from tamiz.kernels import subsets as kernels
 from tamiz.search.base import Problem
-from tamiz.search.exact.judging import Judged, Judging
-from tamiz.search.exact.sums import Incumbent, UnitSums
+from tamiz.search.exact.judging import BlockResult, EnumerationProposal
+from tamiz.search.exact.sums import Incumbent, UnitQuadraticForm
 
 # Codes have 62 bits.
-MOST_UNITS = 62
+MAX_CODE_UNITS = 62
 # Units of which all sets are judged at once: 4 kB for each of the four numbers that a set needs.
-_N_LOW = 9
+_N_LOW_UNITS = 9
 # Sets that a thread judges in one piece, 2 to 30 ms, and that one proposal looks at: 10 ms, and ten times as long while no set has
 # a merit above 0.
-_PIECE, _RANGE = 2**21, 2**24
+_CODES_PER_BLOCK, _CODES_PER_PROPOSAL = 2**21, 2**24
 
 
 @dataclass(frozen=True)
-class CodeRange(Judging[tuple[int, int]]):
+class CodeRange(EnumerationProposal[tuple[int, int]]):
     """The sets of a range of codes, in runs of the sets of the last units."""
 
     first: int
     last: int
 
     @property
-    def pieces(self) -> list[tuple[int, int]]:
+    def blocks(self) -> list[tuple[int, int]]:
         """Ranges of runs."""
-        spans = parallel.spans(self.last - self.first, _PIECE >> self._n_low)
+        spans = parallel.block_ranges(self.last - self.first, _CODES_PER_BLOCK >> self._n_low)
         return [(self.first + start, self.first + stop) for start, stop in spans]
 
     @property
@@ -42,32 +42,40 @@ class CodeRange(Judging[tuple[int, int]]):
 
     @property
     def _n_low(self) -> int:
-        return min(len(self.sums), _N_LOW)
+        return min(len(self.form), _N_LOW_UNITS)
 
-    def judge(self, piece: tuple[int, int], room: int) -> Judged:
+    def evaluate_block(self, block: tuple[int, int], budget: int) -> BlockResult:
         """Judge the sets of a piece."""
-        sums, n = self.sums, len(self.sums)
+        sums, n = self.form, len(self.form)
         best = np.array([self.best.merit])
         # A set of this merit counts where it is smaller, or begins earlier.
         code = int("0" + "".join(map(str, self.best.members.astype(int).tolist())), 2)
         found = np.array([self.best.size, code], dtype=np.int64)
-        judged = kernels.judge_codes(
-            *(sums.c, sums.own, sums.pairs, sums.widths, sums.base, sums.absolute, sums.sizes),
-            *(self._n_low, *piece, room, best, found),
+        judged = kernels.evaluate_codes(
+            *(
+                sums.c,
+                sums.self_terms,
+                sums.pair_terms,
+                sums.widths,
+                sums.fixed_terms,
+                sums.magnitudes,
+                sums.size_limits,
+            ),
+            *(self._n_low, *block, budget, best, found),
         )
         size, reached = found.tolist()
         if best[0] == self.best.merit and (size, reached) == (self.best.size, code):
-            return Judged(judged, self.best.merit, size, None)
+            return BlockResult(judged, self.best.merit, size, None)
         members = np.array([reached >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
-        return Judged(judged, float(best[0]), size, members)
+        return BlockResult(judged, float(best[0]), size, members)
 
 
-def code_ranges(problem: Problem, sums: UnitSums, best: Incumbent, total: int) -> Iterator[CodeRange]:
+def code_ranges(problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int) -> Iterator[CodeRange]:
     """Yield ranges that hold all sets."""
-    n_low = min(len(sums), _N_LOW)
-    n_runs, run = 1 << (len(sums) - n_low), _RANGE >> n_low
+    n_low = min(len(form), _N_LOW_UNITS)
+    n_runs, run = 1 << (len(form) - n_low), _CODES_PER_PROPOSAL >> n_low
     # The number of ranges may be beyond any list.
     first = 0
     while first < n_runs:
-        yield CodeRange(problem, sums, best, total, first, min(first + run, n_runs))
+        yield CodeRange(problem, form, best, n_total, first, min(first + run, n_runs))
         first += run

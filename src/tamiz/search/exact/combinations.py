@@ -9,85 +9,103 @@ import numpy as np
 
 from tamiz.kernels import subsets as kernels
 from tamiz.search.base import Problem
-from tamiz.search.exact.counts import n_completions
-from tamiz.search.exact.judging import Judged, Judging
-from tamiz.search.exact.sums import Incumbent, UnitSums
+from tamiz.search.exact.counts import count_completions
+from tamiz.search.exact.judging import BlockResult, EnumerationProposal
+from tamiz.search.exact.sums import Incumbent, UnitQuadraticForm
 
 # Sets that a thread judges in one piece at most, some ms, and those of one proposal.
-_PIECE, _BATCH = 2**18, 2**23
+_SETS_PER_BLOCK, _SETS_PER_PROPOSAL = 2**18, 2**23
 
 
 @dataclass(frozen=True)
-class Piece:
+class PrefixRange:
     """The sets of a prefix and one of the units from first to last, and where deep those with later units too.
 
     Attributes
     ----------
     prefix : tuple of int
     first, last : int
-    deep : bool
-    count : float
+    with_descendants : bool
+    n_sets : float
         How many sets these are.
     """
 
     prefix: tuple[int, ...]
     first: int
     last: int
-    deep: bool
-    count: float
+    with_descendants: bool
+    n_sets: float
 
 
 @dataclass(frozen=True)
-class Combinations(Judging[Piece]):
+class CombinationProposal(EnumerationProposal[PrefixRange]):
     """The sets of some pieces."""
 
-    held: list[Piece] = field(repr=False)
+    prefix_ranges: list[PrefixRange] = field(repr=False)
 
     @property
-    def pieces(self) -> list[Piece]:
+    def blocks(self) -> list[PrefixRange]:
         """The pieces."""
-        return self.held
+        return self.prefix_ranges
 
     @property
     def n_sets(self) -> float:
         """Return the number of their sets."""
-        return sum(piece.count for piece in self.held)
+        return sum(piece.n_sets for piece in self.prefix_ranges)
 
-    def judge(self, piece: Piece, room: int) -> Judged:
+    def evaluate_block(self, block: PrefixRange, budget: int) -> BlockResult:
         """Judge the sets of a piece."""
-        sums = self.sums
+        sums = self.form
         units = np.flatnonzero(self.best.members)
         best, found = np.array([self.best.merit]), np.full(len(sums) + 2, -1, dtype=np.int64)
         found[:2] = self.best.size, len(units)
         found[2 : 2 + len(units)] = units
         before = found.copy()
-        judged = kernels.judge_combinations(
-            *(sums.c, sums.own, sums.pairs, sums.widths, sums.base, sums.absolute, sums.sizes),
-            *(np.array(piece.prefix, dtype=np.int64), piece.first, piece.last, piece.deep, room, best, found),
+        judged = kernels.evaluate_combinations(
+            *(
+                sums.c,
+                sums.self_terms,
+                sums.pair_terms,
+                sums.widths,
+                sums.fixed_terms,
+                sums.magnitudes,
+                sums.size_limits,
+            ),
+            *(
+                np.array(block.prefix, dtype=np.int64),
+                block.first,
+                block.last,
+                block.with_descendants,
+                budget,
+                best,
+                found,
+            ),
         )
         if np.array_equal(found[: 2 + found[1]], before[: 2 + found[1]]):
-            return Judged(judged, self.best.merit, self.best.size, None)
+            return BlockResult(judged, self.best.merit, self.best.size, None)
         members = np.isin(np.arange(len(sums)), found[2 : 2 + found[1]])
-        return Judged(judged, float(best[0]), int(found[0]), members)
+        return BlockResult(judged, float(best[0]), int(found[0]), members)
 
 
-def combinations(problem: Problem, sums: UnitSums, best: Incumbent, total: int) -> Iterator[Combinations]:
+def combination_proposals(
+    problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int
+) -> Iterator[CombinationProposal]:
     """Yield proposals that hold all sets but the one of no unit."""
-    pieces: list[Piece] = []
+    pieces: list[PrefixRange] = []
     held = 0.0
-    for piece in _pieces(problem):
+    for piece in _prefix_ranges(problem):
         pieces.append(piece)
-        held += piece.count
-        if held >= _BATCH:
-            yield Combinations(problem, sums, best, total, pieces)
+        held += piece.n_sets
+        if held >= _SETS_PER_PROPOSAL:
+            yield CombinationProposal(problem, form, best, n_total, pieces)
             pieces, held = [], 0.0
     if pieces:
-        yield Combinations(problem, sums, best, total, pieces)
+        yield CombinationProposal(problem, form, best, n_total, pieces)
 
 
-def _pieces(problem: Problem) -> Iterator[Piece]:
+def _prefix_ranges(problem: Problem) -> Iterator[PrefixRange]:
     """Yield pieces that hold all sets but the one of no unit, none of more than some hundred thousand sets."""
-    counts = n_completions(problem)
+    counts = count_completions(problem)
     widths = [len(unit) for unit in problem.units]
     room = counts.shape[1] - 1
     # What is still to be split: units of a prefix, its columns, and the first unit that comes next.
@@ -98,15 +116,15 @@ def _pieces(problem: Problem) -> Iterator[Piece]:
         for j in range(first, len(widths)):
             grown = size + widths[j]
             count = counts[j + 1, grown] if grown <= room else 0.0
-            if held and held + count > _PIECE:
-                yield Piece(prefix, first, j, True, held)
+            if held and held + count > _SETS_PER_BLOCK:
+                yield PrefixRange(prefix, first, j, True, held)
                 first, held = j, 0.0
-            if count > _PIECE:
-                yield Piece(prefix, j, j + 1, False, float(counts[-1, grown]))
+            if count > _SETS_PER_BLOCK:
+                yield PrefixRange(prefix, j, j + 1, False, float(counts[-1, grown]))
                 # Back to the rest of this prefix when the sets that begin with unit j are done.
                 stack += [(prefix, size, j + 1), ((*prefix, j), grown, j + 1)]
                 break
             held += count
         else:
             if held:
-                yield Piece(prefix, first, len(widths), True, held)
+                yield PrefixRange(prefix, first, len(widths), True, held)

@@ -7,49 +7,53 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.search.exact.sums import UnitSums
+from tamiz.search.exact.sums import UnitQuadraticForm
 from tamiz.statistics.base import Floats
 
 # What is given to the barrier, step by step: less at the end gains nothing more.
 _BARRIERS = np.geomspace(0.5, 1e-3, 12)
 # So often a step that leads over the edge is halved before it is given up.
-_HALVINGS = 60
+_MAX_HALVINGS = 60
 # How far the convex part stays from not being convex, beside its largest eigenvalue.
-_SAFE = 1e-9
+_EIGENVALUE_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Relaxed:
+class ConvexRelaxation:
     """The parts of a problem that its bounds are made of.
 
     Attributes
     ----------
     convex : ndarray of shape (n_units, n_units)
         A positive semidefinite matrix that is A but for the diagonal.
-    negative : ndarray of shape (n_units,)
+    negative_terms : ndarray of shape (n_units,)
         The least that pairs with other units bring to the total, 0 where none is negative.
-    alike : ndarray of shape (n_units,)
+    first_equivalent : ndarray of shape (n_units,)
         The first of the units that are alike in everything.
     """
 
     convex: Floats
-    negative: Floats
-    alike: NDArray[np.int64]
+    negative_terms: Floats
+    first_equivalent: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sums: UnitSums) -> Relaxed:
+    def from_form(cls, form: UnitQuadraticForm) -> ConvexRelaxation:
         """Return the parts."""
-        pairs = sums.pairs.sum(axis=0)
-        own = sums.own.sum(axis=0)
+        pairs = form.pair_terms.sum(axis=0)
+        own = form.self_terms.sum(axis=0)
         matrix = pairs / 2 + np.diag(own)
-        return cls(matrix - np.diag(_diagonal(matrix)), np.minimum(pairs, 0.0).sum(axis=1), _alike(sums))
+        return cls(
+            matrix - np.diag(_maximal_diagonal(matrix)), np.minimum(pairs, 0.0).sum(axis=1), _first_equivalents(form)
+        )
 
-    def only(self, chosen: NDArray[np.bool_], sums: UnitSums) -> Relaxed:
+    def restrict(self, chosen: NDArray[np.bool_], form: UnitQuadraticForm) -> ConvexRelaxation:
         """Return the parts of the same problem with some of the units, whose sums are given."""
-        return Relaxed(self.convex[np.ix_(chosen, chosen)], self.negative[chosen], _alike(sums))
+        return ConvexRelaxation(
+            self.convex[np.ix_(chosen, chosen)], self.negative_terms[chosen], _first_equivalents(form)
+        )
 
 
-def _diagonal(matrix: Floats) -> Floats:
+def _maximal_diagonal(matrix: Floats) -> Floats:
     """Return a large diagonal D such that matrix - D is positive semidefinite.
 
     The larger it is the better the bounds are. The smallest eigenvalue on all places would do; where some columns are nearly
@@ -67,14 +71,14 @@ def _diagonal(matrix: Floats) -> Floats:
     for barrier in _BARRIERS:
         inverse = np.linalg.inv(scaled - np.diag(diagonal))
         step = np.linalg.solve(inverse**2, 1.0 / barrier - np.diagonal(inverse))
-        for _ in range(_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             if _is_definite(scaled - np.diag(diagonal + step)):
                 diagonal += step
                 break
             step *= 0.5
     # All of it is raised to the edge, or taken back behind it.
     eigenvalues = np.linalg.eigvalsh(scaled - np.diag(diagonal))
-    diagonal += eigenvalues[0] - _SAFE * max(1.0, eigenvalues[-1])
+    diagonal += eigenvalues[0] - _EIGENVALUE_MARGIN * max(1.0, eigenvalues[-1])
     shifted: Floats = diagonal * scale**2
     return shifted
 
@@ -87,16 +91,16 @@ def _is_definite(matrix: Floats) -> bool:
     return True
 
 
-def _alike(sums: UnitSums) -> NDArray[np.int64]:
+def _first_equivalents(form: UnitQuadraticForm) -> NDArray[np.int64]:
     """Return for every unit the first one that could stand in its place in every set without a change."""
-    alike = np.arange(len(sums))
+    alike = np.arange(len(form))
     firsts: dict[tuple[float, ...], list[int]] = {}
-    for j in range(len(sums)):
-        known = firsts.setdefault((*sums.c[:, j], *sums.own[:, j], float(sums.widths[j])), [])
-        others = np.arange(len(sums)) != j
+    for j in range(len(form)):
+        known = firsts.setdefault((*form.c[:, j], *form.self_terms[:, j], float(form.widths[j])), [])
+        others = np.arange(len(form)) != j
         for i in known:
             others[i] = False
-            if np.array_equal(sums.pairs[:, i, others], sums.pairs[:, j, others]):
+            if np.array_equal(form.pair_terms[:, i, others], form.pair_terms[:, j, others]):
                 alike[j] = i
                 break
             others[i] = True

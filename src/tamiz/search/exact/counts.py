@@ -10,10 +10,10 @@ from tamiz.search.base import Problem
 from tamiz.statistics.base import Floats
 
 
-def n_sets(problem: Problem) -> int:
+def count_sets(problem: Problem) -> int:
     """Return the number of sets that may be chosen."""
     n_fixed = int(problem.fixed.sum())
-    room = problem.most - n_fixed
+    room = problem.max_size - n_fixed
     ways = {0: 1}
     for width, n_alike in sorted(Counter(map(len, problem.units)).items()):
         grown: Counter[int] = Counter()
@@ -23,19 +23,19 @@ def n_sets(problem: Problem) -> int:
                 grown[size + taken * width] += count * chosen
                 chosen = chosen * (n_alike - taken) // (taken + 1)
         ways = grown
-    return sum(count for size, count in ways.items() if problem.least <= n_fixed + size <= problem.most)
+    return sum(count for size, count in ways.items() if problem.min_size <= n_fixed + size <= problem.max_size)
 
 
-def n_completions(problem: Problem) -> Floats:
+def count_completions(problem: Problem) -> Floats:
     """Return how many sets a set of units comes to with later ones, itself among them.
 
     Row j, column s is for a set of s columns beyond the fixed ones that may take the units from j on; infinite where they are
     too many for a float.
     """
     n_fixed = int(problem.fixed.sum())
-    size = np.arange(problem.most - n_fixed + 1)
+    size = np.arange(problem.max_size - n_fixed + 1)
     counts = np.empty((len(problem.units) + 1, len(size)))
-    counts[-1] = size + n_fixed >= problem.least
+    counts[-1] = size + n_fixed >= problem.min_size
     for j in range(len(problem.units) - 1, -1, -1):
         width = len(problem.units[j])
         counts[j] = counts[j + 1]

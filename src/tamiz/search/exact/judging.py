@@ -8,14 +8,14 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 from tamiz import parallel
-from tamiz.candidates import Found, Masks, Proposal
+from tamiz.candidates import Masks, Proposal, ScanResult
 from tamiz.search.base import Problem
-from tamiz.search.exact.sums import Incumbent, UnitSums, nothing
+from tamiz.search.exact.sums import Incumbent, UnitQuadraticForm, no_candidates
 
-Piece = TypeVar("Piece")
+Block = TypeVar("Block")
 
 
-class Judged(NamedTuple):
+class BlockResult(NamedTuple):
     """What came of a piece: how many sets were judged, and merit, size and units of the best; None where none is better."""
 
     n_sets: int
@@ -25,27 +25,27 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judging(Proposal, Generic[Piece]):
+class EnumerationProposal(Proposal, Generic[Block]):
     """Sets to be judged.
 
     Attributes
     ----------
     problem : Problem
-    sums : UnitSums
+    form : UnitQuadraticForm
     best : Incumbent
         What is to be beaten; it is kept up to date.
-    total : int
+    n_total : int
         How many sets the whole search judges.
     """
 
     problem: Problem
-    sums: UnitSums
+    form: UnitQuadraticForm
     best: Incumbent
-    total: int
+    n_total: int
 
     @property
     @abstractmethod
-    def pieces(self) -> list[Piece]:
+    def blocks(self) -> list[Block]:
         """What one thread judges at a time."""
 
     @property
@@ -54,20 +54,20 @@ class Judging(Proposal, Generic[Piece]):
         """How many sets there are at most."""
 
     @abstractmethod
-    def judge(self, piece: Piece, room: int) -> Judged:
-        """Judge the sets of a piece, at most `room`."""
+    def evaluate_block(self, block: Block, budget: int) -> BlockResult:
+        """Judge the sets of a piece, at most `budget`."""
 
-    def look(self, room: int | None) -> Found:
+    def scan(self, budget: int | None) -> ScanResult:
         """Judge the sets, as many as there is room for, and return the best of them where it is better."""
-        if room is None or room >= self.n_sets:
-            found = list(parallel.map_blocks(partial(self.judge, room=2**62), self.pieces))
+        if budget is None or budget >= self.n_sets:
+            found = list(parallel.map_blocks(partial(self.evaluate_block, budget=2**62), self.blocks))
         else:
             # Only the last proposal before the end is cut: one piece after the other, each with what room is left.
             found = []
-            for piece in self.pieces:
-                found.append(self.judge(piece, room - sum(one.n_sets for one in found)))
+            for piece in self.blocks:
+                found.append(self.evaluate_block(piece, budget - sum(one.n_sets for one in found)))
         gained = False
         for one in found:
-            gained |= one.members is not None and self.best.take(one.merit, one.size, one.members)
-        sets = self.best.written(self.problem) if gained else nothing(self.problem)
-        return Found(sets, sum(one.n_sets for one in found) - len(sets), None, self.total)
+            gained |= one.members is not None and self.best.update(one.merit, one.size, one.members)
+        sets = self.best.to_candidates(self.problem) if gained else no_candidates(self.problem)
+        return ScanResult(sets, sum(one.n_sets for one in found) - len(sets), None, self.n_total)

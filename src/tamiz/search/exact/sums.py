@@ -7,48 +7,48 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Found, Masks, Proposal
+from tamiz.candidates import Candidates, Masks, Proposal, ScanResult
 from tamiz.search.base import Problem
-from tamiz.search.choices import columns_of
+from tamiz.search.choices import expand_units
 from tamiz.statistics.base import Floats
-from tamiz.statistics.exact import Parts, scale_of
+from tamiz.statistics.exact import SplitNumbers, power_of_two_scale
 from tamiz.validation import check_memory
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class UnitSums:
+class UnitQuadraticForm:
     """c and A by units, as heads and tails whose sums are exact; what the fixed columns bring is part of it.
 
     Attributes
     ----------
-    c, own : ndarray of shape (2, n_units)
+    c, self_terms : ndarray of shape (2, n_units)
         Relevance of every unit, and what it brings to the total by itself and with the fixed columns.
-    pairs : ndarray of shape (2, n_units, n_units)
+    pair_terms : ndarray of shape (2, n_units, n_units)
         Twice what two units bring together, 0 for a unit and itself.
     widths : ndarray of shape (n_units,)
         Columns of every unit.
-    base : ndarray of shape (4,)
+    fixed_terms : ndarray of shape (4,)
         Relevance and total of the fixed columns.
-    absolute : ndarray of shape (2,)
+    magnitudes : ndarray of shape (2,)
         Sums of the sizes of all numbers that relevances, and totals, are made of: rounding is measured by them.
-    sizes : ndarray of shape (3,)
+    size_limits : ndarray of shape (3,)
         Columns that are fixed, least and most columns of a set.
     """
 
     c: Floats
-    own: Floats
-    pairs: Floats
+    self_terms: Floats
+    pair_terms: Floats
     widths: Integers
-    base: Floats
-    absolute: Floats
-    sizes: Integers
+    fixed_terms: Floats
+    magnitudes: Floats
+    size_limits: Integers
 
     @classmethod
-    def of(cls, problem: Problem) -> UnitSums | None:
+    def from_problem(cls, problem: Problem) -> UnitQuadraticForm | None:
         """Return the sums of a problem, None where its merit is no such quotient of numbers."""
-        form = problem.form.quadratic()
+        form = problem.merit_properties.quadratic_form()
         if form is None or not all(np.isfinite(part).all() for part in form):
             return None
         c, A = form
@@ -62,7 +62,10 @@ class UnitSums:
         for row, columns in zip(unit, problem.units, strict=False):
             row[columns] = 1.0
         unit[n, problem.fixed] = 1.0
-        relevance, associations = Parts.of(c, scale_of(c)), Parts.of(A, scale_of(A))
+        relevance, associations = (
+            SplitNumbers.from_values(c, power_of_two_scale(c)),
+            SplitNumbers.from_values(A, power_of_two_scale(A)),
+        )
         # Sums of heads, and of tails, are exact in whatever order a product adds them up.
         by_unit = np.stack([unit @ relevance.head, unit @ relevance.tail])
         between = np.stack([unit @ part @ unit.T for part in (associations.head, associations.tail)])
@@ -78,31 +81,33 @@ class UnitSums:
             np.array([len(columns) for columns in problem.units], dtype=np.int64),
             np.concatenate([by_unit[:, n], between[:, n, n]]),
             np.array([np.abs(c).sum(), np.abs(A).sum()]),
-            np.array([n_fixed, problem.least, problem.most], dtype=np.int64),
+            np.array([n_fixed, problem.min_size, problem.max_size], dtype=np.int64),
         )
 
     def __len__(self) -> int:
         return len(self.widths)
 
-    def only(self, chosen: Masks) -> UnitSums:
+    def restrict(self, chosen: Masks) -> UnitQuadraticForm:
         """Return the sums of some of the units."""
-        pairs = np.ascontiguousarray(self.pairs[:, chosen][:, :, chosen])
-        c, own = np.ascontiguousarray(self.c[:, chosen]), np.ascontiguousarray(self.own[:, chosen])
-        return UnitSums(c, own, pairs, self.widths[chosen], self.base, self.absolute, self.sizes)
+        pairs = np.ascontiguousarray(self.pair_terms[:, chosen][:, :, chosen])
+        c, own = np.ascontiguousarray(self.c[:, chosen]), np.ascontiguousarray(self.self_terms[:, chosen])
+        return UnitQuadraticForm(
+            c, own, pairs, self.widths[chosen], self.fixed_terms, self.magnitudes, self.size_limits
+        )
 
     def merit(self, members: Masks) -> float:
         """Return the merit of a set of units with the fixed columns."""
         relevance, total = (
-            self.base[:2] + self.c[:, members].sum(axis=1),
-            self.base[2:] + self.own[:, members].sum(axis=1),
+            self.fixed_terms[:2] + self.c[:, members].sum(axis=1),
+            self.fixed_terms[2:] + self.self_terms[:, members].sum(axis=1),
         )
         # Halves and doubles are exact.
-        total = total + self.pairs[:, members][:, :, members].sum(axis=(1, 2)) / 2
+        total = total + self.pair_terms[:, members][:, :, members].sum(axis=(1, 2)) / 2
         return float(relevance.sum() / np.sqrt(total.sum())) if total.sum() > 0 else 0.0
 
     def size(self, members: Masks) -> int:
         """Return the columns of a set of units with the fixed ones."""
-        return int(self.sizes[0] + self.widths[members].sum())
+        return int(self.size_limits[0] + self.widths[members].sum())
 
 
 class Incumbent:
@@ -122,7 +127,7 @@ class Incumbent:
         self.size = -1
         self.members: Masks = np.zeros(n_units, dtype=bool)
 
-    def take(self, merit: float, size: int, members: Masks) -> bool:
+    def update(self, merit: float, size: int, members: Masks) -> bool:
         """Take a set where it is better, and tell whether it is."""
         differ = np.flatnonzero(members != self.members)
         ahead = bool(differ.size and members[differ[0]])
@@ -131,30 +136,30 @@ class Incumbent:
             self.merit, self.size, self.members = merit, size, members
         return better
 
-    def written(self, problem: Problem) -> Candidates:
+    def to_candidates(self, problem: Problem) -> Candidates:
         """Return the set as one to be evaluated and written down."""
-        return Candidates.of(columns_of(problem, self.members[None]))
+        return Candidates.from_masks(expand_units(problem, self.members[None]))
 
 
-def nothing(problem: Problem) -> Candidates:
+def no_candidates(problem: Problem) -> Candidates:
     """Return no set."""
-    return Candidates.of(np.empty((0, problem.n_columns), dtype=bool))
+    return Candidates.from_masks(np.empty((0, problem.n_columns), dtype=bool))
 
 
 @dataclass(frozen=True)
-class Bounded(Proposal):
+class BoundedCandidates(Proposal):
     """Sets to be evaluated, there may be none, and what is proven beside them.
 
     Attributes
     ----------
-    sets : Candidates
+    candidates : Candidates
     bound : float
         Infinite while nothing is proven.
     """
 
-    sets: Candidates
+    candidates: Candidates
     bound: float
 
-    def look(self, room: int | None) -> Found:  # noqa: ARG002 - which of them fit the room the run decides
+    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - which of them fit the room the run decides
         """Return the sets as they are."""
-        return Found(self.sets, bound=self.bound if np.isfinite(self.bound) else None)
+        return ScanResult(self.candidates, bound=self.bound if np.isfinite(self.bound) else None)
