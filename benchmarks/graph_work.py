@@ -32,9 +32,9 @@ def graph_of(given: dict[str, Any]) -> sparse.csr_array:
 
 
 def tamiz_neighbors(given: dict[str, Any], search: str) -> Any:
-    from tamiz import parallel
     from tamiz.graphs import BruteForce, NNDescent
-    from tamiz.graphs.points import EuclideanPoints
+    from tamiz.neighbors.points import EuclideanPoints
+    from tamiz.runtime import parallel
 
     chosen = {"exact": BruteForce, "descent": lambda: NNDescent(random_state=0)}[search]()
 
@@ -122,9 +122,9 @@ def itmo_score(given: dict[str, Any]) -> Any:
 
 
 def tamiz_spectrum(given: dict[str, Any]) -> Any:
-    from tamiz import parallel
     from tamiz.graphs import Graph
-    from tamiz.graphs.spectrum import smallest_eigenpairs
+    from tamiz.runtime import parallel
+    from tamiz.spectral import smallest_eigenpairs
 
     graph = Graph.from_sparse(graph_of(given))
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from tamiz import parallel
 from tamiz.reduction import PCA
-from tamiz.reduction.majorization.guttman import EqualRows
+from tamiz.reduction.majorization.guttman import EqualRows, StressFunction
 from tamiz.reduction.majorization.pairs import CondensedPairs
-from tamiz.reduction.majorization.problem import StressFunction
 from tamiz.reduction.majorization.transformations import RatioTransformation
+from tamiz.runtime import parallel
 
 from . import processes
 

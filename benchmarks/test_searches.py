@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from tamiz import parallel
-from tamiz.candidates import Candidates
 from tamiz.criteria import CFS
+from tamiz.runtime import parallel
 from tamiz.search import BranchAndBound, Exhaustive, Genetic, Seconds
 from tamiz.search.archive import Archive
-from tamiz.search.run import run_search
-from tamiz.sources.open import as_source
+from tamiz.search.runner import run_search
+from tamiz.sources.factory import as_source
+from tamiz.subsets.candidates import Candidates
 
 from .credit import credit, needs_credit
 from .data import categorical

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tamiz.assessment import models
-from tamiz.steps import evaluation, rank_intervals
+from tamiz._study.study import mean_rank
+from tamiz.assessment import predictors
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -45,7 +45,7 @@ def _nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 def _few_resamples() -> Iterator[None]:
     """Draw few bootstrap samples: the intervals of the ranking are most of a study's time, and have tests of their own."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rank_intervals, "N_BOOTSTRAP", 5)
+        patched.setattr(mean_rank, "N_BOOTSTRAP", 5)
         yield
 
 
@@ -56,11 +56,11 @@ def few_models() -> Iterator[None]:
     A study of 60 rows takes 2 s so, and 13 s with logistic regression and a random forest; they have tests of their own.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(models, "_CLASSIFIERS", ("naive_bayes", "knn"))
-        patched.setattr(models, "_REGRESSORS", ("ridge", "knn"))
-        patched.setattr(evaluation, "_N_ADDED_COLUMNS", (0, 5))
-        patched.setattr(evaluation, "MAX_SEARCH_SECONDS", 1e9)
-        patched.setattr(evaluation, "_MAX_SECONDS_PER_SEARCH", 1e9)
+        patched.setattr(predictors, "_CLASSIFIERS", ("naive_bayes", "knn"))
+        patched.setattr(predictors, "_REGRESSORS", ("ridge", "knn"))
+        patched.setattr(predictors, "_N_ADDED_COLUMNS", (0, 5))
+        patched.setattr(predictors, "MAX_SEARCH_SECONDS", 1e9)
+        patched.setattr(predictors, "_MAX_SECONDS_PER_SEARCH", 1e9)
         yield
 
 

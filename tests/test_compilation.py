@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tamiz.compilation import all_kernels, default_kernels
+from tamiz.kernels._compilation import all_kernels, default_kernels
 
 COMPILED = """
 import json, sys
 from tamiz import progress
-from tamiz.compilation import compile_ahead
+from tamiz.kernels._compilation import compile_ahead
 
 told = []
 names = json.loads(sys.argv[1])

@@ -15,7 +15,7 @@ import pytest
 import tamiz
 from tamiz import criteria, reduction, search
 from tamiz.cli import main
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 pytestmark = pytest.mark.slow
 

@@ -3,8 +3,9 @@ import gc
 import numpy as np
 import pytest
 
-from tamiz import memory, open_source, validation
-from tamiz.memory import MemoryLimit, format_bytes, free_memory, limit_memory, parse_size, resident_memory
+from tamiz import open_source
+from tamiz.runtime import memory, validation
+from tamiz.runtime.memory import MemoryLimit, format_bytes, free_memory, limit_memory, parse_size, resident_memory
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tamiz import optional as guard
 from tamiz.display.figures import MIN_MATPLOTLIB
-from tamiz.optional import import_optional
+from tamiz.runtime import optional_imports as guard
+from tamiz.runtime.optional_imports import import_optional
 
 ROOT = Path(__file__).parents[1]
 ABSENT = {"feature": "Drawing", "package": "no-such-package", "least": "2.5", "extra": "plot"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from tamiz import parallel
+from tamiz.runtime import parallel
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])

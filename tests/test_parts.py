@@ -9,11 +9,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from tamiz import RankSelector, SubsetSelector, load, open_source, parts, save, selection_report
+from tamiz import RankSelector, SubsetSelector, load, method_lookup, open_source, save, selection_report
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, InformationGain, Variance
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import TamizWarning
-from tamiz.parts import choose_merit_and_search
+from tamiz.method_lookup import choose_merit_and_search
 from tamiz.search import Beam, BestFirst, Forward
 from tamiz.search import registry as searches
 
@@ -60,9 +60,9 @@ def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, sea
 
 def test_every_registered_name_is_taken():
     for entry in criteria.of_kind("relevance"):
-        assert isinstance(parts.resolve_relevance(entry.name), entry.load())
+        assert isinstance(method_lookup.resolve_relevance(entry.name), entry.load())
     for entry in searches.of_kind("search"):
-        assert isinstance(parts.resolve_search(entry.name.replace("_", "-")), entry.load())
+        assert isinstance(method_lookup.resolve_search(entry.name.replace("_", "-")), entry.load())
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
 
 def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
     numbers, target = load_diabetes(return_X_y=True)
-    monkeypatch.setattr(parts, "_MAX_RIDGE_VALUES", 100)
+    monkeypatch.setattr(method_lookup, "_MAX_RIDGE_VALUES", 100)
     with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):
         merit, _ = choose_merit_and_search(None, None, open_source(numbers, target).schema)
     assert isinstance(merit, CFS)

@@ -8,8 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from tamiz import SubsetSelector, progress, show_progress
+from tamiz import SubsetSelector, show_progress
 from tamiz.criteria import CrossValidated
+from tamiz.runtime import progress
 from tamiz.search import Forward
 
 
@@ -48,7 +49,7 @@ def test_what_a_function_raises_ends_the_work():
 
 def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
     clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
-    monkeypatch.setattr("tamiz.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("tamiz.runtime.progress.time.monotonic", lambda: next(clock))
     with show_progress():
         for label, done, total in (
             ("read", 0, None),

@@ -460,9 +460,9 @@ def test_mdl_cuts_columns_of_very_many_classes():
 def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch):
     frame = pd.DataFrame({"a": pd.Categorical([*"pqrs"] * 5)})
     source = open_source(frame, np.tile(["u", "v"], 10))
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 10.0)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10.0)
     # Free memory is not asked for before tables as small as these.
-    monkeypatch.setattr("tamiz.criteria.entropy_family._UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("tamiz.criteria.entropy_relevance._UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
         RankSelector(InformationGain()).fit(source)
 

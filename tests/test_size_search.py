@@ -13,19 +13,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from tamiz import (
-    MixedNB,
-    RankSelector,
-    SizeSearchCV,
-    SubsetSelector,
-    load,
-    open_source,
-    parallel,
-    save,
-    selection_report,
-)
+from tamiz import MixedNB, RankSelector, SizeSearchCV, SubsetSelector, load, open_source, save, selection_report
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, LinearCoefficient, Variance
 from tamiz.exceptions import DataError
+from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
 
 X, Y = load_breast_cancer(return_X_y=True)

@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
+from tamiz._study.study import models
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -33,7 +34,6 @@ from tamiz.reduction.base import Gallery
 from tamiz.report.ranking import collect_ranking
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
 from tamiz.statistics.cuts import CutPoints
-from tamiz.steps import evaluation
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
@@ -130,7 +130,7 @@ def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, s
 
 
 def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.subset._MAX_DRAWN", 60)
+    monkeypatch.setattr("tamiz._study.subset._MAX_DRAWN", 60)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
@@ -146,7 +146,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
 
 
 def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.subset._MAX_SIZES", 3)
+    monkeypatch.setattr("tamiz._study.subset._MAX_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
     subset = study(X, X[:, 3] > 0, relevances=[], maps=[], search=Forward(), n_features=5).to_dict()["subset"]
@@ -163,8 +163,8 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
 
 def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
-    monkeypatch.setattr(evaluation, "MAX_SEARCH_SECONDS", 0.0)
-    monkeypatch.setattr("tamiz.assessment.null._DEFAULT_PERMUTATIONS", 3)
+    monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
     (told,) = [w for w in result["warnings"] if w.startswith("The subset was not searched for again inside folds: 6 ")]
@@ -245,7 +245,7 @@ def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, sou
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.assessment.assess.selection_report", interrupt)
+    monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
     result = study(source, assess=True).to_dict()
     assert result["interrupted"] == "Interrupted in the step 'assessment'; what was found until then is shown."
     assert result["assessment"] is None
@@ -287,7 +287,7 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
 
 
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz.steps.maps._MAX_CORRELATED_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.maps._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -344,8 +344,8 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz.steps.maps._MAX_PIXELS", 2)
-    monkeypatch.setattr("tamiz.steps.maps._MAX_IMAGES", 1)
+    monkeypatch.setattr("tamiz._study.maps._MAX_PIXELS", 2)
+    monkeypatch.setattr("tamiz._study.maps._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
     monkeypatch.setattr(Pictures, "describe", lambda self: replace(PCA.describe(self), galleries=large))
     (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
@@ -513,10 +513,10 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
 @pytest.mark.parametrize(
     ("where", "held", "sentence"),
     [
-        ("tamiz._study.build_row_graph", [], "Interrupted in the step 'graph'"),
-        ("tamiz._study.describe_ranking", [], "Interrupted in the step 'ranking'"),
-        ("tamiz.search.prepared.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
-        ("tamiz._study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
+        ("tamiz._study.study.build_row_graph", [], "Interrupted in the step 'graph'"),
+        ("tamiz._study.study.describe_ranking", [], "Interrupted in the step 'ranking'"),
+        ("tamiz.search.runner.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
+        ("tamiz._study.study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )
 def test_control_c_keeps_the_steps_that_were_done_and_says_so(source, monkeypatch, where, held, sentence):
@@ -672,7 +672,7 @@ def test_the_same_class_graph_ranks_as_fishers_score_and_has_no_map():
 
 def test_the_pairs_of_a_large_class_are_counted_and_not_written_out(monkeypatch):
     rng = np.random.default_rng(0)
-    from tamiz.graphs.class_graph import ClassGraph
+    from tamiz.graphs.same_class import ClassGraph
 
     monkeypatch.setattr(ClassGraph, "adjacency", property(lambda _: pytest.fail("written out")))
     X, y = rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000)
@@ -798,8 +798,8 @@ def test_what_is_no_graph_is_refused(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
-    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_ROWS", 250)
-    monkeypatch.setattr("tamiz.steps.sampling.MAX_POINTS", 100)
+    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 250)
+    monkeypatch.setattr("tamiz._study.sampling.MAX_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -825,7 +825,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
 def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
     # A row has three numbers, and indicators of 2 and of 40 levels.
     long_table["place"] = np.random.default_rng(1).choice([f"p{k}" for k in range(40)], 600)
-    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_VALUES", 45 * 200)
+    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_VALUES", 45 * 200)
     result = study(long_table, kinds={"place": "categorical"}, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     assert result["graph"]["n_rows"] == 200
     assert any(
@@ -834,16 +834,16 @@ def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
         for told in result["warnings"]
     )
     # Never fewer than the maps draw.
-    monkeypatch.setattr("tamiz.steps.joining._MAX_GRAPH_VALUES", 45)
+    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_VALUES", 45)
     assert study(long_table, kinds={"place": "categorical"}, maps=["pca"]).to_dict()["graph"]["n_rows"] == 100
 
 
 def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):
     drawn = []
-    from tamiz.steps import joining
+    from tamiz._study.study import graph
 
-    sample = joining.sample_including
-    monkeypatch.setattr(joining, "sample_including", lambda *a: drawn.append(sample(*a)) or drawn[-1])
+    sample = graph.sample_including
+    monkeypatch.setattr(graph, "sample_including", lambda *a: drawn.append(sample(*a)) or drawn[-1])
     result = study(long_table, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     (rows,) = drawn
     part = long_table.iloc[rows].reset_index(drop=True)

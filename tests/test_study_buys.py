@@ -8,25 +8,24 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector
-from tamiz.assessment import compare_columns, models, recommend_columns, run_noise_experiment
+from tamiz.assessment import compare_columns, predictors, recommend_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.report import render
 from tamiz.search import BestFirst, Forward
-from tamiz.steps import evaluation
 
 pytestmark = [
     pytest.mark.usefixtures("few_models"),
     pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
 ]
-OF_CLASSES = models._CLASSIFIERS
+OF_CLASSES = predictors._CLASSIFIERS
 
 
 @pytest.fixture(autouse=True)
 def few_folds(monkeypatch):
     """Few folds and shuffled targets."""
-    monkeypatch.setattr(evaluation, "_FOLDS", 3)
-    monkeypatch.setattr("tamiz.assessment.null._DEFAULT_PERMUTATIONS", 3)
+    monkeypatch.setattr(predictors, "_FOLDS", 3)
+    monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
 
 
 def study(*data, **more):
@@ -51,14 +50,16 @@ def test_what_a_study_finds_is_what_the_functions_find():
     added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same)
     assert found["noise_experiment"] == json.loads(json.dumps(added.to_dict()))
     # Without a column more, the lines begin where the comparison is.
-    for model, line in zip(found["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True):
+    for model, line in zip(
+        found["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True
+    ):
         assert line["means"][0] == pytest.approx(model["all_columns"]["mean"], abs=1e-12)
 
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
-    monkeypatch.setattr("tamiz.assessment.models._CLASSIFIERS", OF_CLASSES)
-    monkeypatch.setattr(evaluation, "_FOLDS", 2)
-    monkeypatch.setattr(evaluation, "_N_ADDED_COLUMNS", (0, 1))
+    monkeypatch.setattr("tamiz.assessment.predictors._CLASSIFIERS", OF_CLASSES)
+    monkeypatch.setattr(predictors, "_FOLDS", 2)
+    monkeypatch.setattr(predictors, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
     found = study(X, y)
     for part in ("recommendation", "model_effect", "noise_experiment"):
@@ -83,7 +84,7 @@ def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
 
 def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(evaluation, "_MAX_SECONDS_PER_SEARCH", 1e-9)
+    monkeypatch.setattr(predictors, "_MAX_SECONDS_PER_SEARCH", 1e-9)
     found = study(X, y)["recommendation"]
     assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
     assert [note for note in found["notes"] if "left out of the comparison" in note] == [
@@ -97,8 +98,8 @@ def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_
 
 def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     X, y = table(n=300)
-    monkeypatch.setattr(evaluation, "_MAX_ROWS", 100)
-    monkeypatch.setattr(evaluation, "_MIN_ROWS", 100)
+    monkeypatch.setattr(predictors, "_MAX_ROWS", 100)
+    monkeypatch.setattr(predictors, "_MIN_ROWS", 100)
     found = study(X, y)
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
@@ -108,7 +109,7 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(evaluation, "MAX_NOISE_COORDINATES", 2)
+    monkeypatch.setattr(predictors, "MAX_NOISE_COORDINATES", 2)
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert found["model_effect"]["notes"][-1] == (

@@ -8,8 +8,8 @@ import pytest
 
 import tamiz
 from tamiz import open_source
-from tamiz.graphs.metrics.names import registry as metrics
 from tamiz.metrics import quality, rank_agreement, shepard
+from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
 from tamiz.sources.views import select_rows
 
@@ -36,7 +36,7 @@ def found(source):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz.steps.sampling.MAX_POINTS", 100)
+    monkeypatch.setattr("tamiz._study.sampling.MAX_POINTS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -48,10 +48,10 @@ def long_table(monkeypatch):
 @pytest.fixture
 def sampled(monkeypatch):
     """The rows that maps are fitted on, in the order in which they are drawn."""
-    from tamiz.steps import mapping
+    from tamiz._study.study import maps
 
-    draw, drawn = mapping.sample_including, []
-    monkeypatch.setattr(mapping, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    draw, drawn = maps.sample_including, []
+    monkeypatch.setattr(maps, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
     return drawn
 
 
@@ -314,7 +314,7 @@ def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.steps.quality.quality", interrupted)
+    monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
     result = study(source).to_dict()
     assert (len(result["maps"]), result["quality"]) == (4, None)
     assert result["interrupted"].startswith("Interrupted in the step 'quality'")

@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from tamiz import open_source, parallel, study
+from tamiz import open_source, study
+from tamiz._study.mean_rank import average_ranks, describe_mean_rank
+from tamiz._study.ranking import RankingCriterion, describe_ranking
+from tamiz._study.study import mean_rank
 from tamiz.criteria import (
     Entropy,
     FisherScore,
@@ -17,11 +20,7 @@ from tamiz.criteria import (
     TreeImportance,
     Variance,
 )
-from tamiz.steps import rank_intervals
-from tamiz.steps.combined import describe_mean_rank
-from tamiz.steps.rank_intervals import average_ranks
-from tamiz.steps.ranking import describe_ranking
-from tamiz.steps.scoring import RankingCriterion
+from tamiz.runtime import parallel
 
 from .reference.combined import intervals, mean_ranks
 
@@ -32,7 +31,7 @@ EVERY = [*COUNTING, TreeImportance(), LinearCoefficient()]
 
 @pytest.fixture(autouse=True)
 def _as_many_samples_as_the_laws_need(monkeypatch):
-    monkeypatch.setattr(rank_intervals, "N_BOOTSTRAP", 60)
+    monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", 60)
 
 
 def combined_of(source, relevances, seed=3, n_jobs=1):
@@ -206,7 +205,7 @@ def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.describe_mean_rank", interrupted)
+    monkeypatch.setattr("tamiz._study.study.describe_mean_rank", interrupted)
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
     assert result["ranking"]["combined"] is None
     assert result["ranking"]["scores"]["information_gain"]

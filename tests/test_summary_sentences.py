@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 import tamiz
 from tamiz import SubsetSelector, open_source
-from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS
+from tamiz.models.folds import draw_folds
 from tamiz.report import registry
 from tamiz.search import BestFirst
 

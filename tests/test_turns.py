@@ -3,15 +3,15 @@ from contextlib import suppress
 
 import pytest
 
-from tamiz import turns
-from tamiz.turns import MemoryGate
+from tamiz.runtime import memory_gate
+from tamiz.runtime.memory_gate import MemoryGate
 
 
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch):
-    monkeypatch.setattr(turns, "_UNGATED_BYTES", 0)
-    monkeypatch.setattr(turns, "free_memory", lambda: 100.0)
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 100.0)
+    monkeypatch.setattr(memory_gate, "_UNGATED_BYTES", 0)
+    monkeypatch.setattr(memory_gate, "free_memory", lambda: 100.0)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
 
 
 def most_at_once(n_bytes):

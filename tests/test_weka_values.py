@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from tamiz import RankSelector, SubsetSelector, open_source, parallel
-from tamiz.candidates import Candidates
+from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, MDL, GainRatio, InformationGain, SymmetricUncertainty
-from tamiz.evaluator import Evaluator
+from tamiz.runtime import parallel
 from tamiz.search import Backward, BestFirst, Exhaustive, Forward
 from tamiz.search.archive import Archive
-from tamiz.search.run import run_search
+from tamiz.search.runner import run_search
 from tamiz.statistics.cuts import CutPoints
+from tamiz.subsets.candidates import Candidates
+from tamiz.subsets.evaluator import Evaluator
 
 from .reference import cfs as plain
 from .reference.tables import HERE, shared

@@ -11,8 +11,8 @@ import joblib
 import numpy as np
 import pytest
 
-from tamiz import workers
-from tamiz.workers import WorkerError
+from tamiz.runtime import workers
+from tamiz.runtime.workers import WorkerError
 
 GREETING = workers.pickle.dumps((abs, (1,)))
 
@@ -129,7 +129,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import SubsetSelector, workers
 from tamiz.criteria import CrossValidated
 from tamiz.search import Exhaustive
-from tamiz.wrappers import processes
+from tamiz.models import processes
 
 processes._WORTH_A_START = 0.1
 scores = processes.Processes.scores

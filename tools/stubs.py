@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tamiz
 from tamiz.cli.methods import METHODS_FILE, list_methods
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 ROOT = Path(tamiz.__file__).parent
 

@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tamiz import RankSelector, SubsetSelector, criteria, reduction, search
 from tamiz.graphs import KNearest
-from tamiz.registry import Entry
+from tamiz.runtime.registry import Entry
 from tamiz.search import Forward
 
 ROWS = 60

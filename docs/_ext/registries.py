@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import tamiz
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 FOLDER = "methods"
 # The packages in the order in which a reader meets them; others come after these.

@@ -18,27 +18,32 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
-from tamiz.candidates import Candidates, Masks
 from tamiz.criteria.base import Merit, PrecomputedScores, Relevance, gather_statistics
-from tamiz.evaluator import NaNCheckEvaluator
 from tamiz.exceptions import DataError
-from tamiz.parts import choose_merit_and_search, choose_relevance, resolve_merit, resolve_relevance, resolve_search
-from tamiz.random import Seed, make_rng
-from tamiz.search.archive import Archive
+from tamiz.method_lookup import (
+    choose_merit_and_search,
+    choose_relevance,
+    resolve_merit,
+    resolve_relevance,
+    resolve_search,
+)
+from tamiz.models.multioutput import read_multioutput
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_n_features, check_real
+from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
-from tamiz.search.certificate import Certificate
+from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
 from tamiz.search.journal import Journal
-from tamiz.search.plan import SearchPlan
-from tamiz.search.prepared import SearchJob
-from tamiz.search.repeated_columns import describe_duplicate_columns, unsearched_duplicates
+from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates, raw_date_warnings
-from tamiz.sources.features import check_features, mixed_table_tags, record_features
-from tamiz.sources.group_rows import weight_groups_equally
-from tamiz.sources.memory import eager_frame, is_frame, to_numpy
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
+from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
+from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
+from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import frame_columns_at
 from tamiz.sources.views import has_all_rows
@@ -53,9 +58,8 @@ from tamiz.storage.invariants import (
     Number,
     Strings,
 )
-from tamiz.validation import check_n_features, check_real
-from tamiz.warn import warn_user
-from tamiz.wrappers.outputs import read_multioutput
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import NaNCheckEvaluator
 
 
 class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 
-from tamiz import parallel, progress
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, make_rng
+from tamiz.models.evaluator import WrapperEvaluator
+from tamiz.models.refits import RefitBackend
+from tamiz.models.task import make_task
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.selection import RankSelector, Selector, SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.features import record_features
+from tamiz.sources.feature_checks import record_features
 from tamiz.sources.views import select_rows, without_target
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants, OneOf
-from tamiz.validation import check_choice, check_integer
-from tamiz.warn import capture_warnings, warn_user
-from tamiz.wrappers.evaluator import WrapperEvaluator
-from tamiz.wrappers.refits import RefitBackend
-from tamiz.wrappers.task import make_task
 
 _RULES = ("best", "one_standard_error")
 

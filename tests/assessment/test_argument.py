@@ -15,11 +15,11 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source
 from tamiz.assessment import compare_columns, run_noise_experiment
-from tamiz.assessment.splits import draw_folds
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.models import MixedNB
+from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst
-from tamiz.wrappers import MixedNB
 
 # Models that take no forest's time, and the score that theory is about.
 QUICK = {"predictors": ["naive_bayes", "knn", "tree"], "scoring": "accuracy"}

@@ -15,12 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source, selection_report
-from tamiz.assessment import columns_compared, compare_columns
-from tamiz.assessment.splits import draw_folds
+from tamiz.assessment import column_comparison, compare_columns
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.models import MixedNB
+from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst, Forward, RandomSubsets
-from tamiz.wrappers import MixedNB
 
 SEARCHED = SubsetSelector(CFS(), BestFirst())
 # Models that take no forest's time.
@@ -272,6 +272,6 @@ def test_a_model_that_fails_is_named_with_its_fold(monkeypatch):
     def fail(*_):
         raise ValueError("no luck")
 
-    monkeypatch.setattr(columns_compared.BaselineModel, "fit_columns", fail)
+    monkeypatch.setattr(column_comparison.BaselineModel, "fit_columns", fail)
     with pytest.raises(DataError, match=r"^Fold 1 of 10: no luck$"):
         compare_columns(SEARCHED, X, y, predictors=QUICK)

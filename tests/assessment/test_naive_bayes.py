@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz import open_source
-from tamiz.assessment.naive_bayes import NaiveBayesModel
+from tamiz.assessment.predictors import NaiveBayesModel
 from tamiz.exceptions import DataError
 from tamiz.sources.views import select_rows
 

@@ -16,12 +16,12 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source
 from tamiz.assessment import recommend_columns
+from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.recommendation import CandidateSelection, choose_candidate, default_candidates
-from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.selectors import SelectedColumns, SelectorAdapter
-from tamiz.assessment.splits import draw_folds
+from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter
 from tamiz.criteria import CFS
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst, Forward
 
 SEARCHED = SubsetSelector(CFS(), BestFirst())

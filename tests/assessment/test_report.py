@@ -9,11 +9,11 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
-from tamiz.assessment.null import PermutationNull
-from tamiz.assessment.report import RoleScores, SelectionReport
-from tamiz.assessment.scores import FoldScores
+from tamiz.assessment.fold_scores import FoldScores
+from tamiz.assessment.permutation_null import PermutationNull
+from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
-from tamiz.report import trust
+from tamiz.report import score_text
 from tamiz.search import BestFirst
 
 
@@ -176,10 +176,10 @@ def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
     assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
-    assert ("may be chance" in trust.assessment_verdict(report.to_dict())) is not beats_chance
+    assert ("may be chance" in score_text.assessment_verdict(report.to_dict())) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.beats_baseline is False
-    told = trust.assessment_verdict(without.to_dict())
+    told = score_text.assessment_verdict(without.to_dict())
     assert told.startswith("No gain over the baseline was found on new rows")
     assert ("nor more than on shuffled targets" in told) is not beats_chance
 

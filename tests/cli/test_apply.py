@@ -14,13 +14,13 @@ import pytest
 from click.testing import Result
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
+from tamiz._study.study import table_embedding
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import KNearest
 from tamiz.reduction import MDS, PCA
+from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
-from tamiz.sources import room
-from tamiz.steps import placing
-from tamiz.warn import capture_warnings
+from tamiz.sources import column_storage
 
 MAPS = {
     "PCA": ["--method", "pca"],
@@ -96,8 +96,8 @@ def test_the_table_of_fit_has_the_places_of_fit_to_the_bit(
 ) -> None:
     done = tamiz("reduce", table, "-t", "kind", *MAPS[method], "--model", "m.tamiz")
     assert places(tamiz("apply", "m.tamiz", table)) == places(done)
-    monkeypatch.setattr(placing, "_BLOCK_ROWS", 7)
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(table_embedding, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     assert places(tamiz("apply", "m.tamiz", table, "-j", 1)) == places(done)
 
 

@@ -117,7 +117,7 @@ def test_an_error_without_words_is_told_by_its_name(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tamiz.sources.open._open_file", fail)
+    monkeypatch.setattr("tamiz.sources.factory._open_file", fail)
     done = tamiz("rank", iris)
     assert done.exit_code == 1
     assert done.stderr == "tamiz: MemoryError.\n"
@@ -129,7 +129,7 @@ def test_a_system_error_names_its_file(
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "table.csv")
 
-    monkeypatch.setattr("tamiz.sources.open._open_file", fail)
+    monkeypatch.setattr("tamiz.sources.factory._open_file", fail)
     assert tamiz("rank", iris).stderr == "tamiz: table.csv: permission denied.\n"
 
 

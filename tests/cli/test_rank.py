@@ -10,9 +10,9 @@ from click.testing import Result
 from sklearn.datasets import load_iris
 
 from tamiz import RankSelector
-from tamiz._plan import make_read_plan
+from tamiz._study.read_plan import make_read_plan
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
-from tamiz.sources import room
+from tamiz.sources import column_storage
 from tamiz.sources.table import OpenOptions
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
@@ -106,7 +106,7 @@ def many_rows(write: Callable[..., Path]) -> Path:
 
 
 def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, write, monkeypatch):
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     run = tamiz("rank", many_rows(write), "--target", "y", "--memory", "900GB")
     assert run.exit_code == 0
     first, *others = run.stderr.splitlines()
@@ -122,7 +122,7 @@ def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, 
 
 
 def test_the_plan_of_a_table_sorted_by_class_tells_the_same_passes(tamiz, write, monkeypatch):
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     rows = "".join(f"{k % 97},{k % 89 / 8},{'ab'[k // 120_000]}\n" for k in range(240_000))
     run = tamiz("rank", write("u,v,y\n" + rows), "--target", "y")
     assert run.exit_code == 0
@@ -130,7 +130,7 @@ def test_the_plan_of_a_table_sorted_by_class_tells_the_same_passes(tamiz, write,
 
 
 def test_the_plan_of_a_score_on_a_graph_tells_no_passes(tamiz, write, monkeypatch):
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     monkeypatch.setattr(RankSelector, "fit", interrupted)
     run = tamiz("rank", many_rows(write), "--relevance", "laplacian-score")
     assert re.match(r"Plan: parse data\.csv .* of disk in \S+\.\n", run.stderr)
@@ -144,7 +144,7 @@ def test_an_error_of_a_score_is_not_taken_for_a_plan_without_passes(tamiz, write
     def broken(score, schema):
         raise TypeError("a mistake")
 
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     monkeypatch.setattr(FisherScore, "_statistics", broken)
     with pytest.raises(TypeError, match="a mistake"):
         make_read_plan(many_rows(write), OpenOptions("y"), None, lambda schema: [FisherScore()])

@@ -13,12 +13,12 @@ import pytest
 from click.testing import Result
 
 from tamiz import load, open_source
-from tamiz.cli import places
+from tamiz._study.sampling import sample_including
+from tamiz._study.study import graph, table_embedding
+from tamiz.cli import files
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
-from tamiz.steps import joining, placing
-from tamiz.steps.sampling import sample_including
-from tamiz.warn import capture_warnings
+from tamiz.runtime.user_warnings import capture_warnings
 
 from .test_bad_input import DATA
 
@@ -165,7 +165,7 @@ def test_a_large_table_is_fitted_on_a_sample_and_the_others_placed(
     assert len(reducer.embedding_) == 40
     np.testing.assert_array_equal(numbers(done), reducer.transform(pd.read_csv(iris)))
     # However many rows are placed at a time, and on however many threads.
-    monkeypatch.setattr(placing, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(table_embedding, "_BLOCK_ROWS", 7)
     assert tamiz(*command, "-j", 1).stdout == done.stdout
     assert tamiz(*command, "--seed", 4).stdout != done.stdout
 
@@ -187,7 +187,7 @@ def test_a_column_without_a_value_in_the_sample_is_no_trouble(
 def test_a_graph_of_a_sample_places_the_other_rows(
     tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "_MAX_GRAPH_ROWS", 60)
+    monkeypatch.setattr(graph, "_MAX_GRAPH_ROWS", 60)
     done = tamiz("reduce", iris, "-t", "species", "--method", "laplacian", "--model", "m.tamiz")
     assert "The graph joins 60 of the 150 rows, drawn at random" in done.stderr
     assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 were placed one by one." in done.stderr
@@ -407,7 +407,7 @@ def test_a_disk_without_room_is_told_with_the_name_of_the_file(
         Path(path).write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(places._WRITERS, "csv", full)
+    monkeypatch.setitem(files._WRITERS, "csv", full)
     done = tamiz("reduce", iris, "--method", "pca", "-o", "map.csv")
     assert (done.exit_code, list(folder.iterdir())) == (1, [])
     assert done.stderr.splitlines()[-1] == "tamiz: map.csv cannot be written: No space left on device."

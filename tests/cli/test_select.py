@@ -255,7 +255,7 @@ def test_an_interrupted_assessment_leaves_the_columns_chosen(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.assessment.assess.selection_report", interrupt)
+    monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
     done = tamiz("select", iris, "-t", "species", "--assess")
     assert (done.exit_code, done.stdout.splitlines()) == (130, CHOSEN)
     assert "note: Interrupted when the columns were chosen and their score was not yet assessed." in done.stderr

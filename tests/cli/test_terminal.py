@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tamiz import progress
 from tamiz.cli.terminal import Messenger, escape_nonprintable
+from tamiz.runtime import progress
 
 
 def _on_a_terminal(*arguments: object, **settings: str) -> tuple[str, str, int]:

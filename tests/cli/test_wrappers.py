@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz import open_source
-from tamiz.wrappers import registry as wrappers
-from tamiz.wrappers.folds import make_folds
+from tamiz.models import registry as wrappers
+from tamiz.models.folds import make_folds
 
 COLUMNS = ("sepal_length", "sepal_width", "petal_length", "petal_width")
 

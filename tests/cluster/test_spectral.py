@@ -52,7 +52,7 @@ def test_a_fitted_map_is_used_again(assign, monkeypatch):
     X, _truth = make_moons(200, noise=0.05, random_state=2)
     mapped = LaplacianEigenmaps(4, graph=KNearest(10)).fit(X)
     alone = SpectralClustering(2, graph=KNearest(10), assign_labels=assign, random_state=0).fit(X)
-    monkeypatch.setattr("tamiz.cluster.spectral.smallest", None)
+    monkeypatch.setattr("tamiz.cluster.spectral_clustering.smallest", None)
     again = SpectralClustering(2, embedding=mapped, assign_labels=assign, random_state=0).fit(X)
     assert again.graph_ is mapped.graph_
     np.testing.assert_array_equal(again.labels_, alone.labels_)

@@ -7,12 +7,12 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.datasets import load_iris, make_swiss_roll
 
-from tamiz import optional, parallel
 from tamiz.comparison import eigenmap_grid
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import BruteForce, HeatKernel, KNearest
-from tamiz.graphs.search.base import NeighborIndex, NeighborSearch
+from tamiz.neighbors.base import NeighborIndex, NeighborSearch
 from tamiz.reduction import LaplacianEigenmaps
+from tamiz.runtime import optional_imports, parallel
 
 NUMBERS, WIDTHS = (5, 10, 15), (5.0, 25.0, np.inf)
 
@@ -229,9 +229,9 @@ def test_maps_of_one_coordinate_are_drawn_against_the_rows():
 
 def test_without_matplotlib_the_maps_are_made_and_the_plot_says_what_is_missing(monkeypatch):
     def missing(package):
-        raise optional.PackageNotFoundError(package)
+        raise optional_imports.PackageNotFoundError(package)
 
-    monkeypatch.setattr(optional, "version", missing)
+    monkeypatch.setattr(optional_imports, "version", missing)
     grid = eigenmap_grid(X20, n_neighbors=[6], t=[5])
     with pytest.raises(ImportError, match=r"^Drawing needs matplotlib 3\.8 or later, which is not installed\."):
         grid.plot()

@@ -10,9 +10,9 @@ from scipy.spatial import procrustes as scipy_procrustes
 from scipy.stats import ortho_group, special_ortho_group
 from tests.reference.tables import HERE, shared
 
-from tamiz import parallel
 from tamiz.comparison import procrustes, procrustes_test
 from tamiz.exceptions import DataError
+from tamiz.runtime import parallel
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 3)), RNG.normal(size=(30, 3)) @ np.diag([3.0, 1.0, 0.2]) + 7.0

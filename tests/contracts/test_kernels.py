@@ -100,7 +100,7 @@ def test_a_kernel_takes_read_only_arrays():
     values, edges = np.array([1.0, 2.0]), np.array([1.5])
     values.flags.writeable = edges.flags.writeable = False
     codes = np.empty(2, dtype=np.int32)
-    importlib.import_module("tamiz.kernels.tables").bin_values(values, edges, codes)
+    importlib.import_module("tamiz.kernels.contingency").bin_values(values, edges, codes)
     assert codes.tolist() == [0, 1]
 
 

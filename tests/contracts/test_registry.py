@@ -20,25 +20,25 @@ from tamiz import (
     display,
     graphs,
     metrics,
+    models,
     reduction,
     report,
     search,
     sources,
-    wrappers,
 )
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.search.base import NeighborSearch
 from tamiz.graphs.weights import Weight
+from tamiz.models.base import FoldBackend
+from tamiz.neighbors.base import NeighborSearch
 from tamiz.reduction.base import Reducer
-from tamiz.registry import Registry, suggestion
+from tamiz.runtime.registry import Registry, suggestion
 from tamiz.search import Evaluations, Forward
 from tamiz.search.base import Search
 from tamiz.search.stopping import StoppingRule
 from tamiz.statistics.cuts import Discretization
-from tamiz.wrappers.base import FoldBackend
 
 PACKAGES = [
     tamiz,
@@ -53,7 +53,7 @@ PACKAGES = [
     display,
     sources,
     report,
-    wrappers,
+    models,
 ]
 ENTRIES = [entry for package in PACKAGES for entry in package.registry]
 BASES = {
@@ -71,7 +71,7 @@ BASES = {
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wrapper", "search", "map", "clustering")]
-SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
+SELECTORS = [entry for entry in tamiz.runtime.registry if entry.kind == "selector"]
 FUNCTIONS = [
     entry
     for package in (tamiz, assessment, criteria, reduction, metrics, comparison)
@@ -188,7 +188,7 @@ def test_constructors_store_and_do_nothing_else(entry):
     assert set(vars(part)) == set(inspect.signature(entry.load()).parameters)
 
 
-@by_name(wrappers.registry.of_kind("backend"))
+@by_name(models.registry.of_kind("backend"))
 def test_a_fast_way_is_named_after_the_estimators_that_it_is_for(entry):
     way = entry.load()
     assert issubclass(way, FoldBackend)

@@ -14,11 +14,11 @@ from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
+from tamiz.models import MixedNB
 from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward
 from tamiz.search import registry as searches
-from tamiz.wrappers import MixedNB
 
 # One that adds up, one that is refitted; neighbours and discriminants take no weights, and say so.
 MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))

@@ -5,13 +5,12 @@ import pytest
 
 import tamiz.criteria
 import tamiz.reduction
-from tamiz import parallel
+from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Statistic
-from tamiz.statistics.coding import Coding
+from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
-from tamiz.statistics.tables import CodedRows, ContingencyTables, LevelCounts
 
 # Columns 0 and 1 are numbers, 2 and 3 categories; 4 stands for the target, of three classes.
 N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4

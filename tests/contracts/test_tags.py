@@ -12,7 +12,7 @@ from tamiz import RankSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
-from tamiz.graphs.metrics.names import registry as metrics
+from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import MDS, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.reduction.stochastic.panels import KERNEL_METRICS
 

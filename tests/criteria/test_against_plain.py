@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.feature_selection import f_classif
 
-from tamiz import RankSelector, open_source, parallel
+from tamiz import RankSelector, open_source
 from tamiz.criteria import (
     MDL,
     Entropy,
@@ -21,6 +21,7 @@ from tamiz.criteria import (
     fisher_score,
     symmetric_uncertainty,
 )
+from tamiz.runtime import parallel
 from tamiz.statistics.cuts import CutPoints
 
 from ..reference import entropy_measures as plain

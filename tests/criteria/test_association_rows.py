@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from tamiz import SubsetSelector
-from tamiz.candidates import Candidates
-from tamiz.criteria.association_rows import AssociationMatrix
 from tamiz.criteria.base import PairwiseAssociations
-from tamiz.criteria.cfs import CFS
+from tamiz.criteria.cfs import CFS, AssociationMatrix
 from tamiz.search import Exhaustive
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
+from tamiz.subsets.candidates import Candidates
 
 from ..reference import cfs as plain
 from ..statistics.mixed import make_mixed
@@ -83,7 +82,7 @@ def test_a_pair_is_counted_once_and_only_when_a_set_needs_it():
 
 
 def test_more_rows_than_memory_holds_are_refused_before_they_are_counted(monkeypatch):
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 10e6)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10e6)
     p = 3000
     rows, pairs = rows_of(np.eye(p))
     with pytest.raises(MemoryError, match=r"3,000 rows of 3,000 associations.*Keep fewer columns first"):

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import SubsetSelector, open_source, parallel
-from tamiz.candidates import Candidates
+from tamiz import SubsetSelector, open_source
 from tamiz.criteria import CFS, EqualFrequency, SymmetricUncertainty
 from tamiz.exceptions import DataError
+from tamiz.runtime import parallel
 from tamiz.search import BestFirst, BranchAndBound, Evaluations, Exhaustive
+from tamiz.subsets.candidates import Candidates
 
 from ..reference import cfs as plain
 from ..reference import entropy_measures
@@ -196,7 +197,7 @@ def test_an_unknown_convention_is_refused_with_the_known_ones():
 
 def test_more_associations_than_memory_holds_are_refused_before_any_are_counted(monkeypatch):
     source = make_mixed(0).source()
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 100.0)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Leave out) columns"):
         prepare(source, CFS())
 

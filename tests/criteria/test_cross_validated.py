@@ -18,12 +18,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import SubsetSelector, open_source, parallel
-from tamiz.candidates import Candidates
+from tamiz import SubsetSelector, open_source
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
+from tamiz.models.folds import make_folds
+from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.wrappers.folds import make_folds
+from tamiz.subsets.candidates import Candidates
 
 from ..wrappers.drawn import evaluator_of, refitted
 

@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from tests.reference import graphs as plain
 
-from tamiz import RankSelector, open_source, parallel
+from tamiz import RankSelector, open_source
 from tamiz.criteria import FisherScore, LaplacianScore, fisher_score, laplacian_score
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, Graph, HeatKernel, KNearest, SameClass
+from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -318,7 +319,7 @@ def test_classes_of_one_row_each_join_nothing_and_are_refused(weight):
 def test_the_edges_of_one_class_are_told_in_the_singular(monkeypatch):
     X = np.random.default_rng(13).normal(size=(20, 3))
     graph = SameClass().build(X, np.zeros(20, dtype=int))
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=r"The 190 edges of 1 class needs"):
         graph.adjacency  # noqa: B018
     with pytest.raises(MemoryError, match=r"The edges of 1 class of up to 20 rows needs"):

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import RankSelector, parallel
+from tamiz import RankSelector
 from tamiz.criteria import EqualFrequency, EqualWidth, GainRatio, InformationGain, SymmetricUncertainty, registry
 from tamiz.criteria.base import gather_statistics
+from tamiz.runtime import parallel
 
 from ..statistics.mixed import make_mixed
 

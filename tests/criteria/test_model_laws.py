@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import RankSelector, open_source, parallel
+from tamiz import RankSelector, open_source
 from tamiz.criteria import LinearCoefficient, TreeImportance
+from tamiz.runtime import parallel
 from tamiz.sources.views import select_rows
 
 from ..statistics.mixed import make_mixed

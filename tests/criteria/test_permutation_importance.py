@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import RankSelector, open_source, study
 from tamiz.criteria import PermutationImportance, registry
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.wrappers import importance
+from tamiz.models import permutation_losses
 
 from ..reference.importance import losses as plain_losses
 from ..reference.importance import orders
@@ -33,7 +33,7 @@ def scores_of(relevance, X, y, **more):
 
 def test_scores_are_the_importances_of_all_columns_together(monkeypatch):
     monkeypatch.setattr(
-        importance,
+        permutation_losses,
         "_draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )

@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification, make_regression
 
-from tamiz import open_source, parallel
+from tamiz import open_source
 from tamiz.criteria import LinearCoefficient, TreeImportance
 from tamiz.criteria import linear_coefficient as linear
 from tamiz.criteria import tree_importance as trees
+from tamiz.runtime import parallel
 
 TABLES = {
     "two classes": load_breast_cancer(return_X_y=True),

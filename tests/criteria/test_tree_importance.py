@@ -6,9 +6,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import RankSelector, open_source, parallel
+from tamiz import RankSelector, open_source
 from tamiz.criteria import TreeImportance, tree_importance
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.runtime import parallel
 
 from ..reference.trees import told
 

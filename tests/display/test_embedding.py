@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import MDS
 
-from tamiz.display import EmbeddingDisplay, palette
+from tamiz.display import EmbeddingDisplay, figures
 from tamiz.display.arrows import biplot_arrows
 from tamiz.exceptions import DataError
 from tamiz.graphs import KNearest
@@ -63,9 +63,9 @@ def test_numbers_are_shades_with_a_bar_and_missing_ones_grey_below():
     display = EmbeddingDisplay.from_embedding(RNG.normal(size=(50, 2)), color=values, color_label="weight")
     gaps, shaded = display.ax_.collections
     assert len(gaps.get_offsets()) == 2
-    assert colors.to_hex(gaps.get_facecolor()[0]) == palette.FAINT
+    assert colors.to_hex(gaps.get_facecolor()[0]) == figures.FAINT
     np.testing.assert_array_equal(shaded.get_array(), values[~np.isnan(values)])
-    assert shaded.cmap(0.0)[:3] == colors.to_rgb(palette.GRADIENT[0])
+    assert shaded.cmap(0.0)[:3] == colors.to_rgb(figures.GRADIENT[0])
     assert display.figure_.axes[-1].get_ylabel() == "weight (2 missing, grey)"
 
 
@@ -76,7 +76,7 @@ def test_classes_have_a_colour_and_a_shape_each_and_missing_ones_are_grey():
     assert display.ax_.get_legend().get_title().get_text() == "species"
     assert [len(points.get_offsets()) for points in display.points_] == [3, 49, 49, 49]
     drawn = [colors.to_hex(points.get_facecolor()[0]) for points in display.points_]
-    assert drawn == [palette.FAINT, *palette.CLASS_COLORS[:3]]
+    assert drawn == [figures.FAINT, *figures.CLASS_COLORS[:3]]
     assert len({points.get_paths()[0].vertices.tobytes() for points in display.points_[1:]}) == 3
 
 

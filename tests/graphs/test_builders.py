@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 from tests.reference import graphs as plain
 
-from tamiz import open_source, parallel
+from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import (
     Binary,
@@ -21,6 +21,7 @@ from tamiz.graphs import (
     SameClass,
 )
 from tamiz.graphs.builder import check_builder_or_graph
+from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 

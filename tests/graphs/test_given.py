@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tamiz import validation
 from tamiz.exceptions import DataError
 from tamiz.graphs import Graph
 from tamiz.graphs.weights import MIN_WEIGHT
 from tamiz.reduction import LaplacianEigenmaps
+from tamiz.runtime import validation
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels.centring import centre_rows
+from tamiz.kernels.moments import centre_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from tamiz.kernels.descent import (
+from tamiz.kernels.nn_descent import (
     GROUP_SIZE,
     best_first_search,
     build_links,
     expand_neighbor_lists,
+    find_leaves,
     gather_candidates,
+    grow_tree,
     join_groups,
     join_leaves,
 )
-from tamiz.kernels.trees import find_leaves, grow_tree
 
 LEAF = 16
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels import fingerprints as kernels
+from tamiz.kernels import hashing as kernels
 
 M = 2**64
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels.pairs import (
+from tamiz.kernels.pair_matrix_checks import (
     INVALID,
     NEARLY_SYMMETRIC,
     VALID,

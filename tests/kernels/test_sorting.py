@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels.sorting import merge_classes, split_classes
+from tamiz.kernels.cuts import merge_classes, split_classes
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 7])

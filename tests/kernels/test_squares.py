@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.kernels.squares import multiply_squares, project_squares
+from tamiz.kernels.matrix_products import multiply_squares, project_squares
 
 
 @pytest.mark.parametrize(("kernel", "width"), [(multiply_squares, 8), (project_squares, 4)])

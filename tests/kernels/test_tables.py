@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tamiz.criteria import uncertainty
-from tamiz.kernels import tables as kernels
+from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
-from tamiz.statistics.coding import Coding
-from tamiz.statistics.tables import CodedRows
+from tamiz.statistics.contingency import CodedRows, Coding
 
 from ..reference import entropy_measures as plain
 

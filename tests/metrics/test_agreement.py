@@ -5,9 +5,9 @@ import pytest
 from tests.metrics.maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.metrics import co_ranking, neighborhood_recall, quality, rank_agreement
+from tamiz.runtime import parallel
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -98,7 +98,7 @@ def test_two_rows_are_too_few(function):
 
 
 def test_a_matrix_beyond_memory_is_refused_before_any_work(monkeypatch):
-    from tamiz import validation
+    from tamiz.runtime import validation
 
     monkeypatch.setattr(validation, "free_memory", lambda: 1e3)
     with pytest.raises(MemoryError, match=r"^The co-ranking matrix of 60 rows needs .* Use rank_agreement"):

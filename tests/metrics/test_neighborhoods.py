@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness as theirs
 from tests.metrics.maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
-from tamiz import metrics, open_source, parallel
+from tamiz import metrics, open_source
 from tamiz.exceptions import DataError
 from tamiz.metrics import (
     continuity,
@@ -18,6 +18,7 @@ from tamiz.metrics import (
     quality,
     trustworthiness,
 )
+from tamiz.runtime import parallel
 
 NEIGHBORS = (1, 5, 15)
 

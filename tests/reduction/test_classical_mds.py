@@ -14,9 +14,10 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
-from tamiz import load, open_source, parallel, save, validation
+from tamiz import load, open_source, save
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, ClassicalMDS
+from tamiz.runtime import parallel, validation
 
 SHARED = Path(__file__).parents[3] / "shared"
 needs_r = pytest.mark.skipif(

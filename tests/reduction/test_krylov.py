@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tamiz import validation
 from tamiz.reduction.krylov import Subspace, leading_eigenpairs, orthonormalize, random_orthonormal
+from tamiz.runtime import validation
 
 
 def operator(values, seed=0):

@@ -10,13 +10,14 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
-from tamiz import load, open_source, parallel, save
+from tamiz import load, open_source, save
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.random import make_rng
 from tamiz.reduction import ClassicalMDS, LandmarkMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmark_mds import farthest_first
 from tamiz.reduction.landmarks import create_subsets
+from tamiz.runtime import parallel
+from tamiz.runtime.random import make_rng
 
 
 def quietly(model, X):

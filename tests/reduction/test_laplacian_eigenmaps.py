@@ -7,10 +7,10 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_iris, make_swiss_roll
 from tests.reference import graphs as plain
 
-from tamiz import parallel
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, SameClass
 from tamiz.reduction import LaplacianEigenmaps
+from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -148,7 +148,7 @@ def test_a_directed_graph_has_no_map_whatever_its_pieces():
 
 
 def test_more_coordinates_than_memory_are_refused_before_they_are_made(monkeypatch):
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 2**20)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 2**20)
     graph = SameClass().build(np.zeros((9000, 1)), np.arange(9000) % 9)
     with pytest.raises(MemoryError, match=r"200 coordinates of 9,000 rows"):
         LaplacianEigenmaps(200, graph=graph, disconnected="per_component").fit(np.zeros((9000, 1)))

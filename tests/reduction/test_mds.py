@@ -13,14 +13,14 @@ from tests.reference import stress as plain
 from tests.reference.tables import HERE, shared
 
 import tamiz
-from tamiz import RankSelector, load, parallel, progress, save
+from tamiz import RankSelector, load, save
 from tamiz.criteria import LinearCoefficient
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS, StochasticMDS
-from tamiz.reduction.majorization.guttman import ConjugateGradientSolver, EqualRows, WeightMatrixSolver
+from tamiz.reduction.majorization.guttman import ConjugateGradientSolver, EqualRows, StressFunction, WeightMatrixSolver
 from tamiz.reduction.majorization.pairs import CondensedPairs
-from tamiz.reduction.majorization.problem import StressFunction
-from tamiz.reduction.majorization.scaling import create_transformation
+from tamiz.reduction.majorization.smacof import create_transformation
+from tamiz.runtime import parallel, progress
 
 R = json.loads((HERE / "r_smacof.json").read_text())
 RULES = {
@@ -140,7 +140,9 @@ def test_a_step_in_other_dimensions_is_that_of_the_plain_iteration(m):
     delta, weights, _ = problem(2)
     X = np.random.default_rng(1).normal(size=(round((1 + np.sqrt(1 + 8 * len(delta))) / 2), m))
     now = problem_of(pairs_of(delta, weights), "metric").evaluate(X.T)
-    np.testing.assert_allclose(now.guttman_transform.T, plain.guttman_transform(now.points.T, delta, weights), atol=1e-10)
+    np.testing.assert_allclose(
+        now.guttman_transform.T, plain.guttman_transform(now.points.T, delta, weights), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -254,7 +256,7 @@ def test_the_unit_of_the_distances_is_that_of_the_map(kind):
 def test_more_rows_are_held_as_float32_and_the_stress_hardly_tells(kind, monkeypatch):
     X = np.random.default_rng(2).normal(size=(600, 5))
     short = MDS(kind=kind, tol=1e-8).fit(X)
-    monkeypatch.setattr("tamiz.reduction.majorization.reading.MAX_FLOAT64_ROWS", 1000)
+    monkeypatch.setattr("tamiz.reduction.majorization.pairs.MAX_FLOAT64_ROWS", 1000)
     assert short.stress_ == pytest.approx(MDS(kind=kind, tol=1e-8).fit(X).stress_, rel=1e-4)
 
 
@@ -537,7 +539,7 @@ def test_the_classical_start_is_the_map_of_classical_scaling():
 
 
 def test_too_many_pairs_are_refused_before_any_work(monkeypatch):
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e6)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1e6)
     sentence = r"The scaling of 499,500 pairs of 1,000 rows needs 3\.5 MB of memory and 1 MB are free\. Fit on a sample of rows"
     with pytest.raises(MemoryError, match=sentence):
         MDS().fit(np.random.default_rng(0).normal(size=(1000, 3)))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from tamiz.random import make_rng
 from tamiz.reduction import sampled_stress
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
+from tamiz.runtime.random import make_rng
 
 
 def table_of(X, dissimilarity="euclidean"):

@@ -5,10 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 from tests.reference import single_point as plain
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.single_point import evaluate_stress
-from tamiz.reduction.single_point import initial_positions, minimize_row_stress, minimize_row_stress_multistart
+from tamiz.kernels.out_of_sample_stress import evaluate_stress
+from tamiz.reduction.out_of_sample_stress import initial_positions, minimize_row_stress, minimize_row_stress_multistart
+from tamiz.runtime import parallel
 
 
 def problem(n, m, q, seed=0, noise=0.0, missing=0.0):

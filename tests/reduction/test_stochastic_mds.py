@@ -7,15 +7,16 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist
 from tests.reference import single_point as plain
 
-from tamiz import load, open_source, parallel, progress, save
+from tamiz import load, open_source, save
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.random import make_rng
 from tamiz.reduction import MDS, StochasticMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
+from tamiz.reduction.stochastic.descent import StochasticDescent
 from tamiz.reduction.stochastic.panels import RowPanels, metric_values
-from tamiz.reduction.stochastic.rounds import StochasticDescent
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import make_rng
 
 KINDS = ["euclidean", "seuclidean", "cityblock", "cosine"]
 
@@ -67,7 +68,9 @@ def test_the_stress_is_near_that_of_a_search_by_all_pairs(dissimilarity):
     assert found.n_rounds_ == 600
     assert len(found.stress_history_) == 11
     assert found.stress_history_[-1] == pytest.approx(found.sampled_stress_, rel=1e-6)
-    delta = create_subsets(found._dissimilarities, dissimilarity).distances_among(np.arange(900))[np.triu_indices(900, 1)]
+    delta = create_subsets(found._dissimilarities, dissimilarity).distances_among(np.arange(900))[
+        np.triu_indices(900, 1)
+    ]
     assert found.sampled_stress_ == pytest.approx(stress_of(delta, pdist(found.embedding_)), rel=1e-6)
 
 

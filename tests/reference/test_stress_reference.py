@@ -131,9 +131,7 @@ def test_the_course_begins_with_the_start_and_follows_the_transforms():
     run = stress.smacof(delta, X, "primary", w, n_steps=3)
     assert len(run.configurations) == len(run.disparities) == len(run.raw) == len(run.stress) == 4
     np.testing.assert_array_equal(run.configurations[0], X)
-    np.testing.assert_array_equal(
-        run.configurations[3], stress.guttman(run.configurations[2], run.disparities[2], w)
-    )
+    np.testing.assert_array_equal(run.configurations[3], stress.guttman(run.configurations[2], run.disparities[2], w))
 
 
 def test_weights_of_whole_numbers_are_repeated_pairs():

@@ -700,7 +700,12 @@ def hostile() -> dict[str, Any]:
     result["model_effect"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
     result["model_effect"]["models"][0] = {"id": HOSTILE[0], "label": HOSTILE[0]}
     result["model_effect"]["scores"][0]["id"] = HOSTILE[1]
-    result["noise_experiment"] |= {"copied": HOSTILE[8], "selector": HOSTILE[2], "folds": HOSTILE[3], "scoring": HOSTILE[4]}
+    result["noise_experiment"] |= {
+        "copied": HOSTILE[8],
+        "selector": HOSTILE[2],
+        "folds": HOSTILE[3],
+        "scoring": HOSTILE[4],
+    }
     result["noise_experiment"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
     result["assessment"]["stability"]["sentence"] = HOSTILE[0]

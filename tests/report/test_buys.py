@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tamiz.report import Result, buys_words
-from tamiz.report.buys import collect_model_effect
-from tamiz.report.buys_charts import separate_labels
+from tamiz.report import Result, score_text
+from tamiz.report.model_effect import collect_model_effect
+from tamiz.report.model_effect_charts import separate_labels
 
 from . import sample, sample_buys
 
@@ -27,7 +27,7 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 
 
 def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
-    assert buys_words.model_effect_text(sample_buys.bought()) == (
+    assert score_text.model_effect_text(sample_buys.bought()) == (
         "With 4 to 6 of 13 columns, chosen again inside each of 10 folds of 178 rows, accuracy (baseline 40.0%) is 93.1% for naive "
         "Bayes (90.0% with all), 88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest "
         "neighbours lose; for the tree the folds tell no difference."
@@ -58,12 +58,12 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
     # -1 point, give or take .9, is a loss that the folds are sure of.
     if verdict == "nothing is lost":
         changes[1] = (-0.005, 0.009)
-    assert f": {verdict}" in buys_words.model_effect_text(compared(*changes))
+    assert f": {verdict}" in score_text.model_effect_text(compared(*changes))
 
 
 def test_folds_that_choose_nothing_are_told_so() -> None:
     found = sample_buys.bought() | {"n_chosen": [0] * 10}
-    assert buys_words.model_effect_text(found) == (
+    assert score_text.model_effect_text(found) == (
         "No column is chosen in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
@@ -71,40 +71,40 @@ def test_folds_that_choose_nothing_are_told_so() -> None:
 def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
     argument = sample_buys.argued()
     random, copies = argument["panels"]
-    assert buys_words.added_columns_cost(random, argument) == (
+    assert score_text.added_columns_cost(random, argument) == (
         "50 random columns cost nearest neighbours 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
         "no change"
     )
-    assert buys_words.added_columns_cost(copies, argument) == (
+    assert score_text.added_columns_cost(copies, argument) == (
         "50 copies of flavanoids cost naive Bayes 12.0 points of accuracy; the tree holds; for nearest neighbours the folds tell "
         "no change"
     )
     # Were it the other way round, so would be the title.
     random["lines"][1] = sample_buys.line(0.93, 0.05, 0.02, argument["numbers"])
     random["lines"][2] = sample_buys.line(0.88, 0.0, 0.01, argument["numbers"])
-    assert buys_words.added_columns_cost(random, argument) == (
+    assert score_text.added_columns_cost(random, argument) == (
         "50 random columns give nearest neighbours 5.0 points of accuracy; the tree holds; for naive Bayes the folds tell no change"
     )
     for k in range(3):
         random["lines"][k] = sample_buys.line(0.9, 0.0, 0.01, argument["numbers"])
-    assert buys_words.added_columns_cost(random, argument) == (
+    assert score_text.added_columns_cost(random, argument) == (
         "Naive Bayes, nearest neighbours and the tree hold against 50 random columns"
     )
     for k in range(3):
         random["lines"][k] = sample_buys.line(0.9, 0.0, 0.1, argument["numbers"])
-    assert buys_words.added_columns_cost(random, argument) == (
+    assert score_text.added_columns_cost(random, argument) == (
         "For naive Bayes, nearest neighbours and the tree the folds tell no change by 50 random columns"
     )
 
 
 def test_a_number_is_told_by_r2_without_points() -> None:
     argument = sample_buys.argued() | {"scoring": "r2"}
-    assert buys_words.added_columns_cost(argument["panels"][0], argument).startswith(
+    assert score_text.added_columns_cost(argument["panels"][0], argument).startswith(
         "50 random columns cost nearest neighbours 0.180 of R² and the tree 0.040;"
     )
     found = sample_buys.bought()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
-    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in buys_words.model_effect_text(
+    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in score_text.model_effect_text(
         found
     )
 
@@ -112,26 +112,26 @@ def test_a_number_is_told_by_r2_without_points() -> None:
 def test_what_a_choice_loses_all_the_same_is_told() -> None:
     argument = sample_buys.argued()
     panel = argument["panels"][0]
-    assert buys_words.reselection_text(panel, argument) == (
+    assert score_text.reselection_text(panel, argument) == (
         "keeps 0.3 a fold of the 50 random columns, and no model loses anything to speak of."
     )
     panel["kept"] = [0.0, 0.0]
     panel["chosen"][1] = sample_buys.line(0.88, -0.06, 0.1, [0, 50])
-    assert buys_words.reselection_text(panel, argument) == (
+    assert score_text.reselection_text(panel, argument) == (
         "keeps none of the 50 random columns; lower by it, though that may be chance: nearest neighbours 6.0 points."
     )
     panel["chosen"][2] = sample_buys.line(0.88, -0.05, 0.01, [0, 50])
-    assert buys_words.reselection_text(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
+    assert score_text.reselection_text(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
 
 
 def test_differences_have_their_sign_and_nothing_has_none() -> None:
-    told, number = buys_words.score_format_for("accuracy"), buys_words.score_format_for("r2")
-    assert buys_words.format_difference(0.012, told) == "+1.2 points"
-    assert buys_words.format_difference(-0.01, told) == "−1.0 point"
-    assert buys_words.format_difference(0.0002, told) == "0.0 points"
-    assert buys_words.format_difference(-0.0001, number) == "0.000"
-    assert buys_words.format_interval([-0.0312, 0.004], number) == "−0.031 to +0.004"
-    assert buys_words.format_interval([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
+    told, number = score_text.score_format_for("accuracy"), score_text.score_format_for("r2")
+    assert score_text.format_difference(0.012, told) == "+1.2 points"
+    assert score_text.format_difference(-0.01, told) == "−1.0 point"
+    assert score_text.format_difference(0.0002, told) == "0.0 points"
+    assert score_text.format_difference(-0.0001, number) == "0.000"
+    assert score_text.format_interval([-0.0312, 0.004], number) == "−0.031 to +0.004"
+    assert score_text.format_interval([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
 
 
 def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
@@ -169,8 +169,8 @@ def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any])
 
 
 def test_one_chosen_column_is_the_chosen_one() -> None:
-    assert buys_words.chosen_columns_text([1] * 10) == "the chosen one"
-    assert buys_words.chosen_columns_text([4, 6]) == "the 4 to 6 chosen"
+    assert score_text.chosen_columns_text([1] * 10) == "the chosen one"
+    assert score_text.chosen_columns_text([4, 6]) == "the 4 to 6 chosen"
 
 
 def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine: dict[str, Any]) -> None:
@@ -191,8 +191,8 @@ def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell["chosen"] = sample_buys.folded(0.99, 0.05)
     chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
     assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
-    assert buys_words.score_interval({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
-    assert buys_words.score_interval({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
+    assert score_text.score_interval({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
+    assert score_text.score_interval({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
 
 
 def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
@@ -222,10 +222,10 @@ def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
 
 
 def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -> None:
-    told = buys_words.score_format_for("accuracy")
+    told = score_text.score_format_for("accuracy")
     assert told.tick_format(0.4, 1.0) == {"tickformat": ".0%"}
     assert told.tick_format(0.985, 1.0) == {"tickformat": ".1%"}
-    assert buys_words.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
+    assert score_text.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
     for panel in wine["noise_experiment"]["panels"]:
         panel["lines"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
         panel["chosen"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["chosen_numbers"])] * 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tamiz.report.files import write_text_atomically
+from tamiz.storage.atomic_write import write_text_atomically
 
 
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:

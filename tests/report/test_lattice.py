@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tamiz.report import render
-from tamiz.report.lattice import collect_lattice
+from tamiz.report.subset_lattice import collect_lattice
 
 from . import sample
 from .test_html import section, words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tamiz.report import render
-from tamiz.report.reasons import discretization_note, reason_rows
+from tamiz.report.subset import discretization_note, reason_rows
 
 from .test_html import section, words
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tamiz.report.html import render
-from tamiz.report.redundancy import collect_redundancy
-from tamiz.report.redundancy_charts import matrix_chart
+from tamiz.report.redundancy import collect_redundancy, matrix_chart
 from tamiz.report.text import chart_label
 
 from . import sample

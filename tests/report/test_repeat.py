@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from tamiz.report import render
-from tamiz.report.repeat import collect_reproduction
+from tamiz.report.reproduction import collect_reproduction
 
 from .test_html import section, words
 

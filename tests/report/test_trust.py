@@ -10,7 +10,7 @@ import pytest
 
 from tamiz import RankSelector, selection_report
 from tamiz.criteria import FisherScore
-from tamiz.report.trust import ScoreFormat, assessment_verdict, scores_of
+from tamiz.report.score_text import ScoreFormat, assessment_verdict, scores_of
 
 from . import sample
 

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 
-from tamiz.evaluator import Evaluator
-from tamiz.statistics.exact import round_to_scale
+from tamiz.statistics.exact_sums import round_to_scale
+from tamiz.subsets.evaluator import Evaluator
 
 from .merits import Quadratic, problem_of
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tamiz.candidates import Candidates
-from tamiz.evaluator import Evaluator
 from tamiz.search.archive import Archive
-from tamiz.search.run import run_search
+from tamiz.search.runner import run_search
+from tamiz.subsets.candidates import Candidates
+from tamiz.subsets.evaluator import Evaluator
 
 
 class Quadratic(Evaluator):

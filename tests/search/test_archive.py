@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tamiz.candidates import Candidates
 from tamiz.search.archive import Archive
+from tamiz.subsets.candidates import Candidates
 
 
 def record(archive, *sets_with_merits):

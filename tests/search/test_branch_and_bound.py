@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from tamiz import parallel
-from tamiz.evaluator import Evaluator
 from tamiz.kernels import branching as kernels
+from tamiz.runtime import parallel
 from tamiz.search import BranchAndBound, Evaluations, Exhaustive
-from tamiz.search.exact import branches
-from tamiz.search.exact.climbing import hill_climb, smallest_allowed_set
-from tamiz.search.exact.convex import ConvexRelaxation
-from tamiz.search.exact.sums import UnitQuadraticForm
+from tamiz.search.exact import branching
+from tamiz.search.exact.branching import ConvexRelaxation, hill_climb, smallest_allowed_set
+from tamiz.search.exact.quadratic import UnitQuadraticForm
 from tamiz.search.stopping import StoppingRule
-from tamiz.statistics.exact import round_to_scale
+from tamiz.statistics.exact_sums import round_to_scale
+from tamiz.subsets.evaluator import Evaluator
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of, subset_of
@@ -24,9 +23,9 @@ def merit(seed, p):
 
 def cut_small(monkeypatch, seed):
     """Few bounds a piece of work, and few levels: nodes are put back and taken up again all the time."""
-    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", [1000, 1, 3, 20][seed % 4])
-    monkeypatch.setattr(branches, "_NODES_PER_STEP", [16, 1, 5][seed % 3])
-    monkeypatch.setattr(branches, "_MAX_DEPTH", [64, 2, 3][seed % 3])
+    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", [1000, 1, 3, 20][seed % 4])
+    monkeypatch.setattr(branching, "_NODES_PER_STEP", [16, 1, 5][seed % 3])
+    monkeypatch.setattr(branching, "_MAX_DEPTH", [64, 2, 3][seed % 3])
 
 
 def test_it_finds_the_set_and_the_merit_of_the_exhaustive_search_and_proves_it(monkeypatch):
@@ -107,7 +106,7 @@ def test_stopped_at_any_number_of_sets_the_bound_holds_and_never_rises(monkeypat
 
 
 def test_the_archive_is_the_same_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", 5)
+    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", 5)
     for seed in range(6):
         archives = []
         for n_jobs in (1, 2):
@@ -353,11 +352,11 @@ def test_a_merit_with_neither_form_nor_bound_is_refused():
 
 
 def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):
-    monkeypatch.setattr(branches, "_BOUNDS_PER_NODE", 1)
-    monkeypatch.setattr(branches, "_NODES_PER_STEP", 1)
+    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", 1)
+    monkeypatch.setattr(branching, "_NODES_PER_STEP", 1)
     evaluator = Smooth(5, 30, n_factors=8)
     whole = search_in(BranchAndBound(), Smooth(5, 30, n_factors=8), 30)
-    worked = branches.BranchingState.process_nodes
+    worked = branching.BranchingState.process_nodes
     calls = []
 
     def interrupted(branching, room):
@@ -366,7 +365,7 @@ def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):
             raise KeyboardInterrupt
         return worked(branching, room)
 
-    monkeypatch.setattr(branches.BranchingState, "process_nodes", interrupted)
+    monkeypatch.setattr(branching.BranchingState, "process_nodes", interrupted)
     archive = search_in(BranchAndBound(), evaluator, 30)
     assert archive.interrupted
     assert archive.best_merit <= whole.best_merit <= archive.bound

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamiz.candidates import Candidates
+from tamiz.subsets.candidates import Candidates
 
 
 def random_candidates(seed, p=11):

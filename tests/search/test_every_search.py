@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tamiz import parallel
-from tamiz.candidates import Candidates
 from tamiz.criteria import CFS
-from tamiz.evaluator import Evaluator
+from tamiz.runtime import parallel
 from tamiz.search import Beam, BestFirst, Evaluations, Genetic, RandomSubsets, RecursiveElimination, registry
 from tamiz.search.journal import Journal
+from tamiz.subsets.candidates import Candidates
+from tamiz.subsets.evaluator import Evaluator
 
 from ..statistics.mixed import make_mixed
 from .merits import Quadratic, best_of, losses, problem_of, search_in, sets_of, subset_of

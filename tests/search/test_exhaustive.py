@@ -5,11 +5,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from tamiz import parallel
-from tamiz.kernels import subsets as kernels
+from tamiz.kernels import subset_merits as kernels
+from tamiz.runtime import parallel
 from tamiz.search import Evaluations, Exhaustive, exhaustive
-from tamiz.search.exact import codes, combinations
-from tamiz.search.exact.sums import UnitQuadraticForm
+from tamiz.search.exact import enumeration
+from tamiz.search.exact.quadratic import UnitQuadraticForm
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
@@ -20,11 +20,11 @@ def way(request, monkeypatch):
     """How the sets are gone through; small pieces, so that there are many."""
     if request.param == "combinations":
         monkeypatch.setattr(exhaustive, "_MAX_CODES_PER_SET", 0)
-    monkeypatch.setattr(codes, "_N_LOW_UNITS", 2)
-    monkeypatch.setattr(codes, "_CODES_PER_BLOCK", 8)
-    monkeypatch.setattr(codes, "_CODES_PER_PROPOSAL", 32)
-    monkeypatch.setattr(combinations, "_SETS_PER_BLOCK", 5)
-    monkeypatch.setattr(combinations, "_SETS_PER_PROPOSAL", 40)
+    monkeypatch.setattr(enumeration, "_N_LOW_UNITS", 2)
+    monkeypatch.setattr(enumeration, "_CODES_PER_BLOCK", 8)
+    monkeypatch.setattr(enumeration, "_CODES_PER_PROPOSAL", 32)
+    monkeypatch.setattr(enumeration, "_SETS_PER_BLOCK", 5)
+    monkeypatch.setattr(enumeration, "_SETS_PER_PROPOSAL", 40)
     return request.param
 
 
@@ -167,7 +167,7 @@ class Interrupted(Known):
 
 def test_control_c_keeps_the_best_so_far_and_proves_nothing(monkeypatch):
     for name, value in (("_CODES_PER_BLOCK", 8), ("_CODES_PER_PROPOSAL", 8), ("_N_LOW_UNITS", 2)):
-        monkeypatch.setattr(codes, name, value)
+        monkeypatch.setattr(enumeration, name, value)
     archive = search_in(Exhaustive(), Interrupted(3, 8), 8)
     assert archive.interrupted
     assert len(archive) == 1

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from tamiz import SubsetSelector, progress
+from tamiz import SubsetSelector
 from tamiz.criteria import CFS
+from tamiz.runtime import progress
 from tamiz.search import Backward, Evaluations, Exhaustive, Forward, Patience, RandomSubsets, Seconds
-from tamiz.search.plan import SearchPlan
+from tamiz.search.runner import SearchPlan
 
 
 def wide_table(p=80):

@@ -11,9 +11,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from tamiz import SubsetSelector
 from tamiz.criteria import CFS, CrossValidated
-from tamiz.evaluator import Evaluator
+from tamiz.models import permutation_losses
 from tamiz.search import Evaluations, RecursiveElimination
-from tamiz.wrappers import importance
+from tamiz.subsets.evaluator import Evaluator
 
 from ..reference.importance import importances as plain
 from ..reference.importance import orders
@@ -140,7 +140,7 @@ def test_parameters_out_of_range_are_refused(parameters, kind, sentence):
 
 def test_the_way_is_that_of_scikit_learns_importances_and_the_merits_those_of_its_folds(monkeypatch):
     monkeypatch.setattr(
-        importance,
+        permutation_losses,
         "_draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )

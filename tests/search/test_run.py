@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from tamiz import progress
-from tamiz.candidates import Candidates, Proposal, ScanResult
-from tamiz.evaluator import NaNCheckEvaluator
 from tamiz.exceptions import DataError
+from tamiz.runtime import progress
 from tamiz.search import (
     Backward,
     BestFirst,
@@ -21,7 +19,9 @@ from tamiz.search import (
 )
 from tamiz.search.archive import Archive
 from tamiz.search.journal import Journal
-from tamiz.search.run import run_search
+from tamiz.search.runner import run_search
+from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
+from tamiz.subsets.evaluator import NaNCheckEvaluator
 
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 

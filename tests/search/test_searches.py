@@ -142,7 +142,9 @@ def test_beam_search_looks_at_what_the_plain_search_looks_at(width, n_features):
 
 
 @pytest.mark.parametrize("n_features", RANGES, ids=str)
-@pytest.mark.parametrize("parameters", [{}, {"column_groups": [[0, 3], [1, 4, 5]]}, {"start": [2], "excluded": [0]}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"column_groups": [[0, 3], [1, 4, 5]]}, {"start": [2], "excluded": [0]}], ids=str
+)
 def test_a_beam_of_one_is_forward_selection(n_features, parameters):
     for seed in range(15):
         beam, forward = (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamiz.candidates import Candidates
-from tamiz.search.seen import SubsetIndex, first_occurrences
+from tamiz.search.subset_index import SubsetIndex, first_occurrences
+from tamiz.subsets.candidates import Candidates
 
 
 def random_candidates(rng, n_columns, n):

@@ -4,9 +4,9 @@ import pytest
 
 from tamiz import open_source
 from tamiz.reduction import PCA
-from tamiz.sources import room
-from tamiz.sources.conform import align_to_schema
-from tamiz.sources.stored import FileColumn
+from tamiz.sources import column_storage
+from tamiz.sources.column_storage import FileColumn
+from tamiz.sources.factory import align_to_schema
 from tamiz.sources.table import TableSource
 
 RNG = np.random.default_rng(3)
@@ -22,7 +22,7 @@ def table(n_rows, gaps, levels="pqr"):
 @pytest.fixture
 def unread(monkeypatch):
     """Sources in files whose frames must not be asked for."""
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
 
     def refuse(self, columns=None, rows=None):
         raise AssertionError("frame() reads the whole table")

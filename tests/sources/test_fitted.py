@@ -10,12 +10,12 @@ import pytest
 from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA
-from tamiz.sources import room
-from tamiz.sources.fitted import SchemaReader
+from tamiz.sources import column_storage
+from tamiz.sources.csv_layout import find_layout
+from tamiz.sources.factory import open_with_reader
 from tamiz.sources.kinds import match_levels
-from tamiz.sources.open import open_with_reader
-from tamiz.sources.raw import RawColumn
-from tamiz.sources.text_layout import find_layout
+from tamiz.sources.raw_column import RawColumn
+from tamiz.sources.schema_reader import SchemaReader
 from tamiz.sources.views import slice_rows
 
 N = 60
@@ -291,7 +291,7 @@ def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_
 
 def test_columns_of_a_file_larger_than_memory_are_kept_on_disk(tmp_path, fitted, monkeypatch):
     held = whole_values(open_source(tmp_path / "fitted.csv", schema=fitted))
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     source = open_source(tmp_path / "fitted.csv", schema=fitted)
     (block,) = source.blocks()
     assert not any(isinstance(values, np.ndarray) for values in block.values.values())

@@ -7,7 +7,7 @@ import pytest
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
-from tamiz.sources.group_rows import between_group_share, group_warnings, identifies_groups, weight_groups_equally
+from tamiz.sources.row_groups import between_group_share, group_warnings, identifies_groups, weight_groups_equally
 from tamiz.sources.views import select_rows, weight_array
 
 N_PATIENTS, N_VISITS = 50, 20

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import open_source
 from tamiz.sources import split_dates
-from tamiz.sources.monotone_columns import monotone_column_warnings, monotone_columns
+from tamiz.sources.row_order import monotone_column_warnings, monotone_columns
 
 
 def table(n=300):

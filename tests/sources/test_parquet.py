@@ -9,8 +9,8 @@ import pytest
 
 from tamiz import open_source
 from tamiz.exceptions import DataError
-from tamiz.sources import parquet, room
-from tamiz.sources.stored import FileColumn
+from tamiz.sources import column_storage, parquet
+from tamiz.sources.column_storage import FileColumn
 
 TABLE = pa.table(
     {
@@ -66,7 +66,7 @@ def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     pq.write_table(TABLE, tmp_path / "table.parquet")
     source = open_source(tmp_path / "table.parquet")
     (block,) = source.blocks()

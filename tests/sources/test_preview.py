@@ -7,7 +7,7 @@ from tamiz.criteria import FisherScore, GainRatio, Variance
 from tamiz.criteria.base import columns_per_pass
 from tamiz.sources.kinds import level_codes
 from tamiz.sources.preview import Preview, read_preview
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.table import OpenOptions
 

@@ -13,8 +13,8 @@ import pytest
 
 from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.sources import as_source, text
-from tamiz.sources.vectors import weight_vector
+from tamiz.sources import as_source, csv_reader
+from tamiz.sources.in_memory import weight_vector
 from tamiz.sources.views import select_rows, weight_array
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
@@ -150,7 +150,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("wide", [False, True])
 def test_long_codes_stay_different_whatever_they_are_used_as(way, wide, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_MANY_COLUMNS", 1 if wide else 1000)
+    monkeypatch.setattr(csv_reader, "_MANY_COLUMNS", 1 if wide else 1000)
     table = WAYS[way](tmp_path, CODES)
     words = tuple(str(FIRST + k) for k in range(6))
     assert open_source(table, groups="code").group_names == words

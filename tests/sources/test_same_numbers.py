@@ -13,18 +13,17 @@ import pytest
 from sklearn.base import clone
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_source
+from tamiz._study.graph import needs_graph
 from tamiz.criteria import MDL
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
 from tamiz.search import BestFirst
-from tamiz.sources import room
+from tamiz.sources import column_storage
 from tamiz.sources.base import PIECE_ROWS
-from tamiz.sources.stored import FileColumn
-from tamiz.statistics.coding import Coding
+from tamiz.sources.column_storage import FileColumn
+from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.cuts import CutPoints
 from tamiz.statistics.moments import ClassMoments
-from tamiz.statistics.tables import ContingencyTables
-from tamiz.steps.joining import needs_graph
 
 N = 200
 
@@ -200,7 +199,7 @@ def both(request, large, tmp_path_factory):
     """The table in memory and the same from a file, its columns on disk."""
     path = request.param(large, tmp_path_factory.mktemp("large"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+        patch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
         pairs = [
             (open_source(large, "y", weight=weight), open_source(path, "y", weight=weight))
             for weight in (None, "weight")

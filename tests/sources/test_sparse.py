@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamiz import open_source
 from tamiz.exceptions import DataError
-from tamiz.sources.conform import align_to_schema
+from tamiz.sources.factory import align_to_schema
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 N = 40

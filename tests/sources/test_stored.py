@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.sources.stored import ColumnFile
+from tamiz.sources.column_storage import ColumnFile
 
 
 @pytest.fixture

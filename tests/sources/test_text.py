@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from tamiz import open_source
 from tamiz.exceptions import TamizWarning
-from tamiz.sources import room, text
-from tamiz.sources.stored import FileColumn
-from tamiz.sources.text_layout import find_layout
+from tamiz.sources import column_storage, csv_reader
+from tamiz.sources.column_storage import FileColumn
+from tamiz.sources.csv_layout import find_layout
 from tamiz.sources.text_values import MISSING_WORDS
 
 
 @pytest.fixture(autouse=True, params=[1000, 1], ids=["of few columns", "of many columns"])
 def _reader(request, monkeypatch):
     """Two readers, which are to be one to whoever reads."""
-    monkeypatch.setattr(text, "_MANY_COLUMNS", request.param)
+    monkeypatch.setattr(csv_reader, "_MANY_COLUMNS", request.param)
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_numbers_are_the_floats_that_python_reads(write):
 def test_columns_larger_than_memory_are_kept_on_disk(write, monkeypatch):
     path = write("a,b,c\n" + PRICES.replace("\n", ",x\n") + "7,1,y\n")
     (expected,) = open_source(path).blocks()
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     (block,) = open_source(path).blocks()
     assert all(isinstance(values, FileColumn) for values in block.values.values())
     assert np.array_equal(block.numeric, expected.numeric)
@@ -309,8 +309,8 @@ def test_a_column_declared_text_is_not_read_for_its_values(write):
 
 
 def test_more_different_words_than_memory_can_tell_apart_are_refused_with_the_way_out(write, monkeypatch):
-    monkeypatch.setattr("tamiz.sources.distinct._UNCHECKED_BYTES", 100)
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1000.0)
+    monkeypatch.setattr("tamiz.sources.text_values._UNCHECKED_BYTES", 100)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
     path = write("n,note\n" + "".join(f"{i % 5},note {i}\n" for i in range(100)))
     with pytest.raises(
         MemoryError, match=r"^Telling the values of column note apart needs .* kinds=\{'note': 'text'\}\.$"

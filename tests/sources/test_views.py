@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_source
+from tamiz._study.graph import needs_graph
 from tamiz.criteria import CFS
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
-from tamiz.sources import room, views
-from tamiz.sources.open import as_source
-from tamiz.sources.stored import RowSubsetColumn
+from tamiz.sources import column_storage, views
+from tamiz.sources.column_storage import RowSubsetColumn
+from tamiz.sources.factory import as_source
 from tamiz.sources.views import as_training_source, select_columns, select_rows, target_array, weight_array, with_target
-from tamiz.steps.joining import needs_graph
 
 N = 400
 # The table has groups and times, and no folds can be made by both.
@@ -58,7 +58,7 @@ def source(request, monkeypatch, tmp_path):
         monkeypatch.setattr(views, "_MAX_MEMORY_BYTES", 0)
     if request.param != "on disk":
         return open_source(FRAME, "y", **ROLES)
-    monkeypatch.setattr(room, "MAX_MEMORY_SHARE", 0.0)
+    monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     FRAME.to_parquet(tmp_path / "a.parquet")
     return open_source(tmp_path / "a.parquet", "y", **ROLES)
 

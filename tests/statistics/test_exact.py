@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tamiz.statistics.exact import SplitNumbers, power_of_two_scale, round_to_scale, split_numbers
+from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, split_numbers
 
 
 def numbers(seed, n=2000):

@@ -16,11 +16,11 @@ from tamiz.criteria import (
     SymmetricUncertainty,
     Variance,
 )
-from tamiz.kernels.reweighted import mdl_cell_cuts
-from tamiz.statistics import reweighted
+from tamiz.kernels.coded_tables import mdl_cell_cuts
+from tamiz.statistics import coded_tables
 from tamiz.statistics.base import Statistic
+from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
 from tamiz.statistics.cuts import SortedColumn
-from tamiz.statistics.reweighted import CodedTable, UnsupportedStatisticError, sample_log_table
 
 KINDS = {"flag": "boolean", "level": "categorical"}
 
@@ -101,7 +101,7 @@ def test_cells_are_cut_where_sorted_rows_are(n_classes):
 
 
 def test_ranges_of_values_give_about_the_scores_of_the_values(monkeypatch):
-    monkeypatch.setattr(reweighted, "_MAX_CELLS", 512)
+    monkeypatch.setattr(coded_tables, "_MAX_CELLS", 512)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 20_000)
     source = open_source((y[:, None] * [0.0, 0.1, 0.3, 1.0] + rng.normal(size=(20_000, 4))), y)

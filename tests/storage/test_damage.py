@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tamiz import __version__, load, save, validation
+from tamiz import __version__, load, save
 from tamiz.graphs import Binary, BruteForce, KNearest
-from tamiz.graphs.class_graph import ClassGraph
 from tamiz.graphs.edge_graph import EdgeGraph, Edges
+from tamiz.graphs.same_class import ClassGraph
+from tamiz.runtime import validation
 
 from .files import alike, document_of, parts_of, put_together, with_content
 
@@ -186,7 +187,7 @@ def test_more_than_the_memory_there_is_is_refused_before_it_is_read(path, monkey
         "tamiz.graphs.k_nearest:default_builder",
         "tamiz.graphs.builder:BaseEstimator",
         "tamiz.graphs:KNearest",
-        "tamiz.registry:Registry",
+        "tamiz.runtime.registry:Registry",
         "tamiz.search.journal:Journal",
         "tamiz.storage.file:ZipFile",
         "tamiz.graphs.graph:Graph",
@@ -230,8 +231,8 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
         (record("tamiz.sources.schema:Column", name="a", kind="id", color=1), r"unexpected keyword argument 'color'"),
         (record("tamiz.sources.schema:Column", name="a"), r"missing 1 required positional argument: 'kind'"),
         (record("tamiz.statistics.cross_products:Indicators", column=1), r"missing 1 required positional argument"),
-        (record("tamiz.graphs.class_graph:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
-        (record("tamiz.graphs.metrics.cosine:CosineRows"), r"KeyError\('unit'\)"),
+        (record("tamiz.graphs.same_class:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
+        (record("tamiz.neighbors.points:CosineRows"), r"KeyError\('unit'\)"),
     ],
     ids=range(6),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamiz import load, save
-from tamiz.storage.place import atomic_path
+from tamiz.storage.atomic_write import atomic_path
 
 SAVE_FOR_LONG = """
 import sys, time

@@ -9,9 +9,9 @@ import pytest
 
 from tamiz import load, save
 from tamiz.exceptions import DataError
-from tamiz.graphs.points import EuclideanPoints
-from tamiz.reduction.inner_products import SquaredDistances
-from tamiz.reduction.placement import GowerExtension
+from tamiz.neighbors.points import EuclideanPoints
+from tamiz.reduction.classical.extension import GowerExtension
+from tamiz.reduction.classical.inner_products import SquaredDistances
 from tamiz.sources.schema import Column, Schema
 from tamiz.storage import records
 from tamiz.storage.invariants import collect_invariants

@@ -85,7 +85,9 @@ def test_every_part_comes_back_with_its_parameters(entry, tmp_path):
 
 def test_parts_within_parts_come_back(tmp_path):
     stop = Evaluations(3) | Seconds(2.5)
-    whole = SubsetSelector(CFS(), Forward(fixed=["größe", 2], column_groups=[(0, 1)]), stop=stop, journal=tmp_path / "j")
+    whole = SubsetSelector(
+        CFS(), Forward(fixed=["größe", 2], column_groups=[(0, 1)]), stop=stop, journal=tmp_path / "j"
+    )
     loaded = again([whole, KNearest(3, weight=HeatKernel(2.0), search=KDTree())], tmp_path)
     assert repr(loaded[0]) == repr(whole)
     assert loaded[0].search.column_groups == [(0, 1)]

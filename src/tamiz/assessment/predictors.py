@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,71 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import (
+    adapt_estimator,
+    can_predict,
+    check_accepts_weights,
+    fit_weighted,
+    native_rows,
+    set_random_state,
+    unwrap_estimator,
+)
+from tamiz.models.mixed_nb import MixedNB
+from tamiz.models.named_models import Model
+from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding, coordinate_names, level_indicators
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import select_columns, weight_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import design_matrix
-from tamiz.validation import check_memory
-from tamiz.wrappers.adapter import can_predict, unwrap_estimator
-from tamiz.wrappers.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
+
+# MERGED: Predictors by their names, and predictors that predict as a wrapper's model does.
+_CLASSIFIERS, _REGRESSORS = ("logistic", "naive_bayes", "knn", "forest"), ("ridge", "knn", "forest")
+
+
+def default_models(schema: Schema) -> tuple[str, ...]:
+    """Return the names of the models that a table is tried with: nearest neighbours accept no weights."""
+    names = _CLASSIFIERS if schema.has_classes else _REGRESSORS
+    return names if schema.weight is None else tuple(name for name in names if name != "knn")
+
+
+def resolve_table_models(names: Sequence[str] | None, schema: Schema) -> tuple[dict[str, TableModel], list[str]]:
+    """Return models by name, the usual ones where none are named, and a sentence for each of these that is left out."""
+    if isinstance(names, str) or (names is not None and not len(names)):
+        raise ValueError(f"predictors must be a list of names such as ['naive_bayes', 'forest'], got {names!r}.")
+    models = {name: resolve_table_model(name, schema) for name in (default_models(schema) if names is None else names)}
+    for model in models.values():
+        model.check(schema)
+    without = names is None and schema.weight is not None
+    return models, ["Nearest neighbours accept no weights, and are left out."] if without else []
+
+
+def table_model(model: Model) -> TableModel:
+    """Return what predicts as a model does: from views of the table, from points, or from rows and columns as they were given."""
+    if type(model.estimator) is MixedNB:
+        return NaiveBayesModel(model.estimator)
+    return (
+        EncodedModel(model.estimator, model.label, impute=model.impute)
+        if model.encode
+        else NativeModel(model.estimator)
+    )
+
+
+def resolve_table_model(model: Any, schema: Schema) -> TableModel:
+    """Return what predicts, by its name or as it was given; None is what suits the target."""
+    # Here and not above: the package that lists the names imports this module.
+    from tamiz.assessment import registry
+
+    if model is None:
+        model = "naive_bayes" if schema.has_classes else "knn"
+    if not isinstance(model, str):
+        return NativeModel(adapt_estimator(model, has_classes=schema.has_classes) if can_predict(model) else model)
+    check_choice("predictor", model, [entry.name for entry in registry.of_kind("predictor")])
+    made: TableModel = registry[model].load()()
+    return made
+
 
 _N_NEIGHBORS = 5
 _MIN_LEAF_ROWS = 5
@@ -284,3 +340,28 @@ def _check_matrix_memory(schema: Schema) -> None:
     n_bytes = 8.0 * schema.n_rows * len(coordinate_names(schema))
     # The points, and what is made of them.
     check_memory(2 * n_bytes, f"A matrix of {schema.n_rows:,} rows to predict from", "Use predictor='naive_bayes'.")
+
+
+# MERGED: Naive Bayes on mixed columns with gaps, as a predictor.
+class NaiveBayesModel(TableModel):
+    """Naive Bayes: every column by itself within each class."""
+
+    label = "naive Bayes"
+
+    def __init__(self, estimator: MixedNB | None = None) -> None:
+        self._estimator = MixedNB() if estimator is None else estimator
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a target that is a number."""
+        if not schema.has_classes:
+            assert schema.target is not None
+            raise DataError(
+                f"Naive Bayes needs classes, and the target {schema.target.name!r} is a number; use predictor='knn' or 'tree'."
+            )
+
+    def fit_columns(self, train: Source, columns: list[int], seed: int) -> FittedModel:  # noqa: ARG002 - nothing is drawn
+        """Return what the rows teach."""
+        # That other columns take no part is what was asked for.
+        with capture_warnings():
+            model = clone(self._estimator).fit(select_columns(train, columns))
+        return FittedModel(model, lambda rows: rows)

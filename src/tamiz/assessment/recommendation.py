@@ -11,31 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
-from tamiz import parallel, progress
-from tamiz.assessment.models import resolve_table_models
-from tamiz.assessment.nested import run_with_progress
-from tamiz.assessment.predictors import BaselineModel, TableModel
-from tamiz.assessment.scores import FoldScores
-from tamiz.assessment.scoring import ignore_known_warnings, resolve_scorings, score_fitted
-from tamiz.assessment.selectors import SampledSelectorAdapter, SelectorAdapter, adapt_selector
-from tamiz.assessment.splits import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.nested_cv import run_with_progress
+from tamiz.assessment.predictors import BaselineModel, TableModel, resolve_table_models
+from tamiz.assessment.selector_adapters import SampledSelectorAdapter, SelectorAdapter, adapt_selector
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_family import MissingRule
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.random import Seed, make_rng
+from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_integer
 from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
 from tamiz.search.stopping import Seconds
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import as_training_source, select_rows
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer
-from tamiz.warn import capture_warnings, warn_user
 
 ALL_COLUMNS = "all_columns"
 # What the usual candidates are called.

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import DataCommand
-from tamiz.cli.models import read_model
-from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, print_read_plan
-from tamiz.cli.piped import TableFile
-from tamiz.cli.places import check_output_paths, check_table_output
-from tamiz.cli.rows import (
+from tamiz.cli.files import TableFile, check_output_paths, check_table_output
+from tamiz.cli.options import FILE, header_option, jobs_option, json_flag, memory_option, print_read_plan, read_model
+from tamiz.cli.row_output import (
     add_coordinates,
     check_kept_columns,
     escape_option,
@@ -29,7 +27,7 @@ from tamiz.cli.terminal import Messenger, show_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamiz.cli.models import Selector
+    from tamiz.cli.options import Selector
     from tamiz.reduction.base import Reducer
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Schema
@@ -84,11 +82,11 @@ def apply(
     """
     check_table_output(output, "The rows")
     check_output_paths([output], table, model=model)
-    from tamiz import parallel
     from tamiz.exceptions import DataError
-    from tamiz.sources.fitted import SchemaReader
-    from tamiz.sources.open import open_with_reader
-    from tamiz.warn import collect_warnings, warn_user
+    from tamiz.runtime import parallel
+    from tamiz.runtime.user_warnings import collect_warnings, warn_user
+    from tamiz.sources.factory import open_with_reader
+    from tamiz.sources.schema_reader import SchemaReader
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
         applied = _load_applied_model(model)
@@ -183,8 +181,8 @@ class _AppliedMap(_AppliedModel):
         self._coordinate_names: list[str] = reducer.get_feature_names_out().tolist()
 
     def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+        from tamiz._study.table_embedding import transform_rows
         from tamiz.exceptions import DataError
-        from tamiz.steps.placing import transform_rows
 
         check_kept_columns(source, kept, self._coordinate_names)
         try:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
-from tamiz.registry import suggestion
+from tamiz.runtime.registry import suggestion
 
 INTERRUPTED, TERMINATED = 130, 143
 # What tamiz raises for data and runs that cannot be used; anything else is a defect and keeps its traceback.

@@ -6,17 +6,14 @@ import csv
 import io
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from tamiz.cli.options import FILE
-from tamiz.cli.places import STDOUT
-from tamiz.registry import suggestion
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from tamiz.cli.files import STDOUT
+from tamiz.cli.options import FILE, Command
+from tamiz.runtime.registry import suggestion
 
 _MAX_REPR_LENGTH = 60
 

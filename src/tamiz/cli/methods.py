@@ -10,14 +10,14 @@ from importlib.resources import files
 import click
 
 from tamiz.cli.command import DataCommand
-from tamiz.cli.maps import list_maps
+from tamiz.cli.map_options import list_maps
 from tamiz.cli.options import json_flag
-from tamiz.cli.searches import list_searches, list_wrappers
+from tamiz.cli.search_options import list_searches, list_wrappers
 from tamiz.cli.terminal import show_json, show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
-from tamiz.registry import Entry, Registry, command_name
+from tamiz.runtime.registry import Entry, Registry, command_name
 from tamiz.sources import registry as sources
 
 # `tools/stubs.py` writes it.

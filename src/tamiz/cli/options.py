@@ -4,20 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from tamiz.cli.piped import TableFile
-from tamiz.memory import parse_size
-from tamiz.registry import Entry, Registry, command_name, find_entry, suggestion
+from tamiz.cli.files import STDOUT, TableFile
+from tamiz.runtime.memory import parse_size
+from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
+    from tamiz import RankSelector, SubsetSelector
     from tamiz.cli.terminal import Messenger
     from tamiz.criteria.base import Relevance
+    from tamiz.reduction.base import Reducer
     from tamiz.sources.schema import Kind, Schema
 
+    Selector: TypeAlias = RankSelector | SubsetSelector
+
+
+# MERGED: `--assess`, `--group` and `--time`: how far the score of a selection can be trusted.
+
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def assessment_options(default_text: str) -> Callable[[Command], Command]:
+    """Return what adds the options; `default_text` is what is done where nothing is asked for."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(
+            [
+                click.option(
+                    "--assess/--no-assess",
+                    default=None,
+                    help="Search again inside folds and on shuffled targets, and tell how much of the score is luck; "
+                    f"{default_text}.",
+                ),
+                click.option(
+                    "--group",
+                    metavar="COLUMN",
+                    help="The column with the group of each row, such as a patient: a fold takes it whole. No feature.",
+                ),
+                click.option(
+                    "--time",
+                    metavar="COLUMN",
+                    help="The column with the time of each row, a number or a date: folds are tested on what comes later. No "
+                    "feature.",
+                ),
+            ]
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def check_assess_target(assess: bool | None, target: str | None) -> None:
+    """Refuse to assess what has no target."""
+    if assess and target is None:
+        raise click.UsageError("--assess asks how well the columns tell the target: name its column with --target.")
+
 
 # A file that cannot be read is bad data, told by the one who reads it, and no wrong command line.
 FILE = click.Path(readable=False, path_type=Path)
@@ -98,7 +144,7 @@ def print_read_plan(
     header: bool | None = None,
 ) -> None:
     """Say what a file that does not fit in memory will take."""
-    from tamiz._plan import make_read_plan
+    from tamiz._study.read_plan import make_read_plan
     from tamiz.sources.table import OpenOptions
 
     plan = make_read_plan(
@@ -176,3 +222,44 @@ jobs_option = click.option(
 )
 dry_run_flag = click.option("--dry-run", is_flag=True, help="Tell what the search would take at most, and do nothing.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+# MERGED: `--model`: what was fitted, in a file that `tamiz apply` reads.
+def _reject_stdout(context: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+    if path == STDOUT:
+        raise click.BadParameter("a model is written to a file; give the name of one.", context, param)
+    return path
+
+
+model_option = click.option(
+    "--model",
+    type=FILE,
+    metavar="FILE",
+    callback=_reject_stdout,
+    help="Write what was fitted to a file of tamiz, for other rows: tamiz apply FILE new.csv.",
+)
+
+
+def read_model(path: Path) -> Selector | Reducer:
+    """Return the fitted selector or map of a file."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    from tamiz import RankSelector, SubsetSelector, load
+    from tamiz.exceptions import DataError
+    from tamiz.reduction.base import Reducer
+
+    thing: Any = load(path)
+    name = type(thing).__name__
+    if not isinstance(thing, RankSelector | SubsetSelector | Reducer):
+        raise DataError(
+            f"{path} holds a {name}, which is neither a selection nor a map. `tamiz select`, `rank` and `reduce` write these "
+            "with --model, and save() in Python."
+        )
+    try:
+        check_is_fitted(thing)
+    except NotFittedError:
+        raise DataError(
+            f"{path} holds a {name} that was saved before it was fitted; fit it, and save it again."
+        ) from None
+    return thing

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import DataCommand
-from tamiz.cli.graphs import GraphChoice, graph_options, make_graph_builder
-from tamiz.cli.models import model_option
-from tamiz.cli.options import MethodParam, jobs_option, json_flag, print_read_plan, require_target, table_options
-from tamiz.cli.places import check_output_paths
+from tamiz.cli.files import check_output_paths
+from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.options import (
+    MethodParam,
+    jobs_option,
+    json_flag,
+    model_option,
+    print_read_plan,
+    require_target,
+    table_options,
+)
 from tamiz.cli.terminal import Messenger, show_json, show_table
 from tamiz.criteria import registry as criteria
-from tamiz.registry import Entry, command_name
+from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
@@ -89,9 +96,10 @@ def rank(
     check_output_paths([model], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     entries = _candidate_entries(relevance, graph)
-    from tamiz import RankSelector, open_source, parallel, save
+    from tamiz import RankSelector, open_source, save
+    from tamiz._study.graph import needs_graph, study_graph_builder
+    from tamiz.runtime import parallel
     from tamiz.sources import split_dates
-    from tamiz.steps.joining import needs_graph, study_graph_builder
 
     with messenger.capture_messages(), parallel.thread_session(jobs):
         criteria_of = lambda schema: [_choose_criterion(entries, schema, missing)[1]]  # noqa: E731
@@ -124,10 +132,10 @@ def rank(
 
 def print_column_notes(messenger: Messenger, source: Source) -> None:
     """Note how the target was taken, which columns take no part, by which the rows are sorted, and how groups count."""
+    from tamiz._study.distance_table import distance_matrix_warnings
     from tamiz.report.text import count_with_noun, join_names
-    from tamiz.sources.group_rows import group_warnings
-    from tamiz.sources.monotone_columns import monotone_column_warnings
-    from tamiz.steps.distances import distance_matrix_warnings
+    from tamiz.sources.row_groups import group_warnings
+    from tamiz.sources.row_order import monotone_column_warnings
 
     schema = source.schema
     for sentence in [
@@ -151,7 +159,7 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None) -> l
     listed = criteria.of_kind("relevance") if requested is None else [requested]
     if graph is None:
         return listed
-    from tamiz.steps.joining import needs_graph
+    from tamiz._study.graph import needs_graph
 
     on_graphs = [entry for entry in listed if needs_graph(entry.load()())]
     if not on_graphs:

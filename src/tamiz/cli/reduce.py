@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import DataCommand
-from tamiz.cli.graphs import GraphChoice, graph_options, make_graph_builder
-from tamiz.cli.maps import (
+from tamiz.cli.files import check_output_paths, check_table_output
+from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.map_options import (
     MapName,
     check_dissimilarity,
     dissimilarities_or_precomputed,
@@ -19,10 +20,8 @@ from tamiz.cli.maps import (
     map_methods,
     map_rows_option,
 )
-from tamiz.cli.models import model_option
-from tamiz.cli.options import jobs_option, json_flag, print_read_plan, rows_options, seed_option
-from tamiz.cli.places import check_output_paths, check_table_output
-from tamiz.cli.rows import (
+from tamiz.cli.options import jobs_option, json_flag, model_option, print_read_plan, rows_options, seed_option
+from tamiz.cli.row_output import (
     add_coordinates,
     check_kept_columns,
     escape_option,
@@ -32,15 +31,15 @@ from tamiz.cli.rows import (
     write_rows,
 )
 from tamiz.cli.terminal import Messenger, show_json
-from tamiz.registry import Entry, suggestion
+from tamiz.runtime.registry import Entry, suggestion
 
 if TYPE_CHECKING:
+    from tamiz._study.maps import MapMethod
+    from tamiz._study.table_embedding import TableEmbedding
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import MapDescription, Reducer
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
-    from tamiz.steps.mapping import MapMethod
-    from tamiz.steps.placing import TableEmbedding
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The dissimilarity of a table that is a matrix of distances.
@@ -196,10 +195,11 @@ def reduce(
     if weight is not None and wished.dissimilarity == _PRECOMPUTED:
         raise click.UsageError("A matrix of distances has no weights of rows: leave --weight out.")
     builder = _graph_builder(named, graph_choice, kernel_width, target)
-    from tamiz import parallel, save
-    from tamiz.steps.distances import distance_matrix_warnings
-    from tamiz.steps.placing import embed_table
-    from tamiz.warn import capture_warnings, collect_warnings, warn_user
+    from tamiz import save
+    from tamiz._study.distance_table import distance_matrix_warnings
+    from tamiz._study.table_embedding import embed_table
+    from tamiz.runtime import parallel
+    from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
         print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
@@ -243,7 +243,7 @@ def _graph_builder(
     """Return how rows are joined, None where nobody said; refused for a map that lives on no graph."""
     if graph_choice is None and kernel_width is None:
         return None
-    from tamiz.steps.joining import needs_graph
+    from tamiz._study.graph import needs_graph
 
     if not needs_graph(map_method.entry.load()()):
         raise click.UsageError(f"{map_method.label} lives on no graph: leave --graph and --t out.")
@@ -263,7 +263,7 @@ def _open_rows(
     """Return the rows, all of them: those without a target have coordinates too, unless rows are joined by their class."""
     from tamiz import open_source
     from tamiz.exceptions import DataError
-    from tamiz.sources.open import open_without_target
+    from tamiz.sources.factory import open_without_target
     from tamiz.sources.views import select_columns
 
     if needs_classes:
@@ -282,8 +282,8 @@ def _embed_distances(
     reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
 ) -> tuple[TableEmbedding, tuple[str, ...]]:
     """Return the map of a matrix of distances, and the columns to carry along: the one that names the rows is among them."""
-    from tamiz.steps.distances import read_distance_table
-    from tamiz.steps.placing import embed_distances
+    from tamiz._study.distance_table import read_distance_table
+    from tamiz._study.table_embedding import embed_distances
 
     check_kept_columns(source, kept, ())
     distances = read_distance_table(source, {*kept, *(() if target is None else (target,))})

@@ -8,29 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.assessment import assessment_options, check_assess_target
 from tamiz.cli.command import INTERRUPTED, DataCommand
-from tamiz.cli.models import model_option
+from tamiz.cli.files import check_output_paths, check_table_output, write_table
 from tamiz.cli.options import (
     FILE,
+    assessment_options,
+    check_assess_target,
     dry_run_flag,
     jobs_option,
     json_flag,
+    model_option,
     print_read_plan,
     seed_option,
     table_options,
 )
-from tamiz.cli.places import check_output_paths, check_table_output, write_table
 from tamiz.cli.rank import print_column_notes
-from tamiz.cli.rows import escape_option
-from tamiz.cli.searches import SubsetSearch, require_merit_target, search_options
+from tamiz.cli.row_output import escape_option
+from tamiz.cli.search_options import SubsetSearch, require_merit_target, search_options
 from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.assessment import SelectionReport
-    from tamiz.criteria.entropy_family import MissingRule
-    from tamiz.search.plan import SearchPlan
+    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.search.runner import SearchPlan
     from tamiz.sources.schema import Kind
 
 
@@ -88,10 +89,11 @@ def select(
     require_merit_target(subset_search, target)
     check_assess_target(assess, target)
     check_output_paths([output, model, subset_search.journal], table)
-    from tamiz import open_source, parallel, save
+    from tamiz import open_source, save
+    from tamiz.runtime import parallel
+    from tamiz.runtime.registry import method_label
     from tamiz.search import registry as searches
     from tamiz.sources import split_dates
-    from tamiz.steps.labels import method_label
 
     voice: Messenger = context.obj
     subset_search.check_scoring(assess=bool(assess))
@@ -171,9 +173,9 @@ def _write_chosen_columns(
     escape: bool,
 ) -> None:
     """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
+    from tamiz.runtime.user_warnings import capture_warnings
     from tamiz.sources import split_dates
-    from tamiz.sources.open import open_without_target
-    from tamiz.warn import capture_warnings
+    from tamiz.sources.factory import open_without_target
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
     with capture_warnings():

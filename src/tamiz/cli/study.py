@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.assessment import assessment_options, check_assess_target
 from tamiz.cli.command import INTERRUPTED, DataCommand
 from tamiz.cli.config import config_option
-from tamiz.cli.graphs import GraphChoice, graph_options, make_graph_builder
-from tamiz.cli.maps import map_options, resolve_map_names
+from tamiz.cli.files import STDOUT, check_output_paths
+from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.map_options import map_options, resolve_map_names
 from tamiz.cli.options import (
     FILE,
     MethodParam,
+    assessment_options,
+    check_assess_target,
     dry_run_flag,
     jobs_option,
     print_read_plan,
@@ -25,15 +27,14 @@ from tamiz.cli.options import (
     seed_option,
     table_options,
 )
-from tamiz.cli.places import STDOUT, check_output_paths
-from tamiz.cli.searches import SubsetSearch, search_options
+from tamiz.cli.search_options import SubsetSearch, search_options
 from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
 from tamiz.criteria import registry as criteria
-from tamiz.memory import format_bytes
-from tamiz.registry import Entry
+from tamiz.runtime.memory import format_bytes
+from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz.criteria.entropy_family import MissingRule
+    from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.report import Result
     from tamiz.sources.base import Source
 
@@ -141,7 +142,8 @@ def study(
         of_table = {name: shared_options[name] for name in ("kinds", "weight", "memory", "header")}
         print_read_plan(voice, table, target, **of_table, group=group, time=shared_options["time"])
         if dry_run:
-            from tamiz import open_source, parallel
+            from tamiz import open_source
+            from tamiz.runtime import parallel
             from tamiz.sources import split_dates
 
             with parallel.thread_session(jobs):
@@ -233,10 +235,10 @@ def _show_study_plan(
     sample_graph: bool,
 ) -> None:
     """Write what every step of a study takes, and its search at most."""
-    from tamiz.steps.budget import Budget
-    from tamiz.steps.estimates import estimate_steps
-    from tamiz.steps.mapping import list_map_methods
-    from tamiz.steps.sampling import MAX_POINTS
+    from tamiz._study.budget import Budget
+    from tamiz._study.estimates import estimate_steps
+    from tamiz._study.maps import list_map_methods
+    from tamiz._study.sampling import MAX_POINTS
 
     n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
     schema = source.schema

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from tamiz import progress
 from tamiz.exceptions import TamizWarning
+from tamiz.runtime import progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

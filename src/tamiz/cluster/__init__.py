@@ -1,11 +1,11 @@
 """Rows in groups."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
-    spectral  spectral:SpectralClustering  clustering  Spectral clustering
+    spectral  spectral_clustering:SpectralClustering  clustering  Spectral clustering
     """,
 )
 

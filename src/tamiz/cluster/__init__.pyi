@@ -1,4 +1,4 @@
-from tamiz.registry import Registry
-from tamiz.cluster.spectral import SpectralClustering as SpectralClustering
+from tamiz.runtime.registry import Registry
+from tamiz.cluster.spectral_clustering import SpectralClustering as SpectralClustering
 
 registry: Registry

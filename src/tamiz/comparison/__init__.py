@@ -1,15 +1,15 @@
 """Maps of one table beside each other."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
     eigenmap_grid         grid:eigenmap_grid               function  Laplacian eigenmaps by number of neighbours and heat-kernel width
     procrustes            alignment:procrustes             function  Procrustes analysis
-    procrustes_test       protest:procrustes_test          function  Procrustes permutation test
+    procrustes_test       alignment:procrustes_test        function  Procrustes permutation test
     stress_by_dimensions  dimensions:stress_by_dimensions  function  Stress by number of dimensions
-    stress_test           goodness:stress_test             function  Stress permutation test
+    stress_test           stress_permutation:stress_test   function  Stress permutation test
     """,
 )
 

@@ -1,8 +1,8 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 from tamiz.comparison.alignment import procrustes as procrustes
+from tamiz.comparison.alignment import procrustes_test as procrustes_test
 from tamiz.comparison.dimensions import stress_by_dimensions as stress_by_dimensions
-from tamiz.comparison.goodness import stress_test as stress_test
 from tamiz.comparison.grid import eigenmap_grid as eigenmap_grid
-from tamiz.comparison.protest import procrustes_test as procrustes_test
+from tamiz.comparison.stress_permutation import stress_test as stress_test
 
 registry: Registry

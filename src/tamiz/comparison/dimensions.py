@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz import parallel
-from tamiz.comparison.null import clone_estimator, create_null, fit_map
-from tamiz.comparison.permutations import lower_p_value
+from tamiz.comparison.p_values import lower_p_value
+from tamiz.comparison.stress_permutation import clone_estimator, create_null, fit_map
 from tamiz.display.stress import StressDisplay
-from tamiz.random import Seed, make_rng
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer
-from tamiz.warn import warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz import parallel
 from tamiz.display.embedding import EmbeddingDisplay
-from tamiz.display.figures import make_panels
-from tamiz.display.palette import INK
+from tamiz.display.figures import INK, make_panels
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points, undirected_edges
 from tamiz.graphs.components import Components
 from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
-from tamiz.graphs.reading import row_numbers
-from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.choice import choose_search
 from tamiz.graphs.weights import Binary, HeatKernel
+from tamiz.neighbors.base import NeighborSearch
+from tamiz.neighbors.row_encoders import row_numbers
+from tamiz.neighbors.search_choice import choose_search
 from tamiz.reduction.laplacian_eigenmaps import DISCONNECTED_CHOICES, LaplacianEigenmaps
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_choice, check_integer, check_real
-from tamiz.warn import warn_user
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,6 +1,6 @@
 """What makes a column, or a set of columns, worth keeping."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
@@ -10,7 +10,7 @@ registry = Registry(
     symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
     fisher_score            fisher:FisherScore                            relevance       Fisher score
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
-    entropy                 shannon:Entropy                               relevance       Entropy
+    entropy                 shannon_entropy:Entropy                       relevance       Entropy
     variance                variance:Variance                             relevance       Variance
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
@@ -23,7 +23,7 @@ registry = Registry(
     association             base:Association                              base            Associations of columns
     pairwise_associations   base:PairwiseAssociations                     base            Pairwise associations of the columns of one table
     cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
-    entropy_function        shannon:entropy                               function        Entropy of a column, in bits
+    entropy_function        shannon_entropy:entropy                       function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns
     laplacian_function      laplacian:laplacian_score                     function        Laplacian scores of columns
     uncertainty_function    uncertainty:symmetric_uncertainty             function        Symmetric uncertainty of columns

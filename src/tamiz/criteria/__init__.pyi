@@ -1,4 +1,4 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 from tamiz.criteria.base import Association as Association
 from tamiz.criteria.base import PairwiseAssociations as PairwiseAssociations
 from tamiz.criteria.cfs import CFS as CFS
@@ -15,8 +15,8 @@ from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
-from tamiz.criteria.shannon import Entropy as Entropy
-from tamiz.criteria.shannon import entropy as entropy
+from tamiz.criteria.shannon_entropy import Entropy as Entropy
+from tamiz.criteria.shannon_entropy import entropy as entropy
 from tamiz.criteria.tree_importance import TreeImportance as TreeImportance
 from tamiz.criteria.uncertainty import SymmetricUncertainty as SymmetricUncertainty
 from tamiz.criteria.uncertainty import symmetric_uncertainty as symmetric_uncertainty

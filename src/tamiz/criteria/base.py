@@ -18,11 +18,11 @@ from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.reweighted import WeightedTable
+from tamiz.statistics.coded_tables import WeightedTable
 
 if TYPE_CHECKING:
-    from tamiz.wrappers.models import Model
-    from tamiz.wrappers.outputs import MultiOutputTarget
+    from tamiz.models.multioutput import MultiOutputTarget
+    from tamiz.models.named_models import Model
 
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).

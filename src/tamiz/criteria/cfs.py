@@ -3,24 +3,185 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.criteria.association_rows import AssociationMatrix
 from tamiz.criteria.base import Association, GatherFunction, Merit, PairwiseAssociations
-from tamiz.criteria.cone_bound import ConeBound
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.entropy_family import MISSING_RULES, MissingRule
+from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
-from tamiz.criteria.weka import WekaCorrelation, WekaUncertainty
-from tamiz.evaluator import Evaluator
+from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
+from tamiz.kernels import subset_merits as kernels
+from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.statistics.exact import SplitNumbers, power_of_two_scale
-from tamiz.validation import check_choice
+from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, splitter
+from tamiz.subsets.candidates import Candidates, Indices, Masks
+from tamiz.subsets.evaluator import Evaluator
+
+# MERGED: What no part of a set exceeds in a merit c'x / sqrt(x'Ax), whatever the columns' scales.
+# The least eigenvalue of the matrix that bounds are made of, and what a bound has to spare for rounding, relative to it.
+_MIN_EIGENVALUE, _ROUNDING_MARGIN = 1e-6, 1e-9
+
+
+class ConeBound:
+    """Upper bounds of c'x / sqrt(x'Ax) over the subsets x of a set, for A of numbers not below 0 with a diagonal above 0.
+
+    With z_j = x_j sqrt(A_jj) the merit is r'z / sqrt(z'Rz), where R has a diagonal of 1: scales only say which z there are, and all
+    z >= 0 are bounded in their place. B is R with what is beside the diagonal reduced as far as makes it positive definite, so
+    z'Rz >= z'Bz. For any w >= r then r'z <= w'z <= sqrt(w'B^-1 w) sqrt(z'Bz) by Cauchy and Schwarz: sqrt(w'B^-1 w) is a bound. It
+    is least for w = Bz at the z >= 0 that is nearest to B^-1 r, as non-negative least squares finds it.
+
+    Parameters
+    ----------
+    c : ndarray of shape (n_columns,)
+    A : ndarray of shape (n_columns, n_columns)
+        A column of zeros is in no set.
+    """
+
+    def __init__(self, c: Floats, A: Floats) -> None:
+        own = np.diagonal(A)
+        root = np.sqrt(np.where(own > 0, own, 1.0))
+        # R, and then B.
+        matrix = A / np.outer(root, root)
+        np.fill_diagonal(matrix, 1.0)
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        matrix *= min(1.0, (1.0 - _MIN_EIGENVALUE) / max(1.0 - least, _MIN_EIGENVALUE))
+        np.fill_diagonal(matrix, 1.0)
+        self._B = matrix
+        self._r = c / root
+
+    def upper_bounds(self, masks: Masks) -> Floats:
+        """Return the bound of every set."""
+        return np.array([self._upper_bound(mask) for mask in masks])
+
+    def _upper_bound(self, mask: Masks) -> float:
+        if not mask.any():
+            return 0.0
+        B, r = self._B[np.ix_(mask, mask)], self._r[mask]
+        L = np.linalg.cholesky(B)
+        z, _ = nnls(L.T, solve_triangular(L, r, lower=True), maxiter=100 * len(r))
+        w = np.maximum(B @ z, r)
+        return float(np.linalg.norm(solve_triangular(L, w, lower=True))) * (1.0 + _ROUNDING_MARGIN)
+
+
+# MERGED: Rows of the matrix of associations between columns, counted when they are asked for, and exact sums over them.
+# A column that goes with itself by less than this share of what another does would lose digits that count.
+_MIN_DIAGONAL_SHARE = 2.0**-16
+
+
+class AssociationMatrix:
+    """The matrix A of associations of one table.
+
+    Parameters
+    ----------
+    associations : Pairs
+    n_columns : int
+    used : ndarray
+        The columns that take part; the others' associations are 0.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether sums are exact. They are not where associations of columns with themselves differ so much in size, such as
+        variances of columns in different units, that the small ones would be lost beside the large ones.
+    """
+
+    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
+        self._associations = associations
+        self._used = used
+        own = np.zeros(n_columns)
+        own[used] = associations.self_associations(used)
+        # No column goes with another more than one of the two goes with itself.
+        scale = power_of_two_scale(own)
+        self.exact = bool((own[own > 0] > _MIN_DIAGONAL_SHARE * scale).all())
+        self._scale = scale if self.exact else 0.0
+        self._large = splitter(self._scale)
+        self._diagonal = round_to_scale(own, self._scale)
+        self._diagonal_parts = SplitNumbers.from_values(own, self._scale)
+        self._matrix = np.empty((0, n_columns))
+        # Where the row of a column stands, -1 while it is not there.
+        self._row_index = np.full(n_columns, -1, dtype=np.int64)
+        self._computed_columns = np.empty(0, dtype=np.intp)
+
+    def column_sums(self, mask: Masks) -> SplitNumbers:
+        """Return for every column its sum of associations with a set."""
+        heads, tails = np.zeros((2, len(mask)))
+        self._compute_rows(mask)
+        kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
+        return SplitNumbers(heads, tails)
+
+    def totals(self, masks: Masks) -> Floats:
+        """Return for every set the sum over all pairs of its columns, each with itself among them."""
+        self._compute_rows(np.logical_or.reduce(masks))
+        members = np.nonzero(masks)[1].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(masks.sum(axis=1))]).astype(np.int64)
+        out = np.empty((len(masks), 2))
+        kernels.subset_pair_sums(self._matrix, self._row_index, self._diagonal, starts, members, self._large, out)
+        return SplitNumbers(out[:, 0], out[:, 1]).value
+
+    def totals_after_flips(self, mask: Masks, sums: SplitNumbers, columns: Indices, signs: Floats) -> Floats:
+        """Return the totals of one set with each row of `columns` flipped; a sign is 1 for a column that comes in, else -1."""
+        total = sums[mask].sum()
+        for w in range(columns.shape[1]):
+            flipped, sign = columns[:, w], signs[:, w]
+            total = total + sums[flipped] * (2 * sign) + self._diagonal_parts[flipped]
+            for earlier in range(w):
+                between = SplitNumbers.from_values(
+                    self._rounded_associations(columns[:, earlier], flipped), self._scale
+                )
+                total = total + between * (2 * sign * signs[:, earlier])
+        return total.value
+
+    def to_dense(self) -> Floats:
+        """Return the matrix."""
+        self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
+        matrix = np.zeros((len(self._row_index), len(self._row_index)))
+        matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]
+        return matrix
+
+    def _compute_rows(self, mask: Masks) -> None:
+        """Count the rows of a set that are not there yet."""
+        missing = np.flatnonzero(mask & (self._row_index < 0))
+        if not len(missing):
+            return
+        self._reserve_rows(len(self._computed_columns) + len(missing))
+        for column in missing.tolist():
+            self._add_row(column)
+
+    def _reserve_rows(self, n_rows: int) -> None:
+        if n_rows <= len(self._matrix):
+            return
+        # For twice as many each time, so that a long search does not move them at every step.
+        room = min(max(n_rows, 2 * len(self._matrix)), len(self._used))
+        check_memory(
+            8.0 * room * len(self._row_index),
+            f"{room:,} rows of {len(self._row_index):,} associations",
+            "Keep fewer columns first, with RankSelector, or search forward.",
+        )
+        matrix = np.empty((room, len(self._row_index)))
+        matrix[: len(self._computed_columns)] = self._matrix[: len(self._computed_columns)]
+        self._matrix = matrix
+
+    def _add_row(self, column: int) -> None:
+        place = len(self._computed_columns)
+        row = self._matrix[place]
+        row[:] = 0.0
+        row[column] = self._diagonal[column]
+        row[self._computed_columns] = self._matrix[:place, column]
+        rest = self._used[(self._row_index[self._used] < 0) & (self._used != column)]
+        row[rest] = self._rounded_associations(np.full(len(rest), column), rest)
+        self._row_index[column] = place
+        self._computed_columns = np.append(self._computed_columns, column)
+
+    def _rounded_associations(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
+        # Always from the lower column to the higher: the two ways round differ in their last bit.
+        return round_to_scale(self._associations.associations(np.minimum(i, j), np.maximum(i, j)), self._scale)
+
 
 Convention = Literal["hall", "weka"]
 # The merit of a copy of the target is 1 up to so much.
@@ -120,7 +281,7 @@ class CFS(Merit):
 class _CFSEvaluator(Evaluator):
     """Merits from sums of associations.
 
-    Sums are exact (`tamiz.statistics.exact`): a merit depends on its set alone, to the bit, whatever parent it is reached
+    Sums are exact (`tamiz.statistics.exact_sums`): a merit depends on its set alone, to the bit, whatever parent it is reached
     from and whatever was evaluated before, and sets of equal merit are equal to the bit. Where numbers differ too much in size
     for that, every set is added up anew, in column order: what is taken away again would leave its rounding behind.
     """

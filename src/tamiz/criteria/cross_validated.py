@@ -9,14 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from tamiz.criteria.base import GatherFunction, Merit
-from tamiz.evaluator import Evaluator
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import is_plain_sklearn, is_unsupervised
+from tamiz.models.multioutput import MultiOutputTarget
+from tamiz.models.named_models import Model, resolve_model
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import without_target
-from tamiz.wrappers.estimators import is_plain_sklearn, is_unsupervised
-from tamiz.wrappers.models import Model, resolve_model
-from tamiz.wrappers.outputs import MultiOutputTarget
+from tamiz.subsets.evaluator import Evaluator
 
 
 class CrossValidated(Merit):
@@ -180,9 +180,9 @@ class _BoundCrossValidated(Merit):
             self.merit.check(schema)
         else:
             self.outputs.check_rows(self.source)
-        from tamiz.wrappers.choice import choose_backend
-        from tamiz.wrappers.evaluator import WrapperEvaluator
-        from tamiz.wrappers.task import make_task
+        from tamiz.models.evaluator import WrapperEvaluator
+        from tamiz.models.refits import choose_backend
+        from tamiz.models.task import make_task
 
         merit, outputs, described = self.merit, self.outputs, self.source.schema
         model = merit.model(described if outputs is None else outputs.schema_with_target(described))
@@ -200,7 +200,7 @@ class _BoundCrossValidated(Merit):
                 f"The table has infinite values, and {task.estimator_name} does not see the rows as they are: replace them."
             )
         if merit.uses_indicator_regression(schema):
-            from tamiz.wrappers.indicators import ClassIndicatorEvaluator
+            from tamiz.models.class_indicators import ClassIndicatorEvaluator
 
             return ClassIndicatorEvaluator(task)
         return WrapperEvaluator(task, way, how)

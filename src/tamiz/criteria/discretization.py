@@ -11,11 +11,11 @@ import numpy as np
 from tamiz.criteria.base import StatisticsCache
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.memory import is_frame
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
+from tamiz.sources.in_memory import is_frame
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.coding import Coding
+from tamiz.statistics.contingency import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
 
 __all__ = ["MDL", "ColumnCoder", "Discretization", "EqualFrequency", "EqualWidth", "cut_points"]

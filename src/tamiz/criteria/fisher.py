@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from tamiz.criteria.base import Relevance, StatisticsCache, gather_statistics
 from tamiz.exceptions import DataError
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.coding import Coding
+from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
-from tamiz.statistics.tables import ContingencyTables
 
 
 class FisherScore(Relevance):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.entropy_family import EntropyRelevance, divide_or_zero
+from tamiz.criteria.entropy_relevance import EntropyRelevance, divide_or_zero
 from tamiz.statistics.base import Floats
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamiz.criteria.entropy_family import EntropyRelevance
+from tamiz.criteria.entropy_relevance import EntropyRelevance
 from tamiz.statistics.base import Floats
 
 

@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamiz import parallel
 from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance, StatisticsCache
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import resolve_builder
-from tamiz.graphs.metrics.refusals import describe_rows
 from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
+from tamiz.neighbors.row_encoders import describe_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
-from tamiz.warn import warn_user
 
 # Values of columns that are held side by side, where the table does not hold them so itself.
 _BLOCK_VALUES = 2**23

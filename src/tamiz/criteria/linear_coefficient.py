@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from tamiz.criteria.base import PrecomputedScores, Relevance, ReweightedScorer
-from tamiz.criteria.entropy_family import MissingRule
-from tamiz.criteria.model_rows import ModelRelevance, TrainingData, make_training_data
+from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
 from tamiz.exceptions import ConvergenceWarning
-from tamiz.random import Seed
+from tamiz.runtime.random import Seed
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_integer, check_real
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_integer, check_real
-from tamiz.warn import capture_warnings, warn_user
 
 # Values of a table, times its classes, that a model in a study is fitted to: a second or two of work.
 _MAX_VALUES = 2**22
@@ -173,7 +173,7 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
     """Return the mean square, over pairs of classes, of every coordinate's coefficient in the log odds."""
     from sklearn.linear_model import LogisticRegression
 
-    from tamiz.wrappers.warned import FitWarnings
+    from tamiz.models.fit_warnings import FitWarnings
 
     few = rows.features.shape[1] * (rows.n_classes if rows.n_classes > 2 else 1) <= _MAX_NEWTON_COEFFICIENTS
     solver, tol = ("newton-cholesky", 1e-8) if few else ("lbfgs", 1e-6)

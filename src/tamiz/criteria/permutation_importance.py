@@ -8,10 +8,10 @@ import numpy as np
 
 from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.random import Seed, make_rng
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
-from tamiz.validation import check_integer
-from tamiz.warn import warn_user
 
 
 class PermutationImportance(RowRelevance):
@@ -104,10 +104,10 @@ class PermutationImportance(RowRelevance):
 
     def bind(self, source: Source) -> Relevance:
         """Return the scores of a table's columns: models are fitted to its rows."""
-        from tamiz.wrappers.evaluator import WrapperEvaluator
-        from tamiz.wrappers.models import resolve_model
-        from tamiz.wrappers.refits import RefitBackend
-        from tamiz.wrappers.task import make_task
+        from tamiz.models.evaluator import WrapperEvaluator
+        from tamiz.models.named_models import resolve_model
+        from tamiz.models.refits import RefitBackend
+        from tamiz.models.task import make_task
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)
         schema = source.schema

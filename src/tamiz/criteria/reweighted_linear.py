@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from tamiz.criteria.model_rows import TrainingData
+from tamiz.criteria.model_relevance import TrainingData
 from tamiz.statistics.base import Floats
 
 _Precondition: TypeAlias = Callable[[Floats], Floats]

@@ -8,17 +8,16 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamiz import parallel
 from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations, StatisticsCache
-from tamiz.criteria.entropy_family import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.kernels import tables as kernels
+from tamiz.kernels import contingency as kernels
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.in_memory import code_vector, weight_vector
 from tamiz.sources.schema import Schema
-from tamiz.sources.vectors import code_vector, weight_vector
 from tamiz.statistics.base import Floats
-from tamiz.statistics.coding import Coding
-from tamiz.statistics.tables import MAX_CODES, CodedRows
-from tamiz.validation import check_choice, check_memory
+from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 

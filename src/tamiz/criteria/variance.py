@@ -10,9 +10,8 @@ import numpy as np
 from tamiz.criteria.base import Relevance, StatisticsCache
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
-from tamiz.statistics.coding import Coding
+from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
-from tamiz.statistics.tables import LevelCounts
 
 
 class Variance(Relevance):

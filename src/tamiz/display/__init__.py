@@ -1,6 +1,6 @@
 """Pictures of what was fitted, by matplotlib."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
@@ -9,11 +9,11 @@ registry = Registry(
     eigenvalues   eigenvalues:EigenvalueDisplay    display  Eigenvalues
     images        images:ImageDisplay              display  Images
     stress        stress:StressDisplay             display  Stress
-    point_stress  point_stress:PointStressDisplay  display  Stress of points
-    shepard       shepard:ShepardDisplay           display  Shepard diagram
+    point_stress  stress:PointStressDisplay        display  Stress of points
+    shepard       quality:ShepardDisplay           display  Shepard diagram
     quality       quality:QualityDisplay           display  Curves of kept neighbours
-    ranking       ranking:RankingDisplay           display  Ranking
-    search        search:SearchDisplay             display  Search
+    ranking       column_selection:RankingDisplay  display  Ranking
+    search        column_selection:SearchDisplay   display  Search
     """,
 )
 

@@ -1,12 +1,12 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
+from tamiz.display.column_selection import RankingDisplay as RankingDisplay
+from tamiz.display.column_selection import SearchDisplay as SearchDisplay
 from tamiz.display.eigenvalues import EigenvalueDisplay as EigenvalueDisplay
 from tamiz.display.embedding import EmbeddingDisplay as EmbeddingDisplay
 from tamiz.display.images import ImageDisplay as ImageDisplay
-from tamiz.display.point_stress import PointStressDisplay as PointStressDisplay
 from tamiz.display.quality import QualityDisplay as QualityDisplay
-from tamiz.display.ranking import RankingDisplay as RankingDisplay
-from tamiz.display.search import SearchDisplay as SearchDisplay
-from tamiz.display.shepard import ShepardDisplay as ShepardDisplay
+from tamiz.display.quality import ShepardDisplay as ShepardDisplay
+from tamiz.display.stress import PointStressDisplay as PointStressDisplay
 from tamiz.display.stress import StressDisplay as StressDisplay
 
 registry: Registry

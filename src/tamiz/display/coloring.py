@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamiz.display import figures, palette
+from tamiz.display import figures
 from tamiz.exceptions import DataError
+from tamiz.sources.in_memory import to_raw_column
 from tamiz.sources.kinds import encode_target
-from tamiz.sources.memory import to_raw_column
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class SingleColor(Coloring):
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
-        return [ax.scatter(x, y, color=palette.STRONG, **_marker_style(ax, len(x)))]
+        return [ax.scatter(x, y, color=figures.STRONG, **_marker_style(ax, len(x)))]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Say nothing."""
@@ -61,7 +61,7 @@ class NumericColors(Coloring):
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
         gap = np.isnan(self.values)
-        ax.scatter(x[gap], y[gap], color=palette.FAINT, **_marker_style(ax, len(x)))
+        ax.scatter(x[gap], y[gap], color=figures.FAINT, **_marker_style(ax, len(x)))
         shaded = ax.scatter(x[~gap], y[~gap], c=self.values[~gap], cmap=figures.colormap(), **_marker_style(ax, len(x)))
         return [shaded]
 
@@ -72,8 +72,8 @@ class NumericColors(Coloring):
         bar = panels[0, 0].figure.colorbar(artists[0], ax=panels, pad=0.02, aspect=30)
         bar.solids.set_alpha(1.0)
         bar.outline.set_visible(False)
-        bar.ax.tick_params(colors=palette.MUTED, labelsize="small", length=0)
-        bar.set_label(" ".join(filter(None, told)), color=palette.MUTED)
+        bar.ax.tick_params(colors=figures.MUTED, labelsize="small", length=0)
+        bar.set_label(" ".join(filter(None, told)), color=figures.MUTED)
 
 
 class ClassColors(Coloring):
@@ -97,8 +97,8 @@ class ClassColors(Coloring):
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
         gap = self.groups < 0
-        looks = [(palette.FAINT, "o", gap)] if gap.any() else []
-        looks += [(palette.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
+        looks = [(figures.FAINT, "o", gap)] if gap.any() else []
+        looks += [(figures.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
         return [ax.scatter(x[at], y[at], color=c, marker=shape, **_marker_style(ax, len(x))) for c, shape, at in looks]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
@@ -106,9 +106,9 @@ class ClassColors(Coloring):
         names = ["missing", *self.names] if len(artists) > len(self.names) else self.names
         legend = panels[0, -1].legend(
             artists, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0,
-            frameon=False, labelcolor=palette.INK, fontsize="small", alignment="left",
+            frameon=False, labelcolor=figures.INK, fontsize="small", alignment="left",
         )  # fmt: skip
-        legend.get_title().set_color(palette.MUTED)
+        legend.get_title().set_color(figures.MUTED)
         for handle in legend.legend_handles:
             handle.set(sizes=[28.0], alpha=1.0)
 

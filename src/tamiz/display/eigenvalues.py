@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz.display import figures, palette
+from tamiz.display import figures
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.statistics.base import Floats
@@ -115,9 +115,9 @@ class EigenvalueDisplay:
         numbers = np.arange(1, values.shape[1] + 1)
         several = len(values) > 1
         # Beyond the colours there are, parts look alike and have no name.
-        named = min(len(values), len(palette.CLASS_COLORS)) if several else 0
-        looks = [(palette.CLASS_COLORS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
-        looks += [(palette.FAINT if several else palette.STRONG, "o", "_")] * (len(values) - named)
+        named = min(len(values), len(figures.CLASS_COLORS)) if several else 0
+        looks = [(figures.CLASS_COLORS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
+        looks += [(figures.FAINT if several else figures.STRONG, "o", "_")] * (len(values) - named)
         self.lines_ = [
             panel.plot(numbers, row, color=color, marker=shape, markersize=5, linewidth=1, label=name)[0]
             for row, (color, shape, name) in zip(values, looks, strict=True)
@@ -128,7 +128,7 @@ class EigenvalueDisplay:
             (self.reference_,) = panel.plot(
                 numbers[: len(by_chance)],
                 by_chance,
-                color=palette.MUTED,
+                color=figures.MUTED,
                 linestyle="--",
                 linewidth=1.2,
                 label=_REFERENCE_LABEL,
@@ -138,10 +138,10 @@ class EigenvalueDisplay:
         if np.nanmin(values) >= 0:
             panel.set_ylim(bottom=0.0)
         if several or self.reference_ is not None:
-            panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
+            panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small")
         largest = 0.0 if self.residuals is None else float(np.nanmax(_as_rows(self.residuals)))
         if largest > 0:
-            panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=palette.MUTED)
+            panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=figures.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz.display import figures, palette
+from tamiz.display import figures
 from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
-from tamiz.validation import check_integer
+from tamiz.runtime.validation import check_integer
 
 _IMAGES_PER_ROW = 8
 _INCHES_PER_IMAGE = 1.3
@@ -122,9 +122,9 @@ class ImageDisplay:
             panel.set_axis_off()
             if k < len(images):
                 self.images_.append(self._draw(panel, images[k].reshape(height, width)))
-                panel.set_title(names[k] if names else "", fontsize="small", color=palette.MUTED)
+                panel.set_title(names[k] if names else "", fontsize="small", color=figures.MUTED)
         if self.title:
-            self.figure_.suptitle(escape_text(self.title), x=0.01, ha="left", fontsize="medium", color=palette.INK)
+            self.figure_.suptitle(escape_text(self.title), x=0.01, ha="left", fontsize="medium", color=figures.INK)
         return self
 
     def _draw(self, panel: Any, pixels: Any) -> Any:

@@ -2,18 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz.display import figures, palette
+from tamiz.display import figures
+from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
+from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# MERGED: The points that a map places worst, as a picture.
+class PointStressDisplay:
+    """The points with the most stress, largest first, beside the mean of all: those the map does not show as they are.
+
+    Parameters
+    ----------
+    stress : array-like of shape (n_samples,)
+        Of every point.
+    names : list of str, default=None
+        One for every point; None is the number of the row.
+    n_points : int, default=15
+        How many are drawn.
+    value_label : str, default="Stress of the point"
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    points_ : matplotlib Line2D
+    mean_ : matplotlib Line2D
+    rows_ : ndarray of shape (n_drawn,)
+        The rows drawn, the one with the most stress first.
+
+    Examples
+    --------
+    >>> from tamiz.display import PointStressDisplay
+    >>> display = PointStressDisplay([0.1, 0.4, 0.2], names=["Athens", "Barcelona", "Brussels"], n_points=2).plot()
+    >>> display.rows_
+    array([1, 2])
+    """
+
+    def __init__(
+        self,
+        stress: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        n_points: int = 15,
+        value_label: str = "Stress of the point",
+    ) -> None:
+        self.stress = stress
+        self.names = names
+        self.n_points = n_points
+        self.value_label = value_label
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, names: Sequence[str] | None = None, n_points: int = 15, ax: Axes | None = None
+    ) -> Self:
+        """Draw what a fitted map holds as `stress_per_point_`.
+
+        Parameters
+        ----------
+        estimator : MDS or another that holds it
+            Fitted.
+        names, n_points
+            As in the class.
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        PointStressDisplay
+        """
+        check_is_fitted(estimator)
+        fitted = vars(estimator)
+        if "stress_per_point_" not in fitted:
+            raise TypeError(f"{type(estimator).__name__} holds no stress_per_point_; give an MDS.")
+        return cls(fitted["stress_per_point_"], names=names, n_points=n_points).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+        """
+        n_points = check_integer("n_points", self.n_points, low=1)
+        stress = check_array(np.asarray(self.stress), dtype=np.float64, ensure_2d=False, input_name="stress").ravel()
+        names = list(map(str, range(len(stress)))) if self.names is None else [str(name) for name in self.names]
+        if len(names) != len(stress):
+            raise DataError(f"There are {len(names)} names for {len(stress)} points; give one for each.")
+        panel = figures.get_panel(ax)
+        self.rows_ = np.argsort(-stress, kind="stable")[:n_points]
+        largest, heights = stress[self.rows_], np.arange(len(self.rows_))
+        panel.hlines(heights, 0.0, largest, color=figures.RULE, linewidth=1.0)
+        (self.points_,) = panel.plot(largest, heights, "o", color=figures.STRONG, markersize=6)
+        mean = float(stress.mean())
+        self.mean_ = panel.axvline(
+            mean, color=figures.MUTED, linestyle="--", linewidth=1.2, label=f"mean of {len(stress):,} points"
+        )
+        panel.set_yticks(heights, [escape_text(names[row]) for row in self.rows_])
+        panel.invert_yaxis()
+        panel.set(xlabel=self.value_label, ylabel="Row" if self.names is None else "")
+        panel.set_xlim(left=0.0)
+        panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
 
 
 class StressDisplay:
@@ -113,7 +216,7 @@ class StressDisplay:
         (self.line_,) = panel.plot(
             numbers[order],
             stress[order],
-            color=palette.STRONG,
+            color=figures.STRONG,
             marker=marker,
             markersize=5,
             linewidth=1.5,
@@ -125,7 +228,7 @@ class StressDisplay:
         if self.from_zero:
             panel.set_ylim(bottom=0.0)
         if self.note:
-            panel.set_title(self.note, loc="left", fontsize="small", color=palette.MUTED)
+            panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
@@ -138,13 +241,13 @@ class StressDisplay:
         numbers, draws = numbers[order], draws[:, order]
         if len(draws) > 1:
             panel.fill_between(
-                numbers, draws.min(axis=0), draws.max(axis=0), color=palette.FAINT, alpha=0.35, linewidth=0.0
+                numbers, draws.min(axis=0), draws.max(axis=0), color=figures.FAINT, alpha=0.35, linewidth=0.0
             )
         label = "by chance" if len(draws) == 1 else f"by chance ({len(draws):,} permutations)"
         (line,) = panel.plot(
-            numbers, draws.mean(axis=0), color=palette.MUTED, linestyle="--", linewidth=1.2, label=label
+            numbers, draws.mean(axis=0), color=figures.MUTED, linestyle="--", linewidth=1.2, label=label
         )
-        panel.legend(frameon=False, labelcolor=palette.INK, fontsize="small")
+        panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small")
         return line
 
 

@@ -1,21 +1,18 @@
 """The graph of rows that lie near each other: built once, reused by every method that lives on it."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
-    knn                 k_nearest:KNearest                builder    Nearest neighbours
-    radius              radius:Radius                     builder    Radius
-    connected_radius    connected_radius:ConnectedRadius  builder    Smallest connecting radius
-    same_class          same_class:SameClass              builder    Same class
-    heat_kernel         weights:HeatKernel                weight     Heat kernel
-    binary              weights:Binary                    weight     Binary
-    inverse_class_size  weights:InverseClassSize          weight     Inverse class size
-    brute_force         search.exact:BruteForce           neighbors  Brute force
-    kd_tree             search.tree:KDTree                neighbors  k-d tree
-    nn_descent          search.descent:NNDescent          neighbors  Nearest-neighbour descent
-    graph               graph:Graph                       graph      Graph
+    knn                 k_nearest:KNearest                builder  Nearest neighbours
+    radius              radius:Radius                     builder  Radius
+    connected_radius    connected_radius:ConnectedRadius  builder  Smallest connecting radius
+    same_class          same_class:SameClass              builder  Same class
+    heat_kernel         weights:HeatKernel                weight   Heat kernel
+    binary              weights:Binary                    weight   Binary
+    inverse_class_size  weights:InverseClassSize          weight   Inverse class size
+    graph               graph:Graph                       graph    Graph
     """,
 )
 

@@ -1,12 +1,9 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 from tamiz.graphs.connected_radius import ConnectedRadius as ConnectedRadius
 from tamiz.graphs.graph import Graph as Graph
 from tamiz.graphs.k_nearest import KNearest as KNearest
 from tamiz.graphs.radius import Radius as Radius
 from tamiz.graphs.same_class import SameClass as SameClass
-from tamiz.graphs.search.descent import NNDescent as NNDescent
-from tamiz.graphs.search.exact import BruteForce as BruteForce
-from tamiz.graphs.search.tree import KDTree as KDTree
 from tamiz.graphs.weights import Binary as Binary
 from tamiz.graphs.weights import HeatKernel as HeatKernel
 from tamiz.graphs.weights import InverseClassSize as InverseClassSize

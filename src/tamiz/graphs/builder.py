@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.edge_graph import EdgeGraph, Edges, NeighborRule
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.metrics.names import registry
-from tamiz.graphs.points import Points
-from tamiz.graphs.reading import RowEncoder, count_rows, row_numbers
-from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import HeatKernel, Weight
-from tamiz.kernels.edges import merge_edges, transpose_edges
+from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
+from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.metric_registry import registry
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
-from tamiz.sources.open import as_source
-from tamiz.sources.vectors import code_vector
+from tamiz.sources.factory import as_source
+from tamiz.sources.in_memory import code_vector
 from tamiz.statistics.base import Codes, Floats
-from tamiz.validation import check_choice
-from tamiz.warn import warn_user
 
 
 @dataclass(frozen=True)

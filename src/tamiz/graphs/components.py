@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from tamiz.kernels.sparse import label_components_depth_first
+from tamiz.kernels.sparse_graphs import label_components_depth_first
 
 _MAX_LISTED = 5
 

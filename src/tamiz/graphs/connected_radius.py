@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tamiz import parallel
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
 from tamiz.graphs.edge_graph import EdgeGraph
 from tamiz.graphs.radius import build_radius_graph
-from tamiz.graphs.search.choice import choose_exact_search
-from tamiz.graphs.spanning.tree import longest_edge
 from tamiz.graphs.weights import Weight
+from tamiz.neighbors.search_choice import choose_exact_search
+from tamiz.neighbors.spanning_tree import longest_edge
+from tamiz.runtime import parallel
 
 
 class ConnectedRadius(GraphBuilder):

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Attachment, Graph
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.points import Points
-from tamiz.graphs.reading import RowEncoder
-from tamiz.graphs.search.base import NeighborIndex
-from tamiz.graphs.search.neighbors import Neighbors
-from tamiz.graphs.spanning.tree import connecting_edges
 from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation
 from tamiz.graphs.weights import Weight
-from tamiz.kernels.variation import edge_variation, sparse_edge_variation
+from tamiz.kernels.sparse_graphs import edge_variation, sparse_edge_variation
+from tamiz.neighbors.base import NeighborIndex, Neighbors
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.row_encoders import RowEncoder
+from tamiz.neighbors.spanning_tree import connecting_edges
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
@@ -35,7 +35,6 @@ from tamiz.storage.invariants import (
     Nullable,
     Number,
 )
-from tamiz.warn import warn_user
 
 # Values of one piece of work.
 _CHUNK_VALUES = 2**19
@@ -72,7 +71,8 @@ class NeighborRule:
         "row_encoder": (
             InstanceOf(RowEncoder),
             Condition(
-                lambda it: it.row_encoder.n_coordinates in (None, it.index.points.n_coordinates), "does not read what its index was made of"
+                lambda it: it.row_encoder.n_coordinates in (None, it.index.points.n_coordinates),
+                "does not read what its index was made of",
             ),
         ),
         "search_description": InstanceOf(str),

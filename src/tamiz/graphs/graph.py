@@ -14,12 +14,12 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.reading import count_rows
-from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.variation import Variation
+from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.row_encoders import count_rows
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.stored import Serializable
+from tamiz.storage.records import Serializable
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Graph(Serializable, ABC):
             Read the edges as directed from head to tail, and weigh each pair by the maximum, mean or minimum of its two
             directions, as `from_sparse` does. None reads them as undirected.
         """
-        from tamiz.graphs.given import build_from_edges
+        from tamiz.graphs.graph_import import build_from_edges
 
         return build_from_edges(heads, tails, weights, n_samples, symmetrize)
 
@@ -133,7 +133,7 @@ class Graph(Serializable, ABC):
             has the weight 0. So "max" joins rows where either direction has an edge, "min" where both have. None refuses a
             matrix that is not symmetric.
         """
-        from tamiz.graphs.given import build_from_matrix
+        from tamiz.graphs.graph_import import build_from_matrix
 
         return build_from_matrix(adjacency, symmetrize)
 

@@ -17,13 +17,12 @@ from tamiz.graphs.builder import (
 )
 from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.points import Points
-from tamiz.graphs.reading import count_rows
-from tamiz.graphs.search.base import NeighborSearch
-from tamiz.graphs.search.choice import choose_search
-from tamiz.graphs.search.neighbors import Neighbors
 from tamiz.graphs.weights import Weight
-from tamiz.validation import check_choice, check_integer
+from tamiz.neighbors.base import Neighbors, NeighborSearch
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.row_encoders import count_rows
+from tamiz.neighbors.search_choice import choose_search
+from tamiz.runtime.validation import check_choice, check_integer
 
 SYMMETRIES = ("or", "mutual", "directed")
 

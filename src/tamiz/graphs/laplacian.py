@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from tamiz import parallel
 from tamiz.graphs.components import Components
-from tamiz.kernels.sparse import laplacian_step_1, laplacian_step_4, laplacian_step_8, permute_matrix
+from tamiz.kernels.sparse_graphs import laplacian_step_1, laplacian_step_4, laplacian_step_8, permute_matrix
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_choice
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_choice
 
 LAPLACIAN_KINDS = ("unnormalized", "symmetric", "random_walk")
 

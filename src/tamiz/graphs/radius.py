@@ -9,11 +9,11 @@ import numpy as np
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, directed_edges, read_points
 from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
-from tamiz.graphs.reading import RowEncoder
-from tamiz.graphs.search.base import NeighborIndex
-from tamiz.graphs.search.choice import choose_exact_search
 from tamiz.graphs.weights import Weight
-from tamiz.validation import check_real
+from tamiz.neighbors.base import NeighborIndex
+from tamiz.neighbors.row_encoders import RowEncoder
+from tamiz.neighbors.search_choice import choose_exact_search
+from tamiz.runtime.validation import check_real
 
 
 class Radius(GraphBuilder):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.kernels.variation import class_squared_deviations, class_sums_and_extremes
+from tamiz.kernels.sparse_graphs import class_squared_deviations, class_sums_and_extremes
+from tamiz.runtime import parallel
 from tamiz.statistics.base import Codes, Floats
 
 # Values of one piece of work.

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_real
-from tamiz.warn import warn_user
 
 # Weights below this are as if they were 0. float64 goes down to 2e-308 in full precision; the room left keeps the digits of
 # degrees, their inverses and weighted squares.

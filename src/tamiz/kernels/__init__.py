@@ -1,6 +1,6 @@
 """Loops over numbers: arrays and scalars in, arrays out, one file a subject.
 
-A kernel is serial and works on a range of rows or candidates; `tamiz.parallel` runs ranges on threads. It calls only
+A kernel is serial and works on a range of rows or candidates; `tamiz.runtime.parallel` runs ranges on threads. It calls only
 kernels of its own file, because numba's cache does not see an edit in another. Signatures are written out: a kernel is
 compiled once, for C-contiguous read-only inputs, and never again for the layout a caller happens to hold. It is read from disk,
 or compiled, when it is first called: a program that calls few does not wait for the others.

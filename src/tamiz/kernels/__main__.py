@@ -2,7 +2,7 @@
 
 import sys
 
-from tamiz.compilation import all_kernels, compile_ahead, compile_from_stdin
+from tamiz.kernels._compilation import all_kernels, compile_ahead, compile_from_stdin
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["-"]:

@@ -1,6 +1,6 @@
 """Numbers that judge a map: how far its distances and its neighbours are those of the data."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
@@ -8,7 +8,7 @@ registry = Registry(
     quality                    evaluation:quality                       function  Map quality
     normalized_stress          stress:normalized_stress                 function  Normalised stress
     kruskal_stress             stress:kruskal_stress                    function  Kruskal's stress
-    shepard                    diagram:shepard                          function  Shepard diagram
+    shepard                    shepard_diagram:shepard                  function  Shepard diagram
     trustworthiness            neighborhoods:trustworthiness            function  Trustworthiness
     continuity                 neighborhoods:continuity                 function  Continuity
     neighborhood_recall        neighborhoods:neighborhood_recall        function  Neighbourhood recall

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.metrics.judged import (
+from tamiz.metrics.embedding_pair import (
     EmbeddingPair,
+    NeighborRanks,
+    PointIndices,
     check_neighbors_below_half,
     check_neighbors_below_n,
     check_three_rows,
     read_embedding_pair,
 )
-from tamiz.metrics.neighbors import NeighborRanks, PointIndices
-from tamiz.metrics.passes import PairScanResult
-from tamiz.sources.vectors import code_vector
+from tamiz.metrics.pair_scan import PairScanResult
+from tamiz.runtime import parallel
+from tamiz.sources.in_memory import code_vector
 from tamiz.statistics.base import Codes, Floats
 
 

@@ -2,12 +2,174 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from tamiz import parallel
-from tamiz.metrics.fits import fit_distances
-from tamiz.metrics.judged import read_embedding_pair
-from tamiz.validation import check_choice
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.metrics.distance_blocks import DistanceSpace
+from tamiz.metrics.embedding_pair import EmbeddingPair, read_embedding_pair
+from tamiz.metrics.estimates import SampleEstimate, mean_estimate, ratio_estimate, root_estimate
+from tamiz.metrics.pair_scan import PairScanResult
+from tamiz.neighbors.search_rows import evenly_spaced_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_choice
+from tamiz.statistics.base import Floats
+
+# MERGED: How the distances of a map fit those of the data: stress and correlation, from sums over pairs.
+# Rows whose distances tell the unit, the scale and the centres that sums are taken in.
+_PROBE_ROWS = 16
+# A scale that is off by this share of the squares, and by this share of the residual, loses digits of the residual.
+_MIN_SQUARES_SHARE, _MIN_RESIDUAL_SHARE = 1e-25, 0.5
+# The smallest unit takes the largest number that is read as a distance, 1e150, to 1.
+_SMALLEST_UNIT = 2.0**-500
+
+
+@dataclass(frozen=True)
+class DistanceFit:
+    """Sums over the pairs of some rows and all, a row each.
+
+    Distances d of the data and e of the map are in units of their own; `scale` brings e nearest to d in these.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the data; the sums may be of fewer.
+    scales : ndarray of shape (7,)
+        As `kernels.pair_sums` takes them.
+    sums : ndarray of shape (n_rows, 10)
+    """
+
+    n: int
+    scales: Floats
+    sums: Floats
+
+    @property
+    def _scale_correction(self) -> float:
+        """What the best scale is above the one that residuals were taken at."""
+        return _scale_correction(self.sums.sum(axis=0))
+
+    @property
+    def squares(self) -> Floats:
+        """The squared distances of the data, summed for each row."""
+        return self.sums[:, 0]
+
+    @property
+    def residuals(self) -> Floats:
+        """The squared differences at the best scale of the map, summed for each row."""
+        step = self._scale_correction
+        parts = self.sums[:, 2] - 2.0 * step * self.sums[:, 3] + step * step * self.sums[:, 1]
+        return np.maximum(parts, 0.0)
+
+    @property
+    def scale(self) -> float:
+        """What brings distances of the map nearest to those of the data."""
+        return float((self.scales[2] + self._scale_correction) * self.scales[1] / self.scales[0])
+
+    def normalized_stress(self, *, best: bool) -> SampleEstimate:
+        """Return the root of the squared differences over the squared distances of the data."""
+        if best:
+            return root_estimate(ratio_estimate(self.residuals, self.squares, self.n))
+        return _scale_estimate(
+            root_estimate(ratio_estimate(self.sums[:, 4], self.squares, self.n)), 1.0 / float(self.scales[3])
+        )
+
+    def kruskal_stress(self, *, best: bool) -> SampleEstimate:
+        """Return the root of the squared differences over the squared distances of the map."""
+        if best:
+            # Over the squares of the map at any scale, the least is over those of the data as well.
+            return self.normalized_stress(best=True)
+        return _scale_estimate(
+            root_estimate(ratio_estimate(self.sums[:, 4], self.sums[:, 1], self.n)), 1.0 / float(self.scales[4])
+        )
+
+    def row_stress(self) -> Floats:
+        """Return the normalised stress of each row's own pairs, at the one best scale of the map; 0 where all its distances are."""
+        squares = self.squares
+        return np.sqrt(np.divide(self.residuals, squares, out=np.zeros_like(squares), where=squares > 0.0))
+
+    def correlation(self) -> SampleEstimate:
+        """Return Pearson's correlation of the distances; 0 where one side's are all equal."""
+        n_pairs = len(self.sums) * (self.n - 1)
+        a, b, aa, bb, ab = (self.sums[:, 5:] / (self.n - 1)).T
+        mean_a, mean_b = float(self.sums[:, 5].sum()) / n_pairs, float(self.sums[:, 6].sum()) / n_pairs
+        # About the means of all, a row each.
+        aa = aa - 2.0 * mean_a * a + mean_a**2
+        bb = bb - 2.0 * mean_b * b + mean_b**2
+        ab = ab - mean_a * b - mean_b * a + mean_a * mean_b
+        spreads = float(aa.mean()), float(bb.mean())
+        if min(spreads[0] / self._mean_square(0), spreads[1] / self._mean_square(1)) < 1e-28:
+            return SampleEstimate(0.0, 0.0)
+        size = float(np.sqrt(spreads[0]) * np.sqrt(spreads[1]))
+        value = float(ab.mean()) / size
+        influence = ab / size - value / 2.0 * (aa / spreads[0] + bb / spreads[1])
+        return SampleEstimate(float(np.clip(value, -1.0, 1.0)), mean_estimate(influence, self.n).error)
+
+    def _mean_square(self, side: int) -> float:
+        """Return the mean squared distance of a side."""
+        return float(self.sums[:, side].mean()) / (self.n - 1)
+
+
+def _scale_estimate(estimate: SampleEstimate, factor: float) -> SampleEstimate:
+    return SampleEstimate(estimate.value * factor, estimate.error * factor)
+
+
+def _scale_correction(totals: Floats) -> float:
+    return float(totals[3] / totals[1]) if totals[1] else 0.0
+
+
+def initial_scales(pair: EmbeddingPair) -> Floats:
+    """Return units, a scale and centres for the sums over pairs, from the distances of a few rows."""
+    tried = evenly_spaced_rows(pair.n, _PROBE_ROWS)
+    d, e = (np.array([_row_distances(space, int(row)) for row in tried]) for space in pair.spaces)
+    units = [_unit(float(distances.max())) for distances in (d, e)]
+    return _scales(d * units[0], e * units[1], units)
+
+
+def _row_distances(space: DistanceSpace, row: int) -> Floats:
+    with space.open_block(np.array([row])) as slab:
+        others = np.delete(np.arange(space.points.n_samples, dtype=np.int32), row)
+        return slab.pair_distances(others[None, :])[0]
+
+
+def _unit(largest: float) -> float:
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1]))) if largest > 0.0 else 1.0
+
+
+def _scales(d: Floats, e: Floats, units: list[float]) -> Floats:
+    squares = float((e * e).sum())
+    scale = float((d * e).sum()) / squares if squares else 0.0
+    least = min(units)
+    return np.array([*units, scale, least / units[0], least / units[1], d.mean(), e.mean()])
+
+
+def fit_from_scan(pair: EmbeddingPair, scales: Floats, scan: PairScanResult) -> DistanceFit:
+    """Return the sums that a pass found, or those of further passes where the scales of that one were poor."""
+    sums = scan.sums
+    if not np.isfinite(sums).all():
+        # Distances that keep no triangle inequality: those of the few rows were nothing beside the largest.
+        units = [_SMALLEST_UNIT, float(scales[1])]
+        scales = np.array([*units, 0.0, min(units) / units[0], min(units) / units[1], 0.0, 0.0])
+        sums = pair.scan(scales=scales).sums
+    totals = sums.sum(axis=0)
+    gain = _scale_correction(totals) * float(totals[3])
+    if gain > _MIN_SQUARES_SHARE * totals[0] and gain > _MIN_RESIDUAL_SHARE * totals[2]:
+        scales = scales.copy()
+        scales[2] += _scale_correction(totals)
+        sums = pair.scan(scales=scales).sums
+    if not sums[:, 0].any():
+        raise DataError("All distances of X are 0: there is nothing that a map could show.")
+    if not sums[:, 1].any():
+        raise DataError("All rows of the embedding are at one place: there is no distance to compare.")
+    return DistanceFit(pair.n, scales, sums)
+
+
+def fit_distances(pair: EmbeddingPair) -> DistanceFit:
+    """Return the sums over pairs by a pass of their own."""
+    scales = initial_scales(pair)
+    return fit_from_scan(pair, scales, pair.scan(scales=scales))
+
 
 _SCALES = ("given", "best")
 

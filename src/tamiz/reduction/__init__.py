@@ -1,6 +1,6 @@
 """What the rows look like in few dimensions."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,

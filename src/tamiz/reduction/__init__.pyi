@@ -1,4 +1,4 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 from tamiz.reduction.axes import axis_correlations as axis_correlations
 from tamiz.reduction.classical_mds import ClassicalMDS as ClassicalMDS
 from tamiz.reduction.landmark_mds import LandmarkMDS as LandmarkMDS

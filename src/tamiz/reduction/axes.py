@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import check_has_features
-from tamiz.sources.open import as_source
+from tamiz.sources.factory import as_source
 from tamiz.statistics.base import Floats
-from tamiz.warn import warn_user
 
 RowIndices = NDArray[np.intp]
 

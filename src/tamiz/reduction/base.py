@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -13,9 +14,36 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.sources.features import float_dtype, mixed_table_tags
+from tamiz.neighbors.row_encoders import as_array
+from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
 from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
+
+
+# MERGED: The places that a user starts a search from.
+def read_initial_embedding(init: Any, choices: Sequence[str], n_samples: int, n_components: int) -> Floats:
+    """Return the places of n rows, of shape (n, n_components); what else `init` may be is told by its names."""
+    named = ", ".join(repr(name) for name in choices)
+    expected = f"init must be {named} or an array of {n_samples:,} rows and {n_components} columns"
+    places = as_array(init, expected)
+    if places.dtype.kind not in "fiub":
+        raise TypeError(f"{expected}, got {places.dtype} in the place of numbers.")
+    if places.shape != (n_samples, n_components):
+        raise DataError(f"{expected}, got the shape {places.shape}.")
+    places = places.astype(np.float64)
+    if not np.isfinite(places).all():
+        row = int(np.argmin(np.isfinite(places).all(axis=1)))
+        raise DataError(f"init holds a NaN or an infinite value in row {row}.")
+    check_distinct_points(places)
+    return places
+
+
+def check_distinct_points(points: Floats) -> None:
+    """Refuse points, one a row, that are all equal."""
+    if (points == points[0]).all():
+        raise DataError("init has all its points at one place, from where nothing moves them apart.")
+
 
 # Rows that a study fits a map of n x n cost on, where nobody said how many.
 MAX_STUDY_ROWS = 2_000

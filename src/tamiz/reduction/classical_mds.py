@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning
-from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import RowEncoder
-from tamiz.reduction.additive_constant import CORRECTIONS
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
+from tamiz.reduction.classical.additive_constant import CORRECTIONS
+from tamiz.reduction.classical.extension import Extension
+from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
-from tamiz.reduction.placement import Extension
-from tamiz.reduction.scaling import ClassicalSolution, scale_coordinates, scale_distances
-from tamiz.sources.features import check_features, record_features
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
-from tamiz.validation import check_choice, check_integer
-from tamiz.warn import warn_user
 
 
 class ClassicalMDS(Reducer):

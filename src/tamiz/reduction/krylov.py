@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from tamiz.random import make_rng
+from tamiz.runtime.random import make_rng
+from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_memory
 
 # No seed that anyone makes data with: noise of the same numbers would not look random to the start.
 _SEED = 6_180_339_887

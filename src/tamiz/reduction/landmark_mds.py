@@ -10,25 +10,30 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning
-from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import RowEncoder
-from tamiz.random import Seed, make_rng
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
+from tamiz.reduction.classical.scaling import ClassicalSolution
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
-from tamiz.reduction.landmark_scaling import LandmarkScaling, default_n_landmarks, random_landmarks
-from tamiz.reduction.landmarks import RowIndices, RowSubsets, create_subsets
-from tamiz.reduction.placement import Extension, LinearProjection
-from tamiz.reduction.principal_axes import principal_axes_rotation
+from tamiz.reduction.landmarks import (
+    LandmarkScaling,
+    RowIndices,
+    RowSubsets,
+    create_subsets,
+    default_n_landmarks,
+    random_landmarks,
+)
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.scaling import ClassicalSolution
-from tamiz.sources.features import check_features, record_features
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
-from tamiz.validation import check_choice, check_integer, check_memory
-from tamiz.warn import warn_user
 
 
 def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
@@ -135,7 +140,8 @@ class LandmarkMDS(Reducer):
         "_row_encoder": (
             InstanceOf(RowEncoder),
             Condition(
-                lambda it: it._landmark_dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"
+                lambda it: it._landmark_dissimilarities.matches_encoder(it._row_encoder),
+                "does not read the rows of fit",
             ),
         ),
         "landmarks_": IntegerArray("l", below="n"),

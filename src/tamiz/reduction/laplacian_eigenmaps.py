@@ -10,21 +10,21 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import builder_metric, resolve_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
-from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import row_numbers
-from tamiz.graphs.spectrum import smallest_eigenpairs
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import MapDescription, Reducer
-from tamiz.sources.features import check_features, record_features
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
+from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, OneOf
-from tamiz.validation import check_choice, check_integer, check_memory
 
 DISCONNECTED_CHOICES = ("error", "connect", "per_component")
 

@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.graphs.metrics.names import metric_tags
-from tamiz.graphs.reading import RowEncoder, row_numbers
-from tamiz.random import Seed, make_rng
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
 from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
 from tamiz.reduction.dissimilarities import (
     DISSIMILARITIES,
@@ -22,15 +20,12 @@ from tamiz.reduction.dissimilarities import (
     read_new_rows,
     read_partial_dissimilarities,
 )
-from tamiz.reduction.majorization.curves import DisparityCurve
-from tamiz.reduction.majorization.descent import NEAR_ZERO_STRESS
-from tamiz.reduction.majorization.guttman import EqualRows
-from tamiz.reduction.majorization.pairs import CondensedPairs
-from tamiz.reduction.majorization.placing import FittedMap, MappedRows
-from tamiz.reduction.majorization.problem import StressFunction
-from tamiz.reduction.majorization.reading import read_pairs
-from tamiz.reduction.majorization.scaling import (
+from tamiz.reduction.majorization.guttman import EqualRows, StressFunction
+from tamiz.reduction.majorization.minimizer import NEAR_ZERO_STRESS
+from tamiz.reduction.majorization.pairs import CondensedPairs, ShepardPairs, read_pairs
+from tamiz.reduction.majorization.smacof import (
     BYTES_PER_PAIR_BY_KIND,
+    INIT_CHOICES,
     MDS_KINDS,
     TIE_RULES,
     MultistartSmacof,
@@ -38,14 +33,16 @@ from tamiz.reduction.majorization.scaling import (
     create_transformation,
     initial_configurations,
 )
-from tamiz.reduction.majorization.shepard import ShepardPairs
-from tamiz.reduction.majorization.starts import INIT_CHOICES
-from tamiz.sources.features import check_features, record_features
+from tamiz.reduction.majorization.transformations import DisparityCurve
+from tamiz.reduction.out_of_sample_stress import FittedMap, MappedRows
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
-from tamiz.validation import check_choice, check_integer, check_real
-from tamiz.warn import warn_user
 
 # Rows whose numbers fit in two bytes, as the ends of ordered pairs are kept.
 _MAX_ORDINAL_ROWS = 2**16

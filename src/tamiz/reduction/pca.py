@@ -10,10 +10,9 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz import parallel
-from tamiz.random import Seed, make_rng
 from tamiz.reduction.base import Gallery, MapDescription, Reducer
-from tamiz.reduction.principal.completed import ImputedRows
+from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
+from tamiz.reduction.principal.covariance_input import read_covariance
 from tamiz.reduction.principal.decomposition import (
     SOLVERS,
     PrincipalComponents,
@@ -21,30 +20,32 @@ from tamiz.reduction.principal.decomposition import (
     decompose,
     decompose_covariance,
 )
-from tamiz.reduction.principal.faces import check_image_shape, eigenimages
-from tamiz.reduction.principal.given import read_covariance
-from tamiz.reduction.principal.likelihood import LikelihoodMixin, rounding_variance
-from tamiz.reduction.principal.parallel_analysis import IndependentColumns, ParallelAnalysis, compare_with_null
-from tamiz.reduction.principal.rows import CentredRows, CoordinateEncoder
-from tamiz.reduction.principal.sentences import (
+from tamiz.reduction.principal.descriptions import (
     CHANCE_NOTE,
     category_notes,
     chance_title,
+    check_image_shape,
     constant_column_warnings,
     decomposition_warnings,
+    eigenimages,
     missing_value_notes,
 )
-from tamiz.reduction.principal.sparse import SparseTableRows
-from tamiz.reduction.principal.table import TableRows
-from tamiz.sources.features import check_features as compare_columns
-from tamiz.sources.features import record_features
-from tamiz.sources.memory import eager_frame, is_frame
-from tamiz.sources.open import as_source
+from tamiz.reduction.principal.imputed_rows import ImputedRows
+from tamiz.reduction.principal.likelihood import LikelihoodMixin, rounding_variance
+from tamiz.reduction.principal.parallel_analysis import IndependentColumns, ParallelAnalysis, compare_with_null
+from tamiz.reduction.principal.sparse_table import SparseTableRows
+from tamiz.reduction.principal.table_rows import TableRows
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
+from tamiz.sources.factory import as_source
+from tamiz.sources.feature_checks import check_features as compare_columns
+from tamiz.sources.feature_checks import record_features
+from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
-from tamiz.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.warn import warn_user
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")

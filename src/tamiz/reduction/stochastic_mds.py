@@ -10,25 +10,24 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.graphs.reading import RowEncoder
-from tamiz.random import Seed, make_rng
+from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.classical.extension import principal_axes_rotation
 from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import create_subsets
-from tamiz.reduction.principal_axes import principal_axes_rotation
+from tamiz.reduction.out_of_sample_stress import minimize_row_stress_multistart
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.single_point import minimize_row_stress_multistart
+from tamiz.reduction.stochastic.descent import INIT_CHOICES, StochasticDescent, initial_embedding
 from tamiz.reduction.stochastic.panels import KERNEL_METRICS, RowPanels, metric_values
-from tamiz.reduction.stochastic.rounds import StochasticDescent
-from tamiz.reduction.stochastic.starts import INIT_CHOICES, initial_embedding
-from tamiz.sources.features import check_features, record_features
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
+from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
-from tamiz.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.warn import warn_user
 
 # Rows of fit that new ones are placed among.
 _REFERENCE_ROWS = 1000

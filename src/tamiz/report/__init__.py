@@ -5,7 +5,7 @@ None where there is nothing to show) and a template of the same name that draws 
 template and one line below; the order of the lines is the order on the page.
 """
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
@@ -18,12 +18,12 @@ registry = Registry(
     ranking         ranking:collect_ranking                section   The ranking
     redundancy      redundancy:collect_redundancy          section   Redundancy
     subset          subset:collect_subset                  section   The subset
-    model_effect    buys:collect_model_effect              section   Effect on models
+    model_effect    model_effect:collect_model_effect      section   Effect on models
     assessment      assessment:collect_assessment          section   Reliability of the selection
     graph           graph:collect_graph                    section   The graph
     maps            maps:collect_maps                      section   The maps
     quality         quality:collect_quality                section   The quality of the maps
-    reproduction    repeat:collect_reproduction            section   Reproduce this report
+    reproduction    reproduction:collect_reproduction      section   Reproduce this report
     """,
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from tamiz.display import palette
+from tamiz.display import figures
 from tamiz.report.text import chart_label, count_with_noun, format_number, format_percent, round_coordinate, shorten
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def themes() -> dict[str, Any]:
         "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.75)",
     }  # fmt: skip
     return {
-        "light": _theme(light, palette.CLASS_COLORS, palette.GRADIENT),
+        "light": _theme(light, figures.CLASS_COLORS, figures.GRADIENT),
         "dark": _theme(dark, _CLASS_COLORS_DARK, _GRADIENT_DARK),
         "shapes": SHAPES,
     }

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from tamiz.report import charts, registry, text
-from tamiz.report.files import write_text_atomically
 from tamiz.report.recommendation import initial_selection
+from tamiz.storage.atomic_write import write_text_atomically
 
 # What is the page's own, before its sections.
 _PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tamiz.registry import Entry
+    from tamiz.runtime.registry import Entry
 
 
 def render(result: Mapping[str, Any]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
-from tamiz.report.axes import collect_axes
 from tamiz.report.text import (
     chart_label,
     count_with_noun,
@@ -21,6 +21,133 @@ from tamiz.report.text import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+# MERGED: What the axes of a map mean: the columns that go along with them, by rank correlation and by loading.
+_ROWS_SHOWN = 10
+_FAINT_ROWS_SHOWN = 3
+# A column explains an axis from this size on, and only where it is this many times what chance gives.
+_MIN_CORRELATION = 0.3
+_MIN_CHANCE_RATIO = 1.5
+_LOADINGS_SHOWN = 2
+
+
+def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return a table for either axis that is drawn, the columns that explain it best on top.
+
+    Parameters
+    ----------
+    fitted_map : mapping
+        A map of a result.
+    columns : list of mappings
+        The columns of the result's table.
+
+    Returns
+    -------
+    dict or None
+        The template's names; None where no column was compared.
+    """
+    explanation = fitted_map["explanation"]
+    if not explanation["columns"]:
+        return None
+    loadings = _loadings(fitted_map["loadings"], columns)
+    tables = [_axis_table(explanation, loadings, axis, name) for axis, name in enumerate(fitted_map["axes"][:2])]
+    n, of = explanation["n_rows"], explanation["n_mapped"]
+    return {
+        "tables": tables,
+        "has_loadings": any(row["loading"] for table in tables for row in table["rows"]),
+        "has_categories": any(row["is_category"] for table in tables for row in table["rows"]),
+        "sample": f"By {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
+    }
+
+
+def _axis_table(
+    explanation: Mapping[str, Any], loadings: Mapping[str, list[tuple[str, Sequence[float]]]], axis: int, name: str
+) -> dict[str, Any]:
+    names, kinds = explanation["columns"], explanation["kinds"]
+    values = [row[axis] for row in explanation["values"]]
+    by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation["chance"], strict=True)]
+    explains = [abs(v) >= _MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
+    order = sorted(range(len(names)), key=lambda j: (not explains[j], by_chance[j], -abs(values[j])))
+    shown = order[: _ROWS_SHOWN if explains[order[0]] else _FAINT_ROWS_SHOWN]
+    rest = order[len(shown) :]
+    large = [names[j] for j in shown if by_chance[j] and abs(values[j]) >= _MIN_CORRELATION]
+    notes = [
+        ""
+        if explains[order[0]]
+        else f"None reaches {_MIN_CORRELATION} beyond what chance gives."
+        if large
+        else f"None reaches {_MIN_CORRELATION}.",
+        f"{join_names(large)} would reach about as much by chance." if large else "",
+        f"The other {_rest_text(rest)} at most {_decimals(max(abs(values[j]) for j in rest))}." if rest else "",
+    ]
+    weights = {j: _largest_loadings(loadings.get(names[j], []), axis) for j in shown}
+    largest = max((abs(weight) for parts in weights.values() for _, weight in parts), default=0.0)
+    # Loadings of standardised columns are read beside the correlations, in the same digits.
+    told = _decimals if 0.1 <= largest < 10 else partial(format_number, digits=3)
+    return {
+        "axis": name,
+        "title": _title(names[order[0]], kinds[order[0]], values[order[0]], name, explains[order[0]]),
+        "rows": [
+            {
+                "name": names[j],
+                "is_category": _is_category(kinds[j]),
+                "text": _decimals(values[j]),
+                "percent": f"{50 * abs(values[j]):.1f}",
+                "negative": values[j] < 0,
+                "faint": not explains[j],
+                "loading": [{"level": level, "text": told(weight)} for level, weight in weights[j]],
+            }
+            for j in shown
+        ],
+        "note": " ".join(filter(None, notes)),
+    }
+
+
+def _title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
+    axis, best = shorten(axis, 40), shorten(best, 40)
+    if not explains:
+        return f"No column reaches a correlation of {_MIN_CORRELATION} with {axis}{' beyond chance' if abs(value) >= _MIN_CORRELATION else ''}"
+    if _is_category(kind):
+        return f"{axis} tells the levels of {best} apart"
+    return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"
+
+
+def _rest_text(rest: Sequence[int]) -> str:
+    return f"{count_with_noun(len(rest), 'column')} {'reaches' if len(rest) == 1 else 'reach'}"
+
+
+def _is_category(kind: str) -> bool:
+    return kind not in ("numeric", "date")
+
+
+def _decimals(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
+
+
+def _loadings(
+    loadings: Mapping[str, Any] | None, columns: Sequence[Mapping[str, Any]]
+) -> dict[str, list[tuple[str, Sequence[float]]]]:
+    """Return the loadings of every column: its own, or those of its levels by name."""
+    if loadings is None:
+        return {}
+    by_name = dict(zip(loadings["columns"], loadings["values"], strict=True))
+    found: dict[str, list[tuple[str, Sequence[float]]]] = {}
+    for column in columns:
+        name = column["name"]
+        if not _is_category(column["kind"]):
+            found[name] = [("", by_name[name])] if name in by_name else []
+            continue
+        levels = [(level, f"{name}={level}") for level in column["levels"] or []]
+        found[name] = [(level, by_name[coordinate]) for level, coordinate in levels if coordinate in by_name]
+    return found
+
+
+def _largest_loadings(loadings: Sequence[tuple[str, Sequence[float]]], axis: int) -> list[tuple[str, float]]:
+    """Return the loadings of a column on an axis, of its levels the largest."""
+    known = [(level, weights[axis]) for level, weights in loadings if axis < len(weights)]
+    return sorted(known, key=lambda pair: -abs(pair[1]))[:_LOADINGS_SHOWN]
+
 
 _LEVELS_SHOWN = len(charts.SHAPES)
 _COMPONENTS_SHOWN = 30

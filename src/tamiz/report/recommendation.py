@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.buys_words import (
+from tamiz.report.score_text import (
     change_direction,
     format_difference,
     format_interval,
@@ -18,7 +18,7 @@ from tamiz.report.text import count_with_noun, join_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tamiz.report.trust import ScoreFormat
+    from tamiz.report.score_text import ScoreFormat
 
 _ALL_COLUMNS = "all_columns"
 # Parts of a sentence are never cut.

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
-from tamiz.report.buys_words import model_effect_text
-from tamiz.report.files import write_text_atomically
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
+from tamiz.report.score_text import assessment_verdict, model_effect_text
 from tamiz.report.shape import FORMAT, wanting
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_names, shorten
-from tamiz.report.trust import assessment_verdict
+from tamiz.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     import os

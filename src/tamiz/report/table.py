@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
 from tamiz.report.leakage import leakage_evidence
-from tamiz.report.schema_lines import kinds_argument, kinds_option
 from tamiz.report.text import (
     MAX_LISTED,
     count_with_noun,
@@ -15,6 +14,8 @@ from tamiz.report.text import (
     format_number,
     format_percent,
     join_names,
+    kinds_argument,
+    kinds_option,
     shorten,
     unlisted_note,
 )

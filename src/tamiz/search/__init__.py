@@ -1,6 +1,6 @@
 """How to walk through sets of columns. A search proposes; it neither scores, nor stops, nor keeps books."""
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,

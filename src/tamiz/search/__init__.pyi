@@ -1,4 +1,4 @@
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 from tamiz.search.backward import Backward as Backward
 from tamiz.search.beam import Beam as Beam
 from tamiz.search.best_first import BestFirst as BestFirst

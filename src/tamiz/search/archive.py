@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Floats
 from tamiz.exceptions import DataError
-from tamiz.search.seen import SubsetIndex, SubsetKeys
+from tamiz.search.subset_index import SubsetIndex, SubsetKeys
 from tamiz.storage.invariants import (
     Array,
     Condition,
@@ -25,7 +24,44 @@ from tamiz.storage.invariants import (
     Nullable,
     Number,
 )
-from tamiz.storage.stored import Serializable
+from tamiz.storage.records import Serializable
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Floats
+
+
+# MERGED: What an exact search has proven.
+@dataclass(frozen=True)
+class Certificate:
+    """How far the set found can be from the best of all.
+
+    Attributes
+    ----------
+    merit : float
+        Of the set found.
+    bound : float
+        What no set that may be chosen exceeds.
+    """
+
+    merit: float
+    bound: float
+
+    invariants: ClassVar[Invariants] = {"merit": Number(), "bound": Number()}
+
+    @property
+    def optimality_gap(self) -> float:
+        """The most that a better set can gain; 0 where the set found is proven to be best."""
+        return max(self.bound - self.merit, 0.0)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no set is better."""
+        return self.bound <= self.merit
+
+    def __str__(self) -> str:
+        if self.is_optimal:
+            return "proven best: no set that may be chosen has a higher merit"
+        return f"no set that may be chosen has a merit above {self.bound:.4g}, {self.optimality_gap:.2g} more than the one found"
+
 
 # Of equal merits the larger rank is better: size, negative, and the set as bits, the first column the highest.
 _Rank: TypeAlias = tuple[int, bytes]

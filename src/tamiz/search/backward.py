@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamiz.candidates import Candidates
-from tamiz.search.base import Problem, Search, Walk
-from tamiz.search.sizes import max_moves
+from tamiz.search.base import Problem, Search, Walk, max_moves
+from tamiz.subsets.candidates import Candidates
 
 
 class Backward(Search):

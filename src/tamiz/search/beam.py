@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Floats
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.runtime.validation import check_integer
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk, max_moves
 from tamiz.search.forward import starting_mask
-from tamiz.search.sizes import max_moves
-from tamiz.validation import check_integer
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Floats
 
 
 class Beam(Search):

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Floats
+from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
 from tamiz.search.forward import starting_mask
-from tamiz.validation import check_choice, check_integer, check_real
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Floats
 
 Direction = Literal["forward", "backward", "bidirectional"]
 _DIRECTIONS = ("forward", "backward", "bidirectional")

@@ -7,10 +7,10 @@ from collections.abc import Generator
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Floats
 from tamiz.search.base import Problem, Search, Walk
 from tamiz.search.forward import forward_path
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Floats
 
 
 class Bidirectional(Search):

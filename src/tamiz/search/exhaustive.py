@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tamiz.candidates import Candidates, Proposal
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.exact.codes import MAX_CODE_UNITS, code_ranges
-from tamiz.search.exact.combinations import combination_proposals
-from tamiz.search.exact.counts import count_sets
-from tamiz.search.exact.listed import all_candidates
-from tamiz.search.exact.sums import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
+from tamiz.search.exact.enumeration import MAX_CODE_UNITS, all_candidates, code_ranges, combination_proposals
+from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
+from tamiz.search.unit_sets import count_sets
+from tamiz.subsets.candidates import Candidates, Proposal
 
 # Going through all codes takes about 1 ns a set, through combinations of one size some 10 to 100: codes where no more than one
 # in so many is of a size that may be chosen.

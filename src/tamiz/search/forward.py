@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Floats
-from tamiz.search.base import Problem, Search, Walk
-from tamiz.search.sizes import max_moves
+from tamiz.search.base import Problem, Search, Walk, max_moves
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Floats
 
 
 class Forward(Search):

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamiz.candidates import Candidates, Masks
+from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
-from tamiz.search.choices import UnitSetSampler, expand_units
-from tamiz.search.exact.counts import count_sets
 from tamiz.search.forward import starting_mask
-from tamiz.search.seen import SubsetIndex
-from tamiz.validation import check_integer, check_real
+from tamiz.search.subset_index import SubsetIndex
+from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
+from tamiz.subsets.candidates import Candidates, Masks
 
 # So often a child that is no new set is changed again.
 _MAX_RETRIES = 5

@@ -24,10 +24,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import Evaluator, Floats
 from tamiz.exceptions import DataError
-from tamiz.search.seen import SubsetIndex
+from tamiz.search.subset_index import SubsetIndex
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Evaluator, Floats
 
 _FORMAT = "tamiz journal 2"
 # Between a line and its checksum.

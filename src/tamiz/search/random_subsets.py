@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamiz.candidates import Candidates
+from tamiz.runtime.validation import check_integer
 from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
-from tamiz.search.choices import UnitSetSampler, expand_units
-from tamiz.search.exact.counts import count_sets
-from tamiz.search.seen import SubsetIndex
-from tamiz.validation import check_integer
+from tamiz.search.subset_index import SubsetIndex
+from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
+from tamiz.subsets.candidates import Candidates
 
 _BATCH = 256
 

@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.candidates import Candidates, Masks
-from tamiz.evaluator import MeritProperties
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
-from tamiz.search.sizes import max_moves
-from tamiz.validation import check_integer, check_real
+from tamiz.runtime.validation import check_integer, check_real
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk, max_moves
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import MeritProperties
 
 _IMPORTANCE_DIGITS = 12
 

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 
 from sklearn.base import BaseEstimator
 
+from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.archive import Archive
-from tamiz.validation import check_integer, check_real
 
 
 class StoppingRule(BaseEstimator, ABC):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tamiz.registry import Registry
+from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
-    open_source  open:open_source        function  A table opened
+    open_source  factory:open_source     function  A table opened
     split_dates  date_parts:split_dates  function  Dates as year, month, weekday and hour
-    as_source    open:as_source          function  Rows and target as fit takes them
+    as_source    factory:as_source       function  Rows and target as fit takes them
     Source       base:Source             base      Where rows come from
-    csv          text:open_csv           file      Comma separated values
-    tsv          text:open_csv           file      Tab separated values
-    txt          text:open_csv           file      Separated values
+    csv          csv_reader:open_csv     file      Comma separated values
+    tsv          csv_reader:open_csv     file      Tab separated values
+    txt          csv_reader:open_csv     file      Separated values
     parquet      parquet:open_parquet    file      Parquet
     arrow        parquet:open_arrow      file      Arrow IPC
     feather      parquet:open_arrow      file      Feather

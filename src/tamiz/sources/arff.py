@@ -13,14 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.registry import suggestion
-from tamiz.sources.arff_header import ArffAttribute, read_date, read_header
-from tamiz.sources.arff_rows import ArffRows, read_rows
+from tamiz.runtime.registry import suggestion
+from tamiz.sources.arff_parser import ArffAttribute, ArffRows, read_date, read_header, read_rows
 from tamiz.sources.base import Source
+from tamiz.sources.csv_layout import find_encoding
 from tamiz.sources.kinds import to_numbers
-from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.table import OpenOptions, build_table, is_every_row
-from tamiz.sources.text_encoding import find_encoding
 from tamiz.sources.text_values import as_exact_integers, as_integers_or_codes
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz import parallel, progress
 from tamiz.exceptions import DataError
-from tamiz.memory import MemoryLimit
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.memory import MemoryLimit
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Codes
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
+from tamiz.sources.column_storage import LazyColumn
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.stored import LazyColumn
 from tamiz.statistics.base import Block, Floats
 
 DATE_PARTS = ("year", "month", "weekday", "hour")

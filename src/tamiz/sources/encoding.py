@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
-from tamiz.kernels.centring import centre_rows
+from tamiz.kernels.moments import centre_rows
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
-from tamiz.statistics.coding import Coding
+from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.statistics.moments import Moments
-from tamiz.statistics.tables import LevelCounts
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number, Strings
 
 

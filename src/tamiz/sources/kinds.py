@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.sources.raw import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.runtime import parallel
+from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
-from tamiz.sources.text_values import as_dates
-from tamiz.sources.written import recognize_format
+from tamiz.sources.text_values import as_dates, recognize_format
 
 # float64, or float32 as it came.
 Numbers = NDArray[np.floating[Any]]

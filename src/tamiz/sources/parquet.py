@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.distinct import encode_dictionary
-from tamiz.sources.memory import raw_from_arrow
-from tamiz.sources.raw import RawColumn
-from tamiz.sources.room import temporary_store
+from tamiz.sources.column_storage import temporary_store
+from tamiz.sources.in_memory import raw_from_arrow
+from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.table import OpenOptions, build_table, is_every_row
+from tamiz.sources.text_values import encode_dictionary
 
 # Memory a row that reading and encoding a column takes.
 _BYTES_PER_ROW = 32

@@ -9,14 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from tamiz.exceptions import DataError
+from tamiz.sources.csv_layout import find_layout
+from tamiz.sources.csv_reader import open_csv
+from tamiz.sources.in_memory import open_frame
 from tamiz.sources.kinds import level_codes
-from tamiz.sources.memory import open_frame
 from tamiz.sources.parquet import FORMAT_BY_SUFFIX, open_dataset, read_head
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import OpenOptions
-from tamiz.sources.text import open_csv
-from tamiz.sources.text_layout import find_layout
 
 # Its codes are as wide as those of any column with the same levels.
 _EMPTY_COLUMN = RawColumn("", pa.array([], pa.string()))

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.column_storage import LazyColumn
+from tamiz.sources.in_memory import check_shape, raw_from_array, to_float_type
 from tamiz.sources.kinds import LARGEST_NUMBER, check_finite
-from tamiz.sources.memory import check_shape, raw_from_array, to_float_type
-from tamiz.sources.raw import RawColumn
+from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Kind
-from tamiz.sources.stored import LazyColumn
 from tamiz.sources.table import OpenOptions, TableSource, build_table, check_names, is_every_row
 
 

@@ -12,20 +12,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamiz import parallel, progress
 from tamiz.exceptions import DataError
-from tamiz.registry import suggestion
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime.registry import suggestion
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
-from tamiz.sources.fitted import SchemaReader
 from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
-from tamiz.sources.labels import class_labels
-from tamiz.sources.raw import RawColumn
-from tamiz.sources.row_roles import Times, group_codes, time_values
+from tamiz.sources.raw_column import RawColumn
+from tamiz.sources.role_values import Times, class_labels, group_codes, time_values
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
+from tamiz.sources.schema_reader import SchemaReader
 from tamiz.statistics.base import Block, Codes, Floats
-from tamiz.turns import MemoryGate
-from tamiz.validation import check_choice
-from tamiz.warn import warn_user
 
 StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 # Values of one piece of encoding.

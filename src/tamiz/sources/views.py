@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
+from tamiz.sources.column_storage import RowSubsetColumn
 from tamiz.sources.schema import Column
-from tamiz.sources.stored import RowSubsetColumn
 from tamiz.sources.table import check_enough_rows, check_weights, scale_weights
 from tamiz.statistics.base import Block
 

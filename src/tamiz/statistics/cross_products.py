@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz import parallel
+from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Floats, Statistic
 
 # Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from tamiz import parallel, progress
-from tamiz.kernels.cuts import mdl_cuts
-from tamiz.kernels.sorting import merge_classes, split_classes
+from tamiz.kernels.cuts import mdl_cuts, merge_classes, split_classes
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
-from tamiz.turns import MemoryGate
-from tamiz.validation import check_integer, check_memory
 
 # More intervals than a code of two bytes has values are no intervals any more.
 MAX_BINS = 2**16 - 1

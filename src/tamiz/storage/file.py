@@ -14,10 +14,10 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from tamiz import __version__
 from tamiz.exceptions import DataError
+from tamiz.runtime.validation import check_memory
 from tamiz.storage.arrays import COMPRESSION_LEVEL, ArrayReader, ArrayWriter
-from tamiz.storage.place import atomic_path
-from tamiz.storage.tree import TreeReader, TreeWriter
-from tamiz.validation import check_memory
+from tamiz.storage.atomic_write import atomic_path
+from tamiz.storage.json_tree import TreeReader, TreeWriter
 
 _FORMAT_VERSION = 1
 _DOCUMENT = "tamiz.json"

@@ -125,7 +125,7 @@ def test_a_direction_that_was_not_found_is_told(monkeypatch):
 
 @pytest.mark.parametrize("solver", WAYS)
 def test_a_table_too_large_for_memory_is_refused_with_a_way_out(solver, monkeypatch):
-    monkeypatch.setattr("tamiz.validation.free_memory", lambda: 1e4)
+    monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1e4)
     messages = {
         "covariance": "The cross products of 64 coordinates needs .* are free.*solver='randomized'",
         "svd": "The decomposition of 1,797 rows of 64 coordinates needs .* are free.*solver='randomized'",

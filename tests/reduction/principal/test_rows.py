@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tamiz import parallel
 from tamiz.reduction import PCA
+from tamiz.runtime import parallel
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import open_source
-from tamiz.reduction.principal.table import TableRows
+from tamiz.reduction.principal.table_rows import TableRows
 
 
 def mixed(n=300, *, numbers=True):

@@ -10,11 +10,11 @@ import numpy as np
 from scipy import linalg
 
 from tamiz.reduction.krylov import leading_eigenpairs
-from tamiz.reduction.principal.rows import CentredRows
+from tamiz.reduction.principal.base import CentredRows
+from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
-from tamiz.statistics.signs import eigenvector_signs
-from tamiz.validation import check_integer, check_memory
+from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 SOLVERS = ("auto", "covariance", "svd", "randomized")
 

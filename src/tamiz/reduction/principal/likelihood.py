@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz import parallel
 from tamiz.exceptions import DataError
-from tamiz.reduction.principal.rows import CoordinateEncoder
-from tamiz.sources.features import check_features
+from tamiz.reduction.principal.base import CoordinateEncoder
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.feature_checks import check_features
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_memory
-from tamiz.warn import warn_user
 
 
 class LikelihoodMixin:

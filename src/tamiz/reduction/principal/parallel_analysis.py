@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
-from tamiz import parallel
-from tamiz.reduction.principal.rows import CoordinateEncoder
+from tamiz.reduction.principal.base import CoordinateEncoder
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
-from tamiz.validation import check_memory
 
 # Variances of nothing but rounding, and those of two rows, which are the same in every table, differ by less than this.
 _EQUAL_TOLERANCE = 1e-9

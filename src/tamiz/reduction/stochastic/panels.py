@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz import parallel
-from tamiz.kernels.anchors import CITYBLOCK, EUCLIDEAN, HALF_SQUARES, PANEL_ROWS, move_towards_anchors
+from tamiz.kernels.majorization import CITYBLOCK, EUCLIDEAN, HALF_SQUARES, PANEL_ROWS, move_towards_anchors
 from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.landmarks import RowIndices
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
-from tamiz.validation import check_memory
 
 Float32Array = NDArray[np.float32]
 
 # What a kernel measures for a dissimilarity.
-KERNEL_METRICS = {"euclidean": EUCLIDEAN, "seuclidean": EUCLIDEAN, "cityblock": CITYBLOCK, "cosine": HALF_SQUARES}
+KERNEL_METRICS: dict[str, int] = {
+    "euclidean": EUCLIDEAN,
+    "seuclidean": EUCLIDEAN,
+    "cityblock": CITYBLOCK,
+    "cosine": HALF_SQUARES,
+}
 # Numbers of one piece of work, and of the columns that a kernel takes at a time.
 _VALUES_PER_TASK, _COLUMN_MULTIPLE = 2**18, 4
 

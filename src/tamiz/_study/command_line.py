@@ -1,0 +1,322 @@
+"""A study as the options of the command line: one dictionary that is spelled as a command and as a config file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tamiz._study.expressions import NoExpressionError, to_expression
+from tamiz._study.maps import find_map_method
+from tamiz.criteria import registry as criteria
+from tamiz.graphs import registry as graphs
+from tamiz.graphs.weights import Binary
+from tamiz.runtime.memory import parse_size
+from tamiz.runtime.registry import Registry
+from tamiz.search import registry as searches
+from tamiz.search.stopping import AnyOf
+
+Options = dict[str, Any]
+
+_STOPPING_OPTIONS = {
+    "Evaluations": "max-evaluations", "Patience": "patience", "MinGain": "min-gain", "TargetMerit": "target-merit",
+}  # fmt: skip
+_COLUMN_SET_OPTIONS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
+_UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
+
+
+class NoCommandError(ValueError):
+    """What the command line has no way to say."""
+
+
+def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
+    """Return the options that differ from their defaults, by their long names, the table first.
+
+    Parameters
+    ----------
+    arguments : mapping
+        The arguments of `study` that differ from their defaults.
+    names : list of str
+        The columns of the table.
+
+    Returns
+    -------
+    dict
+        Text, numbers, True and False; lists where an option can be repeated; a dictionary of kinds.
+
+    Raises
+    ------
+    NoCommandError
+        When the study was given what the command line has no way to say.
+    """
+    options: Options = {}
+    for name, value in arguments.items():
+        say = _CONVERTERS.get(name, _plain_option)
+        try:
+            options |= say(name, value, {**arguments, "names": names})
+        except NoExpressionError as error:
+            raise NoCommandError(f"No command line can say {name}: it was passed as {error}.") from error
+    return options
+
+
+def as_command(options: Options) -> str:
+    """Return the command line, quoted for a shell."""
+    words = []
+    for name, value in options.items():
+        if name == "table":
+            # What begins with a dash would be an option.
+            words.append(f"./{value}" if value.startswith("-") else value)
+        elif isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name}")
+        else:
+            for word in _option_values(value):
+                words += [f"--{name}={word}"] if word.startswith("-") else [f"--{name}", word]
+    return shlex.join(["tamiz", "study", *words])
+
+
+def as_config(options: Options) -> str:
+    """Return the config file, in TOML."""
+    lines = [f"{name} = {_toml(value)}" for name, value in options.items() if not isinstance(value, dict)]
+    for name, table in options.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join([*lines, ""])
+
+
+def _option_values(value: Any) -> list[str]:
+    """Return what follows an option each time that it stands on the line."""
+    if isinstance(value, dict):
+        return [f"{key}={item}" for key, item in value.items()]
+    if isinstance(value, list):
+        return [",".join(map(_quote_column_name, item)) if isinstance(item, list) else str(item) for item in value]
+    return [str(value)]
+
+
+def _quote_column_name(name: str) -> str:
+    return name if _UNQUOTED_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        # JSON leaves one control character as it is that TOML does not take.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _toml(name)
+
+
+def _plain_option(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    """Return an option of the argument's own name."""
+    del arguments
+    if not isinstance(value, str | int | float):
+        raise NoExpressionError(f"{type(value).__name__} in memory")
+    return {name.replace("_", "-"): value}
+
+
+def _option_named(option: str) -> Callable[[str, Any, Mapping[str, Any]], Options]:
+    return lambda _, value, asked: _plain_option(option, value, asked)
+
+
+def _table(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    if not isinstance(value, str | os.PathLike):
+        raise NoCommandError("The table was in memory, and a command line reads files.")
+    return {"table": Path(value).name}
+
+
+def _kinds(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name
+    if isinstance(value, str):
+        value = dict.fromkeys(arguments["names"], value)
+    if "" in value:
+        raise NoCommandError("The command line has no way to name a column without a name.")
+    return {"kinds": dict(value)}
+
+
+def _relevances(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name
+    return {"relevance": [_relevance(part, arguments.get("missing", "distribute")) for part in value]}
+
+
+def _relevance(criterion: Any, missing: str) -> str:
+    entry = _registry_entry(criteria, criterion)
+    if entry is None or to_expression(entry.load()().with_missing(missing)) != to_expression(criterion):
+        raise NoCommandError(f"The command line has no way to say {to_expression(criterion)}.")
+    return _command_name(entry)
+
+
+def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name
+    entry = _registry_entry(criteria, value)
+    if entry is None:
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    parameters = value.get_params(deep=False)
+    if entry.kind != "wrapper":
+        own = {name: parameters[name] for name in ("convention",) if name in parameters}
+        if to_expression(entry.load()(**own).with_missing(arguments.get("missing", "distribute"))) != to_expression(
+            value
+        ):
+            raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        return {"merit": _command_name(entry)} | {name: word for name, word in own.items() if word != "hall"}
+    model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
+    made = entry.load()(model, folds, scoring)
+    if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):
+        raise NoCommandError(
+            f"The command line has no way to say {to_expression(value)}: it takes models, folds and scores by name."
+        )
+    if to_expression(made) != to_expression(value):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    usual = inspect.signature(entry.load()).parameters["cv"].default
+    return {
+        "merit": f"wrapper:{model.replace('_', '-')}",
+        **({"scoring": scoring} if scoring is not None else {}),
+        **({"folds": folds} if folds != usual else {}),
+    }
+
+
+def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name
+    entry = _registry_entry(searches, value)
+    if entry is None:
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    parameters, kind = value.get_params(deep=False), type(value)
+
+    def named(columns: Any) -> list[str]:
+        return [column if isinstance(column, str) else arguments["names"][column] for column in columns]
+
+    sets = {part: named(parameters[part]) for part in _COLUMN_SET_OPTIONS if parameters.get(part) is not None}
+    groups = [named(group) for group in parameters.get("column_groups") or ()]
+    given = {**sets, **({"column_groups": groups} if groups else {})}
+    word = ""
+    if kind.shorthand is not None and to_expression(parameters[kind.shorthand.parameter]) != to_expression(
+        kind().get_params()[kind.shorthand.parameter]
+    ):
+        word = str(parameters[kind.shorthand.parameter])
+    try:
+        made = kind.from_shorthand(word, **given)
+    except ValueError as error:
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}: {error}") from error
+    # Columns by name where the study was given numbers.
+    if to_expression(made) != to_expression(value.__class__(**{**parameters, **given})):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    usual = to_expression(kind.from_shorthand(word)) == to_expression(searches["best_first"].load()())
+    return {
+        **({} if usual else {"search": ":".join(filter(None, [_command_name(entry), word]))}),
+        **{_COLUMN_SET_OPTIONS[part]: columns for part, columns in sets.items() if columns},
+        **({"column-group": groups} if groups else {}),
+    }
+
+
+def _size(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    return {"n-features": "-".join(map(str, value)) if isinstance(value, tuple | list) else value}
+
+
+def _stop(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    if isinstance(value, AnyOf):
+        first, second = _stop(name, value.first, arguments), _stop(name, value.second, arguments)
+        if first.keys() & second.keys():
+            raise NoCommandError(f"The command line takes one of a rule: it has no way to say {to_expression(value)}.")
+        together = {**first, **second}
+        return {option: together[option] for option in _STOPPING_OPTIONS.values() if option in together}
+    option = _STOPPING_OPTIONS.get(type(value).__name__)
+    if option is None:
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    (limit,) = value.get_params(deep=False).values()
+    return {option: int(limit) if float(limit).is_integer() else float(limit)}
+
+
+def _memory(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    """Return the size in the largest unit that it is a whole number of."""
+    del arguments
+    n_bytes = parse_size(name, value)
+    unit = next((unit for unit, size in _UNITS.items() if n_bytes % size == 0), "B")
+    return {name: f"{n_bytes // _UNITS.get(unit, 1)}{unit}"}
+
+
+def _journal(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del arguments
+    return {name: Path(value).name}
+
+
+def _maps(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    if any(not isinstance(part, str) for part in value):
+        raise NoCommandError("The command line takes maps by name, and the study was given reducers.")
+    return {"reduce": [find_map_method(part).name for part in value]}
+
+
+def _graph(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    entry = _registry_entry(graphs, value)
+    if entry is None or entry.kind != "builder":
+        raise NoCommandError("The command line builds its graph, and the study was given one that was built.")
+    kind, given = entry.load(), value.get_params(deep=False)
+    first = next(iter(inspect.signature(kind).parameters.values()))
+    number = [given[first.name]] if first.kind is first.POSITIONAL_OR_KEYWORD else []
+    has_metric = "metric" in given
+    made = kind(*number).set_params(**({"metric": "seuclidean", "weight": Binary()} if has_metric else {}))
+    width = None if given["weight"] is None else given["weight"].get_params().get("t")
+    if width is not None:
+        made.set_params(weight=graphs["heat_kernel"].load()(width))
+    if to_expression(made) != to_expression(value):
+        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    word = f"{number[0]:g}" if number and float(f"{number[0]:g}") == number[0] else "".join(map(repr, number))
+    return {
+        "graph": ":".join(filter(None, [_command_name(entry), word])),
+        **({"t": width} if width is not None else {}),
+    }
+
+
+def _points(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del arguments
+    return {f"no-{name}": True} if value is False else {name: int(value)}
+
+
+def _seed(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    if not isinstance(value, int):
+        raise NoCommandError("The study drew its lots without a seed of its own: another run draws others.")
+    return {"seed": value}
+
+
+def _registry_entry(registry: Registry, method: Any) -> Any:
+    return next(
+        (entry for entry in registry if entry.attribute == type(method).__name__ and entry.load() is type(method)), None
+    )
+
+
+def _command_name(entry: Any) -> str:
+    return str(entry.name).replace("_", "-")
+
+
+# What is not spelled by its own name and as it is.
+_CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
+    "data": _table,
+    "kinds": _kinds,
+    "groups": _option_named("group"),
+    "relevances": _relevances,
+    "merit": _merit,
+    "search": _search,
+    "maps": _maps,
+    "graph": _graph,
+    "n_features": _size,
+    "stop": _stop,
+    "journal": _journal,
+    "memory": _memory,
+    "points": _points,
+    "random_state": _seed,
+}

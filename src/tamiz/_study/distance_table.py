@@ -1,0 +1,145 @@
+"""A table that is a matrix of distances: read, checked cell by cell, and recognised where it is taken for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.in_memory import column_loader
+from tamiz.sources.kinds import level_text, to_numbers
+from tamiz.sources.raw_column import RawColumn
+from tamiz.statistics.base import Floats
+
+# Fewer rows are square and symmetric by chance; more are not looked at to recognise a matrix.
+_MIN_ROWS, _MAX_ROWS = 3, 1000
+_SYMMETRY_TOLERANCE = SYMMETRY_TOLERANCE[np.dtype(np.float64)]
+
+
+@dataclass(frozen=True)
+class DistanceTable:
+    """The distances of all pairs of rows.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_rows, n_rows)
+        Symmetric to rounding, 0 on the diagonal, at least 0; NaN is a missing distance.
+    label_column : str or None
+        The column that names the rows, where the table has one.
+    """
+
+    matrix: Floats
+    label_column: str | None
+
+
+def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> DistanceTable:
+    """Return a table as a matrix of distances.
+
+    Parameters
+    ----------
+    source : Source
+        Row i and column i are of one object. One column more may name the rows, as the header names the columns.
+    other_columns : collection of str
+        Columns that are no distances.
+
+    Raises
+    ------
+    DataError
+        When it is no such matrix; the message names the cell.
+    MemoryError
+        When the matrix does not fit in memory.
+    """
+    names = [name for name in source.column_names if name not in other_columns]
+    n = source.schema.n_rows
+    if len(names) not in (n, n + 1):
+        raise DataError(
+            f"A matrix of distances has as many columns as rows, beside one that may name the rows; the table has {n:,} rows and "
+            f"{len(names):,} columns."
+        )
+    # The columns as they were read, and the matrix.
+    check_memory(24.0 * n * n, f"A matrix of {n:,} x {n:,} distances", "Pass fewer rows.")
+    return _parse_matrix(source.frame_by_name(names), n)
+
+
+def distance_matrix_warnings(source: Source) -> list[str]:
+    """Return what to warn of where the columns of a table look like a matrix of distances."""
+    schema, n = source.schema, source.schema.n_rows
+    roles = {schema.target.name if schema.target else None, schema.weight, schema.groups, schema.time}
+    names = [name for name in source.column_names if name not in roles]
+    if n < _MIN_ROWS or len(names) not in (n, n + 1):
+        return []
+    size = min(n, _MAX_ROWS)
+    try:
+        found = _parse_matrix(source.frame_by_name(names[: size + len(names) - n], np.arange(size)), size).matrix
+    except (DataError, TypeError):
+        return []
+    if not found.any():
+        return []
+    return [
+        "The table is square and symmetric with zeros on its diagonal, as a matrix of distances is, and its columns are taken as "
+        "features. To map the distances: tamiz reduce TABLE --method mds --dissimilarity precomputed, or in Python "
+        'MDS(dissimilarity="precomputed").'
+    ]
+
+
+def _parse_matrix(table: Any, n: int) -> DistanceTable:
+    names, load = column_loader(table)
+    columns = [load(name) for name in names]
+    at = _label_column_index(columns) if len(names) > n else None
+    rows = [column for j, column in enumerate(columns) if j != at]
+    matrix = np.empty((n, n))
+    for j, column in enumerate(rows):
+        matrix[:, j] = to_numbers(column, lambda row: f"row {row + 1} of the matrix")[0]
+    _check_distances(matrix, [column.name for column in rows])
+    return DistanceTable(matrix, None if at is None else names[at])
+
+
+def _label_column_index(columns: Sequence[RawColumn]) -> int:
+    """Return which column names the rows as the header names the others."""
+    names = [column.name for column in columns]
+    words = [_column_texts(column) for column in columns]
+    for j in range(len(columns)):
+        if words[j] == names[:j] + names[j + 1 :]:
+            return j
+    text = [j for j, column in enumerate(columns) if not isinstance(column.values, np.ndarray)]
+    at = text[0] if text else 0
+    wanted = names[:at] + names[at + 1 :]
+    row = next(i for i in range(len(wanted)) if words[at][i] != wanted[i])
+    raise DataError(
+        f"The table has one column more than rows, and {names[at]!r} does not name the rows of a matrix of distances: row "
+        f"{row + 1} is {words[at][row]!r}, and column {row + 1} beside it is {wanted[row]!r}. Rows and columns need the same names "
+        "in one order."
+    )
+
+
+def _column_texts(column: RawColumn) -> list[str | None]:
+    """Return the values of a column as text."""
+    values = column.values
+    if column.categories is not None:
+        return [None if code < 0 else column.categories[code] for code in values]
+    return [level_text(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values.to_pylist())]
+
+
+def _check_distances(matrix: Floats, names: Sequence[str]) -> None:
+    """Refuse numbers that are no distances; the message names the cell by its row, counted from 1, and its column."""
+
+    def cell(i: int, j: int) -> str:
+        return f"row {i + 1} ({names[i]}), column {names[j]} holds {matrix[i, j]:.12g}"
+
+    for i, row in enumerate(matrix):
+        if (row < 0).any():
+            raise DataError(f"No matrix of distances: {cell(i, int(np.argmax(row < 0)))}; a distance is at least 0.")
+        if row[i] > 0:
+            raise DataError(
+                f"No matrix of distances: {cell(i, i)}; a row is at distance 0 from itself. Turn similarities into distances first."
+            )
+        differ = np.abs(row - matrix[:, i]) > _SYMMETRY_TOLERANCE * np.maximum(row, matrix[:, i])
+        if differ.any():
+            j = int(np.argmax(differ))
+            raise DataError(f"No matrix of distances: {cell(i, j)} and {cell(j, i)}; a pair of rows has one distance.")

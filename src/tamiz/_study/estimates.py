@@ -1,0 +1,85 @@
+"""What the steps of a study take, told by the shape of the table before they start."""
+
+from __future__ import annotations
+
+import math
+
+from tamiz._study.budget import Budget, StepEstimate
+from tamiz._study.graph import graph_seconds, max_graph_rows
+from tamiz._study.mean_rank import bootstrap_cost
+from tamiz._study.models import MAX_NOISE_COORDINATES, MAX_SEARCH_SECONDS, affordable_searches, evaluation_size
+from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz.sources.schema import Schema
+
+# What is imported and compiled, whatever the table.
+_BASE_BYTES = 2e7
+# Shuffled targets of a small table.
+_N_PERMUTATIONS = 99
+
+
+def search_seconds(schema: Schema, n_rows: int) -> float:
+    """Return what the usual search for a subset takes in so many rows."""
+    used = len(schema.used)
+    return 0.01 + 1.5e-4 * used + 2e-8 * used * n_rows
+
+
+def estimate_steps(
+    schema: Schema, budget: Budget, n_shown: int, n_maps: int, *, sample_graph: bool, search_subset: bool
+) -> dict[str, StepEstimate]:
+    """Return what every step of a study takes by its name.
+
+    Parameters
+    ----------
+    schema : Schema
+    budget : Budget
+    n_shown : int
+        Rows that maps show.
+    n_maps : int
+    sample_graph : bool
+        Whether the graph of a long table may be one of some rows.
+    search_subset : bool
+        Whether a subset is searched for.
+
+    Notes
+    -----
+    Seconds of two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
+    `benchmarks/study_curves.py` draws them beside what it measures. The search is that of the usual merit.
+    """
+    n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
+    values, some = n * used, min(n * used, 4_000_000)
+    compared = max_compared_columns(used, budget)
+    n_compared = n_compared_rows(compared, n, budget)
+    joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
+    resampled = bootstrap_cost(schema, budget)
+    search = search_seconds(schema, n)
+    fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
+    judged = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
+    found: dict[str, tuple[float, float, int]] = {
+        "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
+        "graph": (graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
+        "ranking": (0.1 + 3e-4 * used + 3e-7 * some + 5e-8 * values, 32 * some, n),
+        "combined rank": (1.2e-6 * resampled, 90 * resampled, n if resampled else 0),
+        "redundancy": (0.75e-9 * compared**2 * n_compared, 4 * compared**2 + 9 * compared * n_compared, n_compared),
+        "subset": (search, 9 * some, n),
+        "reasons": (1.5 * search, 9 * some, n),
+        "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
+        "quality": (n_maps / 4 * judged, 32 * drawn**2 + 8 * drawn * seen, drawn),
+        "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),
+    }
+    if search_subset:
+        rows, n_splits = evaluation_size(schema, budget)
+        # Few of a column's levels are in a model's rows.
+        modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
+        again = search_seconds(schema, rows)
+        n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)
+        found |= {
+            "recommendation": (0.5 + min(0.02 * math.sqrt(rows * modelled), 40), 64 * rows * modelled, rows),
+            "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
+        }
+        if seen <= MAX_NOISE_COORDINATES:
+            found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
+    else:
+        del found["subset"], found["reasons"]
+    return {
+        step: StepEstimate(seconds, _BASE_BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()
+    }

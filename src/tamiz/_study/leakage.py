@@ -1,0 +1,344 @@
+"""Possible target leakage: columns that alone predict the target almost perfectly, or are almost a recoding of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz._study.leakage_scores import (
+    ClassScorer,
+    NumericScorer,
+    SingleColumnScorer,
+    adjusted_mutual_information,
+    entropy,
+    joint_entropy,
+    log2_partitions,
+    stratified_folds,
+)
+from tamiz.report.leakage import ADJUSTED_INFORMATION, leakage_evidence
+from tamiz.report.text import join_names, kinds_argument, kinds_option
+from tamiz.runtime import parallel
+from tamiz.runtime.random import make_rng
+from tamiz.sources.base import Source
+from tamiz.sources.in_memory import column_loader
+from tamiz.sources.kinds import to_numbers
+from tamiz.sources.schema import Column, Schema
+from tamiz.sources.views import RowNumbers, select_rows, target_array, weight_array
+from tamiz.statistics.base import Floats
+
+# Rows looked at, and values in all, each as often as there are classes by eights: more rows would tell the same.
+_MAX_SAMPLE_ROWS, _MIN_SAMPLE_ROWS, _MAX_VALUES, _CLASSES_PER_PASS = 20_000, 1_000, 20_000_000, 8
+# In fewer rows a perfect column is no surprise.
+_MIN_SCORED_ROWS = 20
+_N_FOLDS = 5
+# A prediction is judged in classes of as many rows as there are folds. Where these are a smaller part of the rows, it is no
+# statement about the target.
+_MIN_COVERAGE = 0.8
+# What a leak leaves undecided at most: a share of the classes' rows, or of the variance of a number.
+_MAX_UNEXPLAINED = {"balanced accuracy": 0.02, "R2": 0.01}
+# How many times more the best of the other columns leaves.
+_MIN_UNEXPLAINED_RATIO = 3.0
+# The adjusted mutual information of a recoding at least: two equal classes reach it with errors in 1 of 77 rows, and the 37 species
+# of 83 Star Wars characters with errors in two rows (0.93 to 0.98).
+_MIN_ADJUSTED_INFORMATION = 0.9
+# How likely it may be that any column is a recoding by chance, and how many rows there are at least to a value: a column with fewer
+# is an id, and in a table with repeated rows any two ids look like recodings of each other.
+_MAX_CHANCE_PROBABILITY, _MIN_ROWS_PER_VALUE = 1e-3, 2
+# Columns taken for ids that are read again.
+_MAX_IDS = 8
+_ROW_NUMBER_REASON, _ID_NAME_REASON = "it numbers the rows", "its name says that it identifies rows"
+
+
+@dataclass(frozen=True)
+class _ColumnScore:
+    column: int
+    predictor: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _TargetPrediction:
+    """The prediction of the target by one column.
+
+    Attributes
+    ----------
+    scorer : Task
+    rows : ndarray
+        The rows of the table that count: those with a weight, of classes with at least as many rows as folds.
+    coverage : dict or None
+        Which part of the classes and rows these are, None for all.
+    """
+
+    scorer: SingleColumnScorer
+    rows: RowNumbers
+    coverage: dict[str, int] | None
+
+    def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
+        """Return the score of a column, by its missing values alone where these reach `min_score`."""
+        values = values[self.rows]
+        gaps = np.isnan(values) if column.is_number else values < 0
+        by_gaps = self.scorer.score_levels(gaps.astype(np.int32), 2) if gaps.any() and not gaps.all() else 0.0
+        if by_gaps >= min_score:
+            return _ColumnScore(j, "gaps", by_gaps)
+        if column.is_number:
+            return _ColumnScore(j, "values", self.scorer.score_numbers(values, min_score))
+        size = len(column.levels)
+        return _ColumnScore(
+            j, "values", self.scorer.score_levels(np.where(gaps, size, values).astype(np.int32), size + 1)
+        )
+
+
+@dataclass(frozen=True)
+class _RecodedTarget:
+    """The target as codes, one for every distinct value.
+
+    Attributes
+    ----------
+    codes : ndarray of int
+    rows : ndarray
+        The rows of the table that count: those with a weight, one of each group.
+    n_columns : int
+        The columns compared with the target.
+    numeric_target : bool
+        Whether the target is a number: only categories are compared with it, as rows with equal numbers are mostly repeated rows or
+        rows of one group.
+    """
+
+    codes: NDArray[np.intp]
+    rows: RowNumbers
+    n_columns: int
+    numeric_target: bool
+
+    def is_plausible(self, sizes: NDArray[np.int64]) -> bool:
+        """Whether values with so many rows are few enough to be a coding, and more than chance would make equal to another."""
+        few = len(self.rows) >= _MIN_ROWS_PER_VALUE * int(np.count_nonzero(sizes))
+        return few and self.n_columns * 2 ** -log2_partitions(sizes) <= _MAX_CHANCE_PROBABILITY
+
+    def information_with(self, column: Column, values: Any) -> float:
+        """Return the adjusted mutual information of the target and a column, 0 where it is below that of a recoding."""
+        if column.is_number and self.numeric_target:
+            return 0.0
+        values = values[self.rows]
+        if column.is_number:
+            _, codes, sizes = np.unique(values, return_inverse=True, return_counts=True)
+        else:
+            codes = values.astype(np.intp) + 1
+            sizes = np.bincount(codes)
+        least, most = sorted((entropy(sizes), entropy(np.bincount(self.codes))))
+        if 2 * least < _MIN_ADJUSTED_INFORMATION * (least + most) or not self.is_plausible(sizes):
+            return 0.0
+        if 2 * (least + most - joint_entropy(codes, self.codes)) < _MIN_ADJUSTED_INFORMATION * (least + most):
+            return 0.0
+        score = adjusted_mutual_information(codes, self.codes)
+        return score if score >= _MIN_ADJUSTED_INFORMATION else 0.0
+
+
+def find_leakage(source: Source) -> list[dict[str, Any]]:
+    """Return the columns of possible target leakage: first those that predict the target, best first, then recodings of it.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    list of dict
+        "name"; "predictor", "values" or "gaps"; "score", "score_name" and "baseline"; "n_rows", the rows judged; "by_groups",
+        whether groups of rows were kept together; "coverage", None where all classes were judged.
+
+    Notes
+    -----
+    *Prediction.* A column is judged by a model of it alone, in five folds, of whole groups where there are groups: the class that a
+    level or an interval (cut by MDL) is mostly of; for a number the mean of a level, or the line between neighbouring values.
+    Missing values are a level of their own, and are judged alone first. A column is named if its balanced accuracy is at least
+    0.98 (:math:`R^2` at least 0.99) and leaves at most a third of what the best column below that leaves. Ids that are numbers are
+    judged as well. Classes of fewer than five rows (or groups) cannot be in every fold. They are left out, and if they have more
+    than 20 % of the rows, nothing is claimed.
+
+    *Recoding.* The adjusted mutual information (Vinh, Epps and Bailey 2010) of target and column, with a code for every distinct
+    value, is the symmetric uncertainty corrected for chance. It is 1 for a one-to-one recoding, whatever the number of classes,
+    and 0 on average for an unrelated column of any number of values. A column is named from 0.9 on. Small groups agree by chance:
+    there must be at least two rows to a value, and so many ways to split the rows into groups of these sizes that any of the
+    columns is a recoding with a probability of at most 0.001. Of each group one row counts; weights only decide which rows do.
+    With a number only categories are compared.
+
+    Of many rows a sample is looked at; which, and which rows are a fold, is drawn with a seed of its own, so that the same table
+    always has the same leaks.
+    """
+    schema = source.schema
+    if schema.target is None:
+        return []
+    rng = make_rng(0)
+    rows = _sample_rows(schema, rng)
+    table = source if len(rows) == schema.n_rows else select_rows(source, rows)
+    y, weight = target_array(table), weight_array(table)
+    present = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+    prediction = _prepare_prediction(table, y, weight, present, rng)
+    recoding = _prepare_recoding(table, y, present)
+    judged, scores = _score_columns(table, prediction, recoding)
+    by_groups = table.groups is not None
+    leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, judged, by_groups=by_groups)
+    named = {leak["name"] for leak in leaks}
+    recoded = {
+        "predictor": "values",
+        "score_name": ADJUSTED_INFORMATION,
+        "baseline": 0.0,
+        "by_groups": by_groups,
+        "coverage": None,
+    }
+    return leaks + [
+        {"name": schema.columns[j].name, "score": score, "n_rows": len(recoding.rows), **recoded}
+        for j, score in sorted(scores.items(), key=lambda found: (-found[1], found[0]))
+        if recoding is not None and score > 0 and schema.columns[j].name not in named
+    ]
+
+
+def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> list[str]:
+    """Return a sentence that warns of possible target leakage, none where there is none.
+
+    Parameters
+    ----------
+    leaking_columns : list of dict
+        Of `find_leakage`.
+    schema : Schema
+    """
+    used = {column.name for column in schema.columns if column.exclusion_reason is None}
+    taking = [leak for leak in leaking_columns if leak["name"] in used]
+    if not taking or schema.target is None:
+        return []
+    first, *rest = taking
+    name = first["name"]
+    # A part of a date is left out with the date.
+    dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
+    excluded = {dates.get(name, name): "id"}
+    more = f" The same check names {join_names([repr(leak['name']) for leak in rest], limit=4)}." if rest else ""
+    return [
+        f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} Unless its values "
+        f"are known before the target is, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
+    ]
+
+
+def _near_perfect_predictors(
+    table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
+) -> list[dict[str, Any]]:
+    """Return the columns that predict the target almost perfectly, and much better than all others."""
+    task = prediction.scorer
+    least = 1 - _MAX_UNEXPLAINED[task.score_name]
+    scores = scores + _score_id_columns(table, prediction, least)
+    other = max((one.score for one in scores if one.score < least), default=0.0)
+    left = (1 - max(other, task.baseline)) / _MIN_UNEXPLAINED_RATIO
+    leaks = [one for one in scores if one.score >= least and 1 - one.score <= left]
+    return [
+        {
+            "name": table.schema.columns[one.column].name,
+            "predictor": one.predictor,
+            "score": one.score,
+            "score_name": task.score_name,
+            "baseline": task.baseline,
+            "n_rows": len(prediction.rows),
+            "by_groups": by_groups,
+            "coverage": prediction.coverage,
+        }
+        for one in sorted(leaks, key=lambda one: (-one.score, one.column))
+    ]
+
+
+def _sample_rows(schema: Schema, rng: np.random.Generator) -> RowNumbers:
+    n, per_row = schema.n_rows, max(1, len(schema.used)) * max(1, schema.n_classes // _CLASSES_PER_PASS)
+    size = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _MAX_VALUES // per_row))
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+
+
+def _prepare_prediction(
+    table: Source, y: NDArray[Any], weight: Floats | None, rows: RowNumbers, rng: np.random.Generator
+) -> _TargetPrediction | None:
+    """Return what is to be predicted in which rows, None where nothing could be claimed."""
+    coverage = None
+    if table.schema.has_classes:
+        units = y[rows] if table.groups is None else np.unique([y[rows], table.groups[rows]], axis=1)[0]
+        enough = np.bincount(units, minlength=table.schema.n_classes) >= _N_FOLDS
+        here = enough[y[rows]]
+        if not here.all():
+            classes = np.unique(y[rows])
+            coverage = {
+                "least": _N_FOLDS, "n_classes": int(enough.sum()), "of_classes": len(classes), "of_rows": len(rows),
+            }  # fmt: skip
+        if here.sum() < _MIN_COVERAGE * len(rows):
+            return None
+        rows = rows[here]
+    n = len(rows) if table.groups is None else len(np.unique(table.groups[rows]))
+    if n < _MIN_SCORED_ROWS or np.ptp(y[rows]) == 0:
+        return None
+    weight = None if weight is None else weight[rows]
+    groups = None if table.groups is None else table.groups[rows]
+    if not table.schema.has_classes:
+        return _TargetPrediction(
+            NumericScorer(y[rows], weight, _assign_folds(np.zeros(len(rows), dtype=int), groups, rng)), rows, coverage
+        )
+    _, labels = np.unique(y[rows], return_inverse=True)
+    return _TargetPrediction(
+        ClassScorer(labels.astype(np.int32), weight, _assign_folds(labels, groups, rng)), rows, coverage
+    )
+
+
+def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a fold for every row, the same for all rows of a group."""
+    if groups is None:
+        return stratified_folds(labels, _N_FOLDS, rng)
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    return stratified_folds(labels[first], _N_FOLDS, rng)[group]
+
+
+def _prepare_recoding(table: Source, y: NDArray[Any], rows: RowNumbers) -> _RecodedTarget | None:
+    """Return the codes that a recoding is compared with, None where an unrelated column could be one by chance."""
+    if table.groups is not None:
+        rows = rows[np.unique(table.groups[rows], return_index=True)[1]]
+    if len(rows) < _MIN_SCORED_ROWS:
+        return None
+    codes = np.unique(y[rows], return_inverse=True)[1]
+    recoding = _RecodedTarget(codes, rows, len(table.schema.used), numeric_target=not table.schema.has_classes)
+    return recoding if recoding.is_plausible(np.bincount(codes)) else None
+
+
+def _score_columns(
+    table: Source, prediction: _TargetPrediction | None, recoding: _RecodedTarget | None
+) -> tuple[list[_ColumnScore], dict[int, float]]:
+    """Return how well each column predicts the target, and how much it is a recoding of it."""
+    schema = table.schema
+    wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant]
+    if prediction is None and recoding is None:
+        return [], {}
+
+    def judge(j: int) -> tuple[_ColumnScore | None, float]:
+        values = np.concatenate([block.column(j) for block in table.blocks([j])])
+        judged = None
+        if prediction is not None:
+            judged = prediction.score_column(
+                j, schema.columns[j], values, 1 - _MAX_UNEXPLAINED[prediction.scorer.score_name]
+            )
+        recoded = 0.0 if recoding is None else recoding.information_with(schema.columns[j], values)
+        return judged, recoded
+
+    found = list(parallel.map_blocks(judge, wanted))
+    return [one for one, _ in found if one is not None], {j: score for j, (_, score) in zip(wanted, found, strict=True)}
+
+
+def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: float) -> list[_ColumnScore]:
+    """Judge columns that take no part because they name the rows: in a table sorted by its target they tell it."""
+    schema = table.schema
+    judged: list[_ColumnScore] = []
+    for j in (j for j, column in enumerate(schema.columns) if column.kind == "id"):
+        if schema.columns[j].exclusion_reason == _ROW_NUMBER_REASON:
+            values = table.row_numbers[prediction.rows].astype(np.float64)
+        elif _ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(judged) < _MAX_IDS:
+            _, load = column_loader(table.frame([j]))
+            values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}")[0].astype(np.float64)[
+                prediction.rows
+            ]
+        else:
+            continue
+        judged.append(_ColumnScore(j, "values", prediction.scorer.score_numbers(values, min_score)))
+    return judged

@@ -1,0 +1,291 @@
+"""What one column alone tells of the target, on rows that were not learned from: models of one column, by counts and sums."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from tamiz.kernels.contingency import bin_values
+from tamiz.statistics.base import Codes, Floats
+from tamiz.statistics.cuts import MDL, SortedColumn
+
+# MERGED: Adjusted mutual information of two codings of the same rows, and how many codings of a shape there are.
+Sizes = NDArray[np.int64]
+
+
+def entropy(sizes: NDArray[Any]) -> float:
+    """Return the entropy, in bits, of groups with so many rows.
+
+    Parameters
+    ----------
+    sizes : ndarray of int, 0 or more
+    """
+    shares = sizes[sizes > 0] / max(int(sizes.sum()), 1)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def joint_entropy(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the entropy, in bits, of the pairs of two codings.
+
+    Parameters
+    ----------
+    a, b : ndarray of int, 0 or more, of shape (n_rows,)
+    """
+    return entropy(np.unique(a.astype(np.int64) * (int(b.max()) + 1) + b, return_counts=True)[1])
+
+
+def adjusted_mutual_information(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the mutual information of two codings, corrected for chance: 1 where they are the same up to the names of the codes.
+
+    .. math:: AMI(A, B) = \\frac{I(A; B) - E}{(H(A) + H(B)) / 2 - E}
+
+    E is the mean of I over all orders of the rows of one coding. In terms of the symmetric uncertainty U and its mean E' over the
+    same orders it is (U - E') / (1 - E').
+
+    Parameters
+    ----------
+    a, b : ndarray of int, 0 or more, of shape (n_rows,)
+
+    Notes
+    -----
+    It is 0 where chance leaves nothing to explain, as for two codings that give every row a code of its own. Cost O(n log n), and
+    O(n) for each pair of distinct group sizes.
+
+    References
+    ----------
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.
+    """
+    sizes_a, sizes_b = np.bincount(a), np.bincount(b)
+    mean = (entropy(sizes_a) + entropy(sizes_b)) / 2
+    expected = _expected_information(sizes_a[sizes_a > 0], sizes_b[sizes_b > 0])
+    # Rounding leaves about 1e-15 bits where every order of the rows shares all there is.
+    if mean - expected <= 1e-9 * mean:
+        return 0.0
+    return float((2 * mean - joint_entropy(a, b) - expected) / (mean - expected))
+
+
+def log2_partitions(sizes: NDArray[Any]) -> float:
+    """Return the logarithm to base 2 of the number of ways to split rows into groups of these sizes.
+
+    Parameters
+    ----------
+    sizes : ndarray of int, 0 or more
+    """
+    sizes = sizes[sizes > 0]
+    alike = np.unique(sizes, return_counts=True)[1]
+    ways = gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - gammaln(alike + 1).sum()
+    return float(ways / np.log(2))
+
+
+def _expected_information(sizes_a: Sizes, sizes_b: Sizes) -> float:
+    """Return the mean mutual information, in bits, of groups of these sizes over all orders of the rows.
+
+    The rows that a group of a and one of b share are hypergeometric; groups of equal sizes are summed once (equation 24a of Vinh,
+    Epps and Bailey 2010).
+    """
+    n = int(sizes_a.sum())
+    factorial: Floats = gammaln(np.arange(n + 1) + 1.0)
+    found = 0.0
+    for a, n_a in zip(*np.unique(sizes_a, return_counts=True), strict=True):
+        for b, n_b in zip(*np.unique(sizes_b, return_counts=True), strict=True):
+            shared = np.arange(max(1, a + b - n), min(a, b) + 1)
+            chance = np.exp(
+                factorial[a] + factorial[b] + factorial[n - a] + factorial[n - b] - factorial[n]
+                - factorial[shared] - factorial[a - shared] - factorial[b - shared] - factorial[n - a - b + shared]
+            )  # fmt: skip
+            found += n_a * n_b * float((shared / n * np.log2(n * shared / (float(a) * float(b))) * chance).sum())
+    return found
+
+
+# Counts of one column, a fold each: more levels and classes than this make are not looked at.
+_MAX_COUNTS = 5_000_000
+# A column whose neighbours in it tell less than this of a number is not worth the folds.
+_MIN_NEIGHBOUR_SCORE = 0.9
+
+
+class SingleColumnScorer(ABC):
+    """A target to be told by one column at a time.
+
+    Attributes
+    ----------
+    score_name : str
+        What the score is: 1 where all is told, `baseline` where nothing is.
+    baseline : float
+    """
+
+    score_name: str
+    baseline: float
+
+    @abstractmethod
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
+        """Return the score of a column of codes 0 .. size - 1, in rows of other folds."""
+
+    @abstractmethod
+    def score_numbers(self, values: Floats, min_score: float) -> float:
+        """Return the score of a column of numbers, NaN where one is missing; below `min_score`, a bound of it will do."""
+
+
+class ClassScorer(SingleColumnScorer):
+    """Classes: each level or interval is taken for the class of which it holds the largest share.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, codes 0 .. n_classes - 1
+    weight : ndarray or None
+    folds : ndarray of int
+    """
+
+    score_name = "balanced accuracy"
+
+    def __init__(self, labels: Codes, weight: Floats | None, folds: NDArray[np.intp]) -> None:
+        self._labels = labels
+        self._weight = np.ones(len(labels)) if weight is None else weight
+        self._folds = folds
+        self._n_folds = int(folds.max()) + 1
+        self._n_classes = int(labels.max()) + 1
+        self._class_weights = np.bincount(labels, self._weight)
+        self._n_log_n = np.empty(0)
+        if weight is None:
+            n = np.arange(len(labels) + 1, dtype=np.float64)
+            self._n_log_n = n * np.log2(np.maximum(n, 1.0))
+        self.baseline = 1 / self._n_classes
+
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
+        """Return the balanced accuracy of the levels' classes."""
+        shape = (self._n_folds, n_levels, self._n_classes)
+        if np.prod(shape, dtype=float) > _MAX_COUNTS:
+            return self.baseline
+        cell = (self._folds * n_levels + codes) * self._n_classes + self._labels
+        counts: Floats = np.bincount(cell, self._weight, int(np.prod(shape))).reshape(shape).astype(np.float64)
+        whole = counts.sum(axis=0)
+        return self._score(sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes)))
+
+    def score_numbers(self, values: Floats, min_score: float) -> float:
+        """Return the balanced accuracy of intervals, cut without the rows that they are judged by."""
+        order = np.argsort(values, kind="stable")
+        order = order[: len(values) - int(np.isnan(values).sum())]
+        every = self._interval_hits(values, order, np.zeros(len(values), dtype=bool))
+        seen = self._score(every)
+        if seen < min_score:
+            return seen
+        held = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
+        return self._score(sum(held, np.zeros(self._n_classes)))
+
+    def _interval_hits(self, values: Floats, order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
+        """Return the weight of each class that is told right among the rows held out, among all where none is."""
+        learned = order[~test_mask[order]]
+        labels = self._labels
+        column = SortedColumn(values[learned], labels[learned], self._weight[learned], self._n_classes, self._n_log_n)
+        cuts = MDL().cuts(column)
+        codes = np.empty(len(values), dtype=np.int32)
+        bin_values(values, cuts, codes)
+        # Gaps are an interval of their own.
+        codes[codes < 0] = len(cuts) + 1
+        tables: list[Floats] = [
+            np.bincount(
+                codes[rows] * self._n_classes + labels[rows], self._weight[rows], (len(cuts) + 2) * self._n_classes
+            ).astype(np.float64)
+            for rows in (~test_mask, test_mask if test_mask.any() else ~test_mask)
+        ]
+        return _hits(*(table.reshape(-1, self._n_classes) for table in tables))
+
+    def _score(self, hits: Floats) -> float:
+        return float(np.mean(hits / self._class_weights))
+
+
+def _hits(train: Floats, test: Floats) -> Floats:
+    """Return the weight of each class in the judged counts that the learned ones tell right."""
+    of_class = train.sum(axis=0)
+    shares = train / np.where(of_class > 0, of_class, 1.0)
+    # What was not seen is of the largest class.
+    told = np.where(train.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
+    right: Floats = np.bincount(told, test[np.arange(len(told)), told], test.shape[1]).astype(np.float64)
+    return right
+
+
+class NumericScorer(SingleColumnScorer):
+    """A number: each level is taken for its mean, a value for the line between its neighbours.
+
+    Parameters
+    ----------
+    target : ndarray
+    weight : ndarray or None
+    folds : ndarray of int
+    """
+
+    score_name = "R2"
+    baseline = 0.0
+
+    def __init__(self, target: Floats, weight: Floats | None, folds: NDArray[np.intp]) -> None:
+        self._target = target
+        self._weight = np.ones(len(target)) if weight is None else weight
+        self._folds = folds
+        self._n_folds = int(folds.max()) + 1
+
+    def score_levels(self, codes: Codes, n_levels: int) -> float:
+        """Return R2 of the levels' means."""
+        cell, cells = self._folds * n_levels + codes, self._n_folds * n_levels
+        weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, n_levels)
+        total = np.bincount(cell, self._weight * self._target, cells).reshape(self._n_folds, n_levels)
+        weight, total = weight.sum(axis=0) - weight, total.sum(axis=0) - total
+        whole = total.sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+        means = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), whole)
+        return self._score(means[self._folds, codes])
+
+    def score_numbers(self, values: Floats, min_score: float) -> float:
+        """Return R2 of lines between neighbouring values, drawn without the rows that they are judged by."""
+        gaps = np.isnan(values)
+        # Equal values by their target, so that they are neighbours of their like.
+        order = np.lexsort((self._target, values))[: len(values) - int(gaps.sum())]
+        if len(order) < 3 or (seen := self._neighbour_r2(order)) < min(_MIN_NEIGHBOUR_SCORE, min_score):
+            return 0.0 if len(order) < 3 else seen
+        told = np.empty(len(values))
+        for fold in range(self._n_folds):
+            held = self._folds == fold
+            told[held] = self._interpolate(values, order[~held[order]], held)
+            if gaps.any():
+                missed = gaps & ~held
+                of = missed if missed.any() else ~held
+                told[gaps & held] = np.average(self._target[of], weights=self._weight[of])
+        return self._score(told)
+
+    def _neighbour_r2(self, order: NDArray[np.intp]) -> float:
+        """Return R2, among the rows with a value, of the mean of the rows before and after."""
+        y, weight = self._target[order], self._weight[order]
+        left = y[1:-1] - (y[:-2] + y[2:]) / 2
+        spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
+        return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
+
+    def _interpolate(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
+        """Return the targets of rows held out on the lines between the means of the values learned."""
+        if not len(train_order):
+            return np.full(int(test_mask.sum()), np.average(self._target[~test_mask], weights=self._weight[~test_mask]))
+        x, starts = np.unique(values[train_order], return_index=True)
+        weight = np.add.reduceat(self._weight[train_order], starts)
+        mean = np.add.reduceat((self._weight * self._target)[train_order], starts) / weight
+        return np.interp(values[test_mask], x, mean)
+
+    def _score(self, predicted: Floats) -> float:
+        spread = np.sum(self._weight * (self._target - np.average(self._target, weights=self._weight)) ** 2)
+        return max(0.0, 1 - float(np.sum(self._weight * (self._target - predicted) ** 2) / spread))
+
+
+def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a fold for every row: each takes its share of every class.
+
+    Parameters
+    ----------
+    labels : ndarray of int
+    n_folds : int
+    rng : Generator
+    """
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), dtype=np.intp)
+    # One after another through the classes, so that small ones fill the folds evenly.
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds

@@ -1,0 +1,347 @@
+"""What a study writes of its maps into its Result, and the columns that colour them."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
+from tamiz.reduction import registry
+from tamiz.reduction.axes import correlate_columns
+from tamiz.reduction.base import Gallery, MapVariant, Reducer
+from tamiz.runtime.registry import Entry, suggestion
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import RowNumbers, select_rows
+from tamiz.statistics.base import Floats
+
+# MERGED: The maps of a study: which they are, and the rows that each is fitted on.
+# Rows that a map is fitted on, however few seconds there are.
+_MIN_FITTED_ROWS = 200
+# Distances of rows that a study can measure; others are no columns of a table.
+DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
+
+
+@dataclass(frozen=True)
+class MapRequest:
+    """A map that a study is to draw.
+
+    Attributes
+    ----------
+    id, label : str
+    reducer : Reducer
+    explicit : bool
+        Whether it was asked for: what nobody asked for may be left out.
+    is_user_reducer : bool
+        Whether the reducer itself was given.
+    """
+
+    id: str
+    label: str
+    reducer: Reducer
+    explicit: bool
+    is_user_reducer: bool = False
+
+
+@dataclass(frozen=True)
+class MapMethod:
+    """A map by its name.
+
+    Attributes
+    ----------
+    entry : Entry
+        The method's line in the registry.
+    variant : MapVariant
+    """
+
+    entry: Entry
+    variant: MapVariant
+
+    @property
+    def id(self) -> str:
+        """The name of the method, and after a colon that of the variant where there are several."""
+        return ":".join(filter(None, [self.entry.name, self.variant.name]))
+
+    @property
+    def name(self) -> str:
+        """The id as a user writes it."""
+        return self.id.replace("_", "-")
+
+    @property
+    def label(self) -> str:
+        """What a reader is told it is."""
+        return self.variant.label or self.entry.label
+
+    def check_dissimilarity(self, name: str) -> None:
+        """Refuse distances that the method cannot measure rows by; one that takes none has a graph or axes in their place."""
+        known = self.entry.load().dissimilarities
+        if known and name not in known:
+            raise ValueError(
+                f"{self.label} measures rows by {', '.join(known)} and not by {name}: choose one of these, or the map mds."
+            )
+
+    def make_request(self, schema: Schema, dissimilarity: str, *, explicit: bool) -> MapRequest:
+        """Return the map for a table."""
+        reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
+        return MapRequest(self.id, self.label, reducer, explicit)
+
+
+def list_map_methods() -> list[MapMethod]:
+    """Return every map that has a name, those of one method side by side."""
+    return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
+
+
+def find_map_method(name: str) -> MapMethod:
+    """Return the map of a name such as "pca" or "mds:ordinal"; a method's name alone is its first map.
+
+    Raises
+    ------
+    ValueError
+        When there is none; the sentence says which is closest.
+    """
+    method, colon, variant = name.lower().replace("-", "_").partition(":")
+    # Methods that were not named are not imported.
+    entries = [entry for entry in registry.of_kind("map") if entry.name == method]
+    maps = [MapMethod(entry, one) for entry in entries for one in entry.load().variants]
+    found = [one for one in maps if not colon or one.variant.name == variant]
+    if not found:
+        known = [one.name for one in list_map_methods()]
+        raise ValueError(f"{name!r} is no map{suggestion(name, known)}; there are: {', '.join(known)}.")
+    return found[0]
+
+
+def check_maps(maps: Sequence[Reducer | str], dissimilarity: str) -> None:
+    """Refuse what is neither the name of a map nor a reducer, and a map by name that is not made of these distances."""
+    for part in maps:
+        if isinstance(part, str):
+            find_map_method(part).check_dissimilarity(dissimilarity)
+        elif not isinstance(part, Reducer):
+            raise TypeError(f"maps takes names such as 'mds:ordinal' and reducers such as PCA(), got {part!r}.")
+
+
+def resolve_maps(maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[MapRequest]:
+    """Return the maps of a study: those that were given by name or as reducers, or the usual ones."""
+    if maps is None:
+        usual = [one for one in list_map_methods() if one.variant.is_default]
+        return [one.make_request(schema, dissimilarity, explicit=False) for one in usual]
+    wanted = [_resolve_map(part, schema, dissimilarity) for part in maps]
+    taken = [one.id for one in wanted]
+    return [_number_duplicate_maps(one, taken, k) for k, one in enumerate(wanted)]
+
+
+def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str) -> MapRequest:
+    if isinstance(method, str):
+        return find_map_method(method).make_request(schema, dissimilarity, explicit=True)
+    name = type(method).__name__
+    entry = next((entry for entry in registry if entry.attribute == name), None)
+    return MapRequest(
+        entry.name if entry else name, entry.label if entry else name, method, explicit=True, is_user_reducer=True
+    )
+
+
+def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> MapRequest:
+    """Return a map numbered, and named by what it was made with, where several have its name."""
+    if ids.count(request.id) == 1:
+        return request
+    number = ids[: index + 1].count(request.id)
+    return MapRequest(
+        f"{request.id}_{number}", repr(request.reducer), request.reducer, request.explicit, request.is_user_reducer
+    )
+
+
+@dataclass(frozen=True)
+class StudyMap:
+    """A fitted map and the rows that it has places of.
+
+    Attributes
+    ----------
+    reducer : Reducer
+    source : Source
+    rows : ndarray of row numbers, ascending, or None
+        Those of the source that have a place; None is all.
+    embedding : ndarray of shape (n_placed, n_components)
+    n_fitted : int
+        Rows that it was fitted on.
+    """
+
+    reducer: Reducer
+    source: Source
+    rows: RowNumbers | None
+    embedding: Floats
+    n_fitted: int
+
+    def embedding_of(self, rows: RowNumbers) -> Floats:
+        """Return the places of some rows."""
+        return self.embedding[rows if self.rows is None else np.searchsorted(self.rows, rows)]
+
+    def sampling_notes(self) -> list[str]:
+        """Return which rows it was fitted on, where these are not all."""
+        if self.rows is None:
+            return []
+        n, placed = self.source.schema.n_rows, len(self.rows) - self.n_fitted
+        sentence = f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random"
+        others = "the other one that is drawn was" if placed == 1 else f"the other {placed:,} that are drawn were"
+        return [f"{sentence}; {others} placed by their distances to these." if placed else f"{sentence}."]
+
+
+def fit_map(
+    reducer: Reducer,
+    source: Source,
+    shown_rows: RowNumbers,
+    max_rows: int | None,
+    seed: int,
+    budget: Budget = DEFAULT_BUDGET,
+) -> StudyMap:
+    """Fit a map on all rows, or one of n x n cost on a sample of them.
+
+    Parameters
+    ----------
+    reducer : Reducer
+    source : Source
+        The rows that it reads.
+    shown_rows : ndarray of row numbers, ascending
+        Rows that are to have a place.
+    max_rows : int or None
+        Rows that a map of n x n cost is fitted on at most; None is what the map says, fewer where the budget is small.
+    seed : int
+        Draws the sample, the same one for maps of as many rows.
+    budget : Budget
+    """
+    n, size = source.schema.n_rows, reducer.max_study_rows
+    if size is not None:
+        size = max(budget.scale_quadratic(size, size), _MIN_FITTED_ROWS) if max_rows is None else max_rows
+    if size is None or n <= size:
+        reducer.fit(source)
+        return StudyMap(reducer, source, None, reducer.embedding_, n)
+    rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
+    with capture_warnings() as told:
+        reducer.fit(select_rows(source, rows))
+    # What takes no part in the table takes none in its sample either.
+    warn_user(
+        [f"On a sample of {size:,} rows: {one}" for one in told if one not in source.schema.excluded_column_notes]
+    )
+    embedding = reducer.embedding_
+    others = np.setdiff1d(shown_rows, rows, assume_unique=True)
+    if len(others):
+        # Of their gaps the fit has told.
+        with capture_warnings():
+            placed = reducer.transform(select_rows(source, others))
+        rows = np.concatenate([rows, others])
+        order = np.argsort(rows)
+        rows, embedding = rows[order], np.concatenate([embedding, placed])[order]
+    return StudyMap(reducer, source, rows, embedding, size)
+
+
+# Images of a kind, pixels along a side of one: what a reader can still take in.
+_MAX_IMAGES = 24
+_MAX_PIXELS = 128
+# Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
+# many rows has a standard error of 0.007. Of many columns fewer rows are ranked, where it is at most 0.022.
+_MAX_AXES = 4
+_MAX_CORRELATED_ROWS, _MIN_CORRELATED_ROWS, _MAX_RANKED_VALUES = 20_000, 2_000, 10_000_000
+# Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
+_ROUNDING = 1e-12
+
+
+def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers | None, seed: int) -> dict[str, Any]:
+    """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
+    facts = fitted.reducer.describe()
+    points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
+    return {
+        **label,
+        "axes": facts.axis_names[:2],
+        "notes": [*facts.notes, *fitted.sampling_notes()],
+        "nearness": facts.proximity_note,
+        "common_unit": facts.comparable_axes,
+        "points": points,
+        "rows": [] if shown_rows is None else fitted.source.row_numbers[shown_rows].tolist(),
+        "spectrum": {
+            "label": facts.spectrum_label,
+            "note": facts.spectrum_note,
+            "values": facts.spectrum,
+            "cumulative": facts.cumulative,
+            "residuals": facts.residuals,
+            "reference": facts.chance_spectrum,
+            "reference_title": facts.chance_title,
+            "reference_note": facts.chance_note,
+        },
+        "loadings": {"columns": facts.loading_names, "values": [row[:_MAX_AXES] for row in facts.loadings]},
+        "explanation": _axis_correlations(fitted, facts.axis_names, seed),
+        "galleries": [_image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows],
+    }
+
+
+def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str, Any]:
+    """Return how far every column goes along with the first axes, by the rows that have a place."""
+    rows, n = fitted.rows, len(fitted.embedding)
+    embedding = fitted.embedding
+    by_columns = _MAX_RANKED_VALUES // max(len(fitted.source.schema.used), 1)
+    most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
+    if n > most:
+        some = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+        rows, embedding = some if rows is None else rows[some], embedding[some]
+    points = np.array(embedding[:, :_MAX_AXES], dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    points[:, spans <= _ROUNDING * spans.max()] = 0.0
+    found = correlate_columns(fitted.source, points, rows)
+    return {
+        "axes": axes[:_MAX_AXES],
+        "columns": found.columns,
+        "kinds": found.kinds,
+        "values": found.values.tolist(),
+        "chance": found.chance_level.tolist(),
+        "n_rows": len(points),
+        "n_mapped": fitted.source.schema.n_rows,
+    }
+
+
+def _image_set(gallery: Gallery) -> dict[str, Any]:
+    """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
+    return {
+        "title": gallery.title,
+        "note": gallery.note,
+        "signed": gallery.signed,
+        "n_images": len(gallery.images),
+        "images": [
+            {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
+            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MAX_IMAGES]
+        ],
+    }
+
+
+def _image(values: Floats, signed: bool) -> dict[str, Any]:
+    """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
+    by = -(-max(values.shape) // _MAX_PIXELS)
+    if by > 1:
+        starts = [np.arange(0, size, by) for size in values.shape]
+        sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
+        sides = [np.diff(start, append=size) for start, size in zip(starts, values.shape, strict=True)]
+        values = sums / np.outer(*sides)
+    high = float(np.abs(values).max() if signed else values.max())
+    low = -high if signed else float(values.min())
+    # An image of one value is grey.
+    steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
+    pixels = np.floor(steps + 0.5).astype(np.uint8)
+    return {
+        "height": values.shape[0],
+        "width": values.shape[1],
+        "low": low,
+        "high": high,
+        "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
+    }
+
+
+def _round_points(points: Floats) -> list[list[float]]:
+    """Return points, very many of them in steps of less than 1/65536 of the longer axis: finer than a screen."""
+    span = float(np.ptp(points, axis=0).max(initial=0.0))
+    if span == 0 or len(points) <= MAX_EXACT_POINTS:
+        return points.tolist()
+    decimals = math.ceil(math.log10(2**16 / span))
+    return [[round(x, decimals) for x in place] for place in points.tolist()]

@@ -1,0 +1,147 @@
+"""The maps of a study judged side by side: one card each, over the same rows and the same distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz._study.sampling import sample_evaluated_positions
+from tamiz.exceptions import DataError
+from tamiz.metrics.evaluation import MapQuality, quality
+from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
+from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.views import RowNumbers, select_rows
+from tamiz.statistics.base import Floats
+
+# Neighbours that are compared, where there are twice as many rows.
+_N_NEIGHBORS = 15
+# Sizes of neighbourhoods on a curve, and pairs of rows in a diagram: what a reader can still take in.
+_MAX_SIZES = 60
+_MAX_PAIRS = 600
+# Ranks need so many rows to differ.
+_MIN_ROWS = 3
+
+
+def describe_quality(
+    source: Source, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
+) -> dict[str, Any] | None:
+    """Return what maps are worth: numbers, curves and pairs of distances of each, None where there is none to judge.
+
+    Parameters
+    ----------
+    source : Source
+    rows : ndarray of row numbers, ascending
+        Those drawn; of very many some are compared with each other.
+    maps : list of tuple
+        The label of each, and the places of the rows.
+    dissimilarity : str
+        What the rows are apart by.
+    seed : int
+        Draws the pairs of the diagrams.
+    points : bool
+        Whether numbers of single rows and pairs are told.
+    """
+    if len(rows) < _MIN_ROWS or not maps:
+        return None
+    n_drawn, at = len(rows), sample_evaluated_positions(len(rows), seed)
+    rows, maps = rows[at], [(label, places[at]) for label, places in maps]
+    judged = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
+    labels = _class_labels(judged)
+    found = [_evaluate_map(judged, label, places, dissimilarity, labels, seed, points=points) for label, places in maps]
+    cards = [None if one is None else one[0] for one in found]
+    first = next(filter(None, cards), None)
+    if first is None:
+        return None
+    return {
+        "metric": {"id": dissimilarity, "label": metrics[dissimilarity].label},
+        "n_rows": len(rows),
+        "n_neighbors": first.n_neighbors,
+        "measures": _measures(first, cards),
+        "agreement": _agreement(first, cards),
+        "pairs": _pairs([None if one is None else one[1] for one in found]),
+        "stress_per_point": [_stress_per_point(at, n_drawn, card) for card in cards] if points else [],
+    }
+
+
+def _evaluate_map(
+    source: Source,
+    label: str,
+    embedding: Floats,
+    metric: str,
+    labels: NDArray[Any] | None,
+    seed: int,
+    *,
+    points: bool,
+) -> tuple[MapQuality, ShepardDiagram | None] | None:
+    """Return the card and the diagram of a map, None where it cannot be judged."""
+    k = min(_N_NEIGHBORS, (len(embedding) - 1) // 2)
+    try:
+        # Of the gaps of the rows the maps have told.
+        with capture_warnings():
+            card = quality(
+                source, embedding, metric=metric, n_neighbors=k, labels=labels, sample=len(embedding), random_state=seed
+            )
+            pairs = shepard(source, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
+    except DataError as error:
+        warn_user([f"The quality of {label} is left out: {error}"])
+        return None
+    return card, pairs
+
+
+def _stress_per_point(positions: RowNumbers, n_shown: int, map_quality: MapQuality | None) -> list[float | None] | None:
+    """Return the stress of every row drawn, None of those that the map was not judged by."""
+    if map_quality is None:
+        return None
+    stress: list[float | None] = [None] * n_shown
+    for row, value in zip(positions.tolist(), map_quality.points.stress.tolist(), strict=True):
+        stress[row] = value
+    return stress
+
+
+def _class_labels(source: Source) -> NDArray[Any] | None:
+    if not source.schema.has_classes:
+        return None
+    return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
+
+
+def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> list[dict[str, Any]]:
+    """Return every number, a value a map."""
+    return [
+        {
+            "name": measure.name,
+            "meaning": measure.meaning,
+            "larger_is_better": measure.larger_is_better,
+            "values": [None if card is None else card[measure.name].value for card in map_qualities],
+        }
+        for measure in first.measures
+    ]
+
+
+def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> dict[str, Any]:
+    """Return the curves R_NX at that of the card and at sizes of neighbourhoods whose logarithms are about equally far apart."""
+    sizes = first.agreement.n_neighbors
+    spread = np.round(np.geomspace(1, len(sizes), _MAX_SIZES)).astype(np.intp)
+    at = np.union1d(spread, [first.n_neighbors]) - 1
+    return {
+        "n_neighbors": sizes[at].tolist(),
+        "r_nx": [[] if card is None else card.agreement.r_nx[at].tolist() for card in map_qualities],
+    }
+
+
+def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> dict[str, Any] | None:
+    """Return pairs of rows by their distances in the table and, at the best scale, on each map."""
+    first = next(filter(None, diagrams), None)
+    if first is None:
+        return None
+    n = len(first.distances)
+    at = np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)
+    return {
+        "every_pair": first.all_pairs and n == len(at),
+        "in_table": first.dissimilarities[at].tolist(),
+        "on_map": [[] if one is None else (one.scale * one.distances[at]).tolist() for one in diagrams],
+    }

@@ -1,0 +1,376 @@
+"""Redundancy: how much columns say of each other, and groups of columns that say the same."""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf_ordering
+from scipy.spatial.distance import squareform
+
+from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz.criteria.base import StatisticsCache, gather_statistics
+from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
+from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.exceptions import DataError
+from tamiz.kernels.contingency import add_pair_weights, symmetric_uncertainty
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import select_columns, select_rows, weight_array
+from tamiz.statistics.base import Codes, Floats
+
+# MERGED: What columns of very many values share by chance alone: of two lists of numbers hardly any two are ever met twice.
+# A table of two columns with fewer rows a cell is partly filled by chance.
+_SPARSE_ROWS_PER_CELL = 5
+
+
+def chance_corrected_uncertainty(
+    source: Source,
+    association: SymmetricUncertainty,
+    columns: NDArray[np.intp],
+    uncertainties: Floats,
+    threshold: float,
+) -> Floats:
+    """Return the symmetric uncertainties of pairs, less what the same columns share in shuffled rows where that can be much.
+
+    As in the adjusted mutual information, a value U becomes (U - E) / (1 - E), with E that of the rows shuffled against each other.
+    Only pairs that reach the threshold, and whose table has few rows a cell, are asked again.
+
+    Parameters
+    ----------
+    source : Source
+    association : SymmetricUncertainty
+        The measure of the values.
+    columns : ndarray of column numbers
+    uncertainties : ndarray of shape (n_pairs,)
+        Of the pairs (0, 1), (0, 2), .. of columns.
+    threshold : float
+    """
+    rule, levels = association.discretization, source.schema.n_levels
+    assert isinstance(rule, EqualFrequency)
+    sizes = np.array([levels.get(j, rule.n_bins) for j in columns.tolist()])
+    first, second = np.triu_indices(len(columns), 1)
+    crowded = sizes[first] * sizes[second] > source.schema.n_rows / _SPARSE_ROWS_PER_CELL
+    doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
+    if not len(doubtful):
+        return uncertainties
+    coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
+    known = StatisticsCache()
+    while wanted := coder.requires(known):
+        known.add(source.reduce(*wanted))
+    coding = coder.coding(known)
+    involved = np.union1d(first[doubtful], second[doubtful]).tolist()
+    codes: dict[int, Codes] = {}
+    for k in involved:
+        j = int(columns[k])
+        codes[k] = np.concatenate([coding.encode(block, j) for block in source.blocks([j])]).astype(np.int32)
+    weight = weight_array(source)
+    weight = np.ones(source.schema.n_rows) if weight is None else weight
+    shuffled = make_rng(0).permutation(len(weight))
+
+    def chance(pair: int) -> float:
+        a, b = int(first[pair]), int(second[pair])
+        counts = np.zeros([coding.sizes[int(columns[k])] + 1 for k in (a, b)])
+        add_pair_weights(codes[a], codes[b][shuffled], weight, counts)
+        return float(symmetric_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
+
+    expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
+    alike = uncertainties.copy()
+    room = 1 - expected
+    alike[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    return alike
+
+
+# MERGED: Columns in groups whose every pair is alike, and in an order in which like columns stand side by side.
+def complete_linkage_groups(
+    similarities: Floats, uncertainties: Floats, n_columns: int, threshold: float
+) -> list[tuple[NDArray[np.intp], float]]:
+    """Return the groups of two and more columns, each with the least value of a pair of it.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (n_pairs,)
+        How alike the columns of each pair are, (0, 1), (0, 2), ..: what groups are made by.
+    uncertainties : ndarray of shape (n_pairs,)
+        What is told of each pair.
+    n_columns : int
+        Columns.
+    threshold : float
+        How alike every pair of a group is at least.
+    """
+    # Only columns that are alike to another can be in a group: of many, few are.
+    whole = squareform(similarities, checks=False)
+    some = np.flatnonzero((whole >= threshold).any(axis=1))
+    if not len(some):
+        return []
+    distances = 1 - whole[np.ix_(some, some)]
+    np.fill_diagonal(distances, 0.0)
+    # A hair of slack: 1 - (1 - threshold) is not the threshold to the last bit.
+    labels = fcluster(linkage(squareform(distances, checks=False), "complete"), 1 - threshold + 1e-12, "distance")
+    groups = [some[labels == label] for label in np.unique(labels)]
+    return [(group, _min_pair_value(uncertainties, group, n_columns)) for group in groups if len(group) > 1]
+
+
+def _min_pair_value(values: Floats, group: NDArray[np.intp], n_columns: int) -> float:
+    first, second = np.triu_indices(len(group), 1)
+    low, high = group[first], group[second]
+    return float(values[low * n_columns - low * (low + 1) // 2 + high - low - 1].min())
+
+
+def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
+    """Return columns in an order that puts like ones side by side: all, or those that share most with another.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (n_pairs,)
+        What the columns of each pair share, in [0, 1].
+    max_columns : int
+        Columns to be put in order.
+    """
+    whole = squareform(similarities, checks=False)
+    strongest = whole.max(axis=1)
+    kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
+    if len(kept) < 3:
+        return kept
+    apart = 1 - whole[np.ix_(kept, kept)]
+    np.fill_diagonal(apart, 0.0)
+    distances = squareform(apart, checks=False)
+    tree = optimal_leaf_ordering(linkage(distances, "average"), distances)
+    return kept[leaves_list(tree)]
+
+
+# Every pair of a group shares at least so much. Two normal columns do from a correlation of 0.994 on, and the radius, the perimeter
+# and the area of one nucleus (breast cancer) from 0.73 to 0.92.
+REDUNDANCY_THRESHOLD = 0.7
+# Columns compared, and rows of all pairs: of more columns the best are, and of more rows a sample. A pair of 2,000 rows takes 3
+# microseconds, so the most there is takes six seconds of one core.
+_MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000
+# Of a chosen set so many columns are compared, and so many pairs named.
+_MAX_CHOSEN, _MAX_NAMED = 1000, 3
+# Columns of a matrix that a reader can still take in.
+_MAX_DRAWN = 100
+# Intervals: at most, and as few as leave so many rows to each cell of a table of two columns.
+_MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
+_TILE = 2**18
+
+
+@dataclass(frozen=True)
+class ColumnPairs:
+    """Every pair of some columns.
+
+    Attributes
+    ----------
+    columns : ndarray of column numbers, by name
+        In an order that does not depend on where they stand in the table.
+    uncertainties : ndarray of shape (n_pairs,)
+        The symmetric uncertainty of every pair, (0, 1), (0, 2), .. of `columns`.
+    source : Source
+        The rows looked at.
+    association : SymmetricUncertainty
+        The measure.
+    """
+
+    columns: NDArray[np.intp]
+    uncertainties: Floats
+    source: Source
+    association: SymmetricUncertainty
+
+
+def describe_redundancy(
+    source: Source, ranking: dict[str, Any] | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> dict[str, Any] | None:
+    """Return the matrix of the most entangled columns and the groups among all, None where there are no two to compare.
+
+    Parameters
+    ----------
+    source : Source
+    ranking : dict or None
+        The ranking of the study.
+    missing : {"distribute", "category"}
+    budget : Budget
+
+    Notes
+    -----
+    Numbers are cut into intervals of equal frequency, whatever the target is: MDL leaves some columns in one interval, and such
+    columns have a symmetric uncertainty of 0 with each other, but the question here is which columns repeat each other. A
+    group is a complete-linkage cluster: *every* pair of it shares at least `REDUNDANCY_THRESHOLD`. Of a group the column is kept that says
+    most of the target, the first of equals.
+    """
+    schema = source.schema
+    varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
+    if len(varied) < 2:
+        return None
+    worth = _target_relevance(source, ranking, missing)
+    taken = _columns_to_compare(varied, worth, schema, max_compared_columns(len(varied), budget))
+    try:
+        compared = compare_column_pairs(source, taken, missing, budget)
+    except (DataError, MemoryError) as error:
+        warn_user([f"The redundancy of the columns is left out: {error}"])
+        return None
+    names = schema.names
+    columns, values = compared.columns, compared.uncertainties
+    alike = chance_corrected_uncertainty(compared.source, compared.association, columns, values, REDUNDANCY_THRESHOLD)
+    groups = complete_linkage_groups(alike, values, len(columns), REDUNDANCY_THRESHOLD)
+    drawn = leaf_order(values, _MAX_DRAWN)
+    told = [(sorted(columns[group].tolist()), least) for group, least in groups]
+    return {
+        "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
+        "columns": [names[columns[k]] for k in drawn],
+        "values": _encode_pairs(values, drawn, len(columns)),
+        "groups": [
+            {
+                "columns": [names[j] for j in group],
+                "keep": names[min(group, key=lambda j: (-worth[j], j))],
+                "least": least,
+            }
+            for group, least in sorted(told, key=lambda group: (-len(group[0]), group[0]))
+        ],
+        "threshold": REDUNDANCY_THRESHOLD,
+        "n_columns": len(columns),
+        "n_left": len(varied) - len(columns),
+        "n_rows": compared.source.schema.n_rows,
+        "how": _comparison_method(compared, missing),
+    }
+
+
+def redundant_pair_notes(
+    source: Source, chosen_names: list[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> list[str]:
+    """Return the sentence on columns of a chosen set that share more than `REDUNDANCY_THRESHOLD` with each other, none where no two do.
+
+    Parameters
+    ----------
+    source : Source
+    chosen_names : list of str
+        The columns chosen; of more than 1,000 the first ones are compared.
+    missing : {"distribute", "category"}
+    budget : Budget
+
+    Notes
+    -----
+    The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, less what
+    shuffled rows share where cells have few rows.
+    """
+    schema, chosen = source.schema, set(chosen_names)
+    columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
+    columns = columns[:_MAX_CHOSEN]
+    if len(columns) < 2:
+        return []
+    try:
+        compared = compare_column_pairs(source, columns, missing, budget)
+        alike = chance_corrected_uncertainty(
+            compared.source, compared.association, compared.columns, compared.uncertainties, REDUNDANCY_THRESHOLD
+        )
+    except (DataError, MemoryError) as error:
+        warn_user([f"Which of the chosen columns share much was not computed: {error}"])
+        return []
+    first, second = (compared.columns[side] for side in np.triu_indices(len(columns), 1))
+    pairs = [
+        (float(alike[at]), min(i, j), max(i, j))
+        for at, i, j in zip(range(len(alike)), first.tolist(), second.tolist(), strict=True)
+        if alike[at] > REDUNDANCY_THRESHOLD
+    ]
+    if not pairs:
+        return []
+    pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
+    named = [f"{schema.names[i]!r} and {schema.names[j]!r} ({value:.2f})" for value, i, j in pairs[:_MAX_NAMED]]
+    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
+    number = "1 pair" if len(pairs) == 1 else f"{len(pairs):,} pairs"
+    return [
+        f"{number} of chosen columns with a symmetric uncertainty above {REDUNDANCY_THRESHOLD:g}, where 1 is equal information: "
+        f"{', '.join(named)}{more}. One column of a pair may be enough."
+    ]
+
+
+def max_compared_columns(n_columns: int, budget: Budget) -> int:
+    """Return how many of so many columns are compared with each other."""
+    return min(n_columns, max(budget.scale_quadratic(_MAX_COLUMNS, n_columns), 2))
+
+
+def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
+    """Return how many of so many rows all pairs of some columns are compared over."""
+    n_pairs = n_columns * (n_columns - 1) // 2
+    return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
+
+
+def compare_column_pairs(
+    source: Source, columns: list[int], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> ColumnPairs:
+    """Return the symmetric uncertainty of every pair of columns.
+
+    Parameters
+    ----------
+    source : Source
+    columns : list of column numbers
+    missing : {"distribute", "category"}
+    budget : Budget
+    """
+    names = source.schema.names
+    by_name = np.array(sorted(columns, key=lambda j: names[j]), dtype=np.intp)
+    n = source.schema.n_rows
+    size = n_compared_rows(len(columns), n, budget)
+    table = select_columns(source, columns)
+    if size < n:
+        table = select_rows(table, np.sort(make_rng(0).choice(n, size, replace=False)))
+    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(size // _MIN_ROWS_PER_CELL)))
+    association = SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
+    pairs = association.pairwise(table.reduce, table.schema)
+    first, second = np.triu_indices(len(columns), 1)
+    n_pairs = len(first)
+    values = np.empty(n_pairs)
+    for start in range(0, n_pairs, _TILE):
+        here = slice(start, start + _TILE)
+        values[here] = pairs.associations(by_name[first[here]], by_name[second[here]])
+        progress.report_progress("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
+    return ColumnPairs(by_name, values, table, association)
+
+
+def _target_relevance(source: Source, ranking: dict[str, Any] | None, missing: MissingRule) -> Floats:
+    """Return what every column says of the target, 0 where there is none."""
+    schema = source.schema
+    if schema.target is None:
+        return np.zeros(schema.n_columns)
+    known = None if ranking is None else ranking["scores"].get("symmetric_uncertainty")
+    if known is not None:
+        return np.array([0.0 if score is None else score for score in known])
+    relevance = SymmetricUncertainty(missing=missing).adapt_to(schema)
+    if relevance is None:
+        return np.zeros(schema.n_columns)
+    return relevance.scores(gather_statistics([relevance], source.reduce, schema), schema)
+
+
+def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, max_columns: int) -> list[int]:
+    """Return the columns to compare: all, or of very many those that say most of the target."""
+    if len(varied) <= max_columns:
+        return varied
+    which = "first" if schema.target is None else f"that say most of {schema.target.name!r}"
+    warn_user([f"Of {len(varied):,} columns the {max_columns:,} {which} were compared with each other for redundancy."])
+    return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
+
+
+def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> str:
+    """Return the pairs of the columns drawn, in their order, as bytes of 255 steps in base64."""
+    i, j = np.triu_indices(len(order), 1)
+    low, high = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
+    steps = np.floor(255 * values[low * n_columns - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
+    return base64.b64encode(steps.tobytes()).decode("ascii")
+
+
+def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
+    rule, schema = pairs.association.discretization, pairs.source.schema
+    words = []
+    if schema.numeric:
+        assert isinstance(rule, EqualFrequency)
+        words.append(f"numbers cut into {rule.n_bins} intervals of equal frequency")
+    if any(schema.columns[j].n_missing for j in schema.used.tolist()):
+        gaps = "gaps shared out among the present values" if missing == "distribute" else "a gap a value of its own"
+        words.append(gaps)
+    return ", ".join(words)

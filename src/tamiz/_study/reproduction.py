@@ -1,0 +1,248 @@
+"""How a study is repeated: a command line, a script and a config file that give the same numbers."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+
+from tamiz._study.command_line import NoCommandError, as_command, as_config, study_options
+from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
+from tamiz.criteria.cfs import CFS
+from tamiz.search.best_first import BestFirst
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+
+_TABLE_OPTIONS = ("target", "kinds", "weight", "groups", "time", "memory", "header")
+# Kinds that a data frame can be given its columns as, or rid of.
+_FRAME_KINDS = ("categorical", "boolean", "text", "id")
+_EXCLUDED_KINDS = ("text", "id")
+# The result does not depend on it, and so says nothing of it.
+_IRRELEVANT_OPTIONS = ("n_jobs",)
+_MAX_REPR_LENGTH = 120
+
+
+def describe_reproduction(
+    function: Callable[..., Any], arguments: Mapping[str, Any], schema: Schema, selector: SubsetSelector | None
+) -> dict[str, Any]:
+    """Return how a study is repeated by whoever has its table in the folder.
+
+    Parameters
+    ----------
+    function : callable
+        `study`.
+    arguments : mapping
+        What it was called with, every parameter of it.
+    schema : Schema
+    selector : SubsetSelector or None
+        What chose the subset, None where none was chosen.
+
+    Returns
+    -------
+    dict
+        "command" and "config", None where "no_command" says why there are none; "python"; "given", the names in it that stand for
+        what was in memory.
+    """
+    asked = _changed_arguments(function, arguments)
+    try:
+        options = study_options(asked, schema.names)
+        command, config, why = as_command(options), as_config(options), None
+    except NoCommandError as error:
+        command, config, why = None, None, str(error)
+    script = _Script(asked, schema)
+    script.add_study()
+    if selector is not None:
+        script.add_selection(selector)
+    return {
+        "command": command,
+        "config": config,
+        "no_command": why,
+        "python": script.text(),
+        "given": script.placeholders,
+    }
+
+
+def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that differ from their defaults, and from what stands for None."""
+    usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
+    missing = arguments["missing"]
+    parts = {"merit": to_expression(CFS(missing=missing)), "search": to_expression(BestFirst())}
+    asked = {}
+    for name, value in arguments.items():
+        if name in _IRRELEVANT_OPTIONS:
+            continue
+        if value is usual[name] or (isinstance(value, str | int | float) and value == usual[name]):
+            # True is 1, and as a number of points it is none.
+            if type(value) is type(usual[name]):
+                continue
+        elif name in parts and _expression_or_none(value) == parts[name]:
+            continue
+        asked[name] = value
+    return asked
+
+
+def _expression_or_none(value: Any) -> str | None:
+    try:
+        return to_expression(value)
+    except NoExpressionError:
+        return None
+
+
+class _Script:
+    """Lines of Python, their imports, and the names that stand for what has no expression."""
+
+    def __init__(self, arguments: Mapping[str, Any], schema: Schema) -> None:
+        self._writer = ExpressionWriter()
+        self._arguments = arguments
+        self._schema = schema
+        self._lines: list[str] = []
+        self._placeholders: dict[str, str] = {}
+        data = arguments["data"]
+        self._file = Path(data).name if isinstance(data, str | os.PathLike) else None
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The names that stand for what was in memory."""
+        return list(self._placeholders)
+
+    def text(self) -> str:
+        """Return the script."""
+        held = [f"{name} = ...  # {told}" for name, told in self._placeholders.items()]
+        head = ["# In place of each ... stands what the study was given.", *held, ""] if held else []
+        return "\n".join([*self._writer.import_lines(), "", *head, *self._lines, ""])
+
+    def add_study(self) -> None:
+        """Add the study and its report."""
+        self._add_import("tamiz", "study")
+        named = [(name, value) for name, value in self._arguments.items() if name != "data"]
+        arguments = [
+            self._expression("data", self._arguments["data"]),
+            *(f"{name}={self._expression(name, value)}" for name, value in named),
+        ]
+        page = f"{Path(self._file).stem}-report.html" if self._file else "report.html"
+        self._lines += [f"result = {format_call('study', arguments)}", f"result.to_html({page!r})"]
+
+    def add_selection(self, selector: SubsetSelector) -> None:
+        """Add the selection alone, and as a step of a pipeline where one can take the table."""
+        chosen = self._selector_expression(selector)
+        self._lines += ["", "# The selection alone.", *self._source_lines("source"), f"selector = {chosen}.fit(source)"]
+        self._lines += ["print(selector.get_feature_names_out().tolist())"]
+        if self._supports_pipeline() and selector.support_.any():
+            self._add_pipeline(chosen)
+
+    def _selector_expression(self, selector: SubsetSelector) -> str:
+        self._add_import("tamiz", "SubsetSelector")
+        # What was written down stays with the search that wrote it.
+        parameters = clone(selector).set_params(journal=None, n_jobs=None).get_params(deep=False)
+        order = ("merit", "search")
+        usual = inspect.signature(SubsetSelector).parameters
+        rest = [name for name, value in parameters.items() if name not in order and value is not usual[name].default]
+        values = [self._expression(name, parameters[name]) for name in order]
+        # The order of the signature, whatever the dictionary's is.
+        rest.sort(key=list(usual).index)
+        return format_call(
+            "SubsetSelector", [*values, *(f"{name}={self._expression(name, parameters[name])}" for name in rest)]
+        )
+
+    def _source_lines(self, name: str) -> list[str]:
+        if "data" in self._placeholders and self._is_source():
+            opened = "data"
+        else:
+            self._add_import("tamiz", "open_source")
+            roles = [
+                f"{role}={self._expression(role, self._arguments[role])}"
+                for role in _TABLE_OPTIONS
+                if role in self._arguments
+            ]
+            opened = format_call("open_source", [self._expression("data", self._arguments["data"]), *roles])
+        if self._schema.split_dates:
+            self._add_import("tamiz.sources", "split_dates")
+            opened = format_call("split_dates", [opened])
+        return [f"{name} = {opened}"]
+
+    def _is_source(self) -> bool:
+        return isinstance(self._arguments["data"], Source)
+
+    def _supports_pipeline(self) -> bool:
+        """Whether a frame holds what the selection depends on: times, kinds of numbers and parts of dates have no place in it."""
+        kinds = self._arguments.get("kinds") or {}
+        by_name = self._file is not None and isinstance(kinds, Mapping)
+        roles = [self._arguments[role] for role in ("target", "weight", "groups") if role in self._arguments]
+        return (
+            by_name
+            and self._schema.target is not None
+            and all(isinstance(role, str) for role in roles)
+            and "time" not in self._arguments
+            and not self._schema.split_dates
+            and all(kind in _FRAME_KINDS for kind in kinds.values())
+        )
+
+    def _add_pipeline(self, selector_expression: str) -> None:
+        asked, kinds = self._arguments, self._arguments.get("kinds") or {}
+        target = asked["target"]
+        self._add_import("sklearn.pipeline", "make_pipeline")
+        self._add_import("tamiz", "open_source")
+        roles = [asked[role] for role in ("target", "weight", "groups") if role in asked]
+        dropped = [*roles, *(name for name, kind in kinds.items() if kind in _EXCLUDED_KINDS and name not in roles)]
+        levels = {name: kind for name, kind in kinds.items() if kind not in _EXCLUDED_KINDS}
+        named = [f"{name}={asked[name]!r}" for name in ("header",) if name in asked]
+        opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else []), *named]
+        lines = ["", "# The same as a step of a scikit-learn pipeline: whatever fits it chooses the columns anew."]
+        lines += [f"table = {format_call('open_source', opened)}.frame()"]
+        for name in levels:
+            lines.append(f"at = table.column_names.index({name!r})")
+            lines.append(f"table = table.set_column(at, {name!r}, table[{name!r}].cast('string').dictionary_encode())")
+        if self._schema.n_dropped:
+            lines.append(f"table = table.filter(table[{target!r}].is_valid())")
+        y = f"table[{target!r}]"
+        if self._schema.has_classes:
+            last = [self._add_import("tamiz", "MixedNB")]
+        else:
+            y = f"{y}.to_numpy()"
+            pca, model = (
+                self._add_import("tamiz.reduction", "PCA"),
+                self._add_import("sklearn.linear_model", "LinearRegression"),
+            )
+            last = [f"{pca}(0.95, standardize=True)", model]
+        steps = [selector_expression, *(step if step.endswith(")") else f"{step}()" for step in last)]
+        fitted = ["X", "y"]
+        for role, parameter in (("weight", "sample_weight"), ("groups", "groups")):
+            if role in asked:
+                fitted.append(f"subsetselector__{parameter}=table[{asked[role]!r}]")
+        lines += [
+            f"X, y = table.drop_columns({dropped!r}), {y}",
+            f"pipeline = {format_call('make_pipeline', steps)}",
+            f"pipeline{format_call('.fit', fitted)}",
+            "print(pipeline[0].get_feature_names_out().tolist())",
+        ]
+        self._lines += lines
+
+    def _add_import(self, module: str, name: str) -> str:
+        self._writer.imports.setdefault(module, set()).add(name)
+        return name
+
+    def _expression(self, name: str, value: Any) -> str:
+        """Return an expression, or a name that stands for what has none."""
+        if name in ("data", "journal") and isinstance(value, str | os.PathLike):
+            # Whose folder it was is nobody's business.
+            return repr(Path(value).name)
+        try:
+            return self._writer.write(value)
+        except NoExpressionError:
+            self._placeholders[name] = _placeholder_comment(value)
+            return name
+
+
+def _placeholder_comment(value: Any) -> str:
+    """Return what a value was, without a row of a table in it."""
+    if isinstance(value, BaseEstimator):
+        told = " ".join(repr(value).split())
+        return told if len(told) <= _MAX_REPR_LENGTH else f"{told[:_MAX_REPR_LENGTH]}..."
+    kind = type(value)
+    home = kind.__module__.split(".")[0]
+    return kind.__name__ if home == "builtins" else f"{home} {kind.__name__}"

@@ -1,0 +1,215 @@
+"""What a study finds in the table itself: its columns, its target and its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz._study.distance_table import distance_matrix_warnings
+from tamiz._study.leakage import find_leakage, leakage_warnings
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.duplicate_detection import (
+    Hashes,
+    compute_fingerprints,
+    find_duplicate_columns,
+    rows_with_equal_hash,
+    run_starts,
+)
+from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
+from tamiz.sources.schema import Column, Kind, Schema
+from tamiz.sources.views import target_array
+from tamiz.statistics.base import Floats
+from tamiz.statistics.moments import ClassMoments, Moments
+
+# MERGED: Columns whose kind was guessed and may as well be another one.
+# Whole numbers of so few values, each in several rows, may be codes; two values are the same either way.
+_MIN_CODES, _MAX_CODES = 3, 12
+_MIN_ROWS_PER_CODE = 5
+_CODES_REASON = "whole numbers with few values may be codes"
+_AMOUNTS_REASON = "classes that are whole numbers may be amounts"
+
+
+def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> dict[str, Any] | None:
+    """Return the other kind that a column may be of, and why; None where nothing speaks for another.
+
+    Parameters
+    ----------
+    column : Column
+    distinct : ndarray or None
+        Its distinct values, where it is a number of few.
+    n_rows : int
+    """
+    if column.exclusion_reason is not None:
+        return _suggest_excluded_kind(column)
+    if column.date_part is not None:
+        # What it is is known, and kinds are of columns of the user's table.
+        return None
+    if column.kind != "numeric" or distinct is None or not _MIN_CODES <= len(distinct) <= _MAX_CODES:
+        return None
+    if n_rows < _MIN_ROWS_PER_CODE * len(distinct) or not np.all(distinct == np.floor(distinct)):
+        return None
+    return _kind_suggestion("categorical", _CODES_REASON)
+
+
+def suggest_target_kind(schema: Schema) -> dict[str, Any] | None:
+    """Return the other kind that the target may be of, and why.
+
+    Parameters
+    ----------
+    schema : Schema
+    """
+    target = schema.target
+    if target is None or target.kind != "categorical" or len(target.levels) < _MIN_CODES:
+        return None
+    return _kind_suggestion("numeric", _AMOUNTS_REASON) if all(map(_is_whole, target.levels)) else None
+
+
+def _suggest_excluded_kind(column: Column) -> dict[str, Any] | None:
+    """Return what a column taken for an id or for text would be otherwise: a category that names every row says nothing."""
+    reason = column.exclusion_reason or ""
+    if column.kind == "id" and ("it numbers the rows" in reason or "its name says" in reason):
+        return _kind_suggestion("numeric", "numbers that differ in every row may be measured")
+    if column.kind == "text" and "different values" in reason:
+        return _kind_suggestion("categorical", "text with many values may be a category")
+    return None
+
+
+def _kind_suggestion(kind: Kind, why: str) -> dict[str, Any]:
+    return {"kind": kind, "why": why}
+
+
+def _is_whole(level: str) -> bool:
+    return level.removeprefix("-").isdecimal()
+
+
+# MERGED: Rows that repeat an earlier row, and rows that contradict one.
+# Rows named as an example: what a reader can look up.
+_MAX_EXAMPLE_ROWS = 5
+
+
+def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> dict[str, Any]:
+    """Return how many rows repeat an earlier one, target and all, and how many are equal to one of another class.
+
+    Parameters
+    ----------
+    source : Source
+    fingerprints : tuple of two ndarrays
+        Of `compute_fingerprints`.
+    """
+    # Rows of which nothing is known are not equal rows.
+    shared = rows_with_equal_hash(fingerprints[0]) if len(source.schema.used) else np.empty(0, dtype=np.intp)
+    first, second = fingerprints[0][shared], fingerprints[1][shared]
+    y = target_array(source)[shared] if source.schema.target is not None else np.zeros(len(shared))
+    # Equal rows side by side, those of one target together, each in the order of the table.
+    order = np.lexsort((y, second, first))
+    rows, y = shared[order], y[order]
+    new_row = run_starts(first[order]) | run_starts(second[order])
+    group = np.cumsum(new_row) - 1
+    part = np.cumsum(new_row | run_starts(y)) - 1
+    repeated = np.bincount(part)[part] > 1
+    told = _duplicate_summary(source, rows[repeated], part[repeated])
+    told["n"] -= told["n_groups"]
+    torn = np.zeros(len(rows), dtype=bool)
+    if source.schema.has_classes and len(rows):
+        ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
+        torn = (part[ends] > part[np.flatnonzero(new_row)])[group]
+    return {**told, "contradictions": _duplicate_summary(source, rows[torn], group[torn])}
+
+
+def _duplicate_summary(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> dict[str, Any]:
+    """Return how many rows and groups there are, and the group of the first row by its numbers in the user's table."""
+    if not len(rows):
+        return {"n": 0, "n_groups": 0, "example": []}
+    example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
+    return {"n": len(rows), "n_groups": len(np.unique(group)), "example": source.row_numbers[example].tolist()}
+
+
+# Levels listed: what a reader can still take in.
+_MAX_LEVELS = 20
+
+
+def describe_table(source: Source) -> dict[str, Any]:
+    """Return the columns, the target and the rows."""
+    schema = source.schema
+    target = schema.target
+    wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
+    (moments,) = source.reduce(Moments(wanted))
+    summaries = {j: _moment_summary(moments, k) for k, j in enumerate(wanted)}
+    nothing = dict.fromkeys(("mean", "sd", "min", "max"))
+    classes = []
+    if target is not None and schema.has_classes:
+        weights = np.zeros(schema.n_classes)
+        for block in source.blocks([]):
+            assert block.y is not None
+            weights += np.bincount(block.y, block.weight, schema.n_classes)
+        classes = [{"name": name, "weight": float(w)} for name, w in zip(target.levels, weights, strict=True)]
+    prints = compute_fingerprints(source)
+    same = find_duplicate_columns(source, prints.columns)
+    leaks = find_leakage(source)
+    order = describe_row_order(source)
+    warn_user(
+        [
+            *leakage_warnings(leaks, schema),
+            *distance_matrix_warnings(source),
+            *monotone_column_warnings(source, [leak["name"] for leak in leaks]),
+            *([order.message] if order is not None and order.is_doubtful else []),
+        ]
+    )
+    told = {
+        j: {
+            "n_distinct": _n_distinct(column, prints.distinct.get(j)),
+            "same_as": schema.columns[same[j]].name if j in same else None,
+            "doubt": suggest_kind(column, prints.distinct.get(j), schema.n_rows),
+        }
+        for j, column in enumerate(schema.columns)
+    }
+    return {
+        "n_rows": schema.n_rows + schema.n_dropped,
+        "n_rows_used": schema.n_rows,
+        "target": target.name if target else None,
+        "target_kind": None if target is None else "numeric" if target.is_number else "classes",
+        "classes": classes,
+        "target_summary": summaries.get(schema.n_columns),
+        "weight_column": schema.weight,
+        "group_column": schema.groups,
+        "time_column": schema.time,
+        "target_doubt": suggest_target_kind(schema),
+        "duplicate_rows": None if prints.rows is None else describe_duplicates(source, prints.rows),
+        "row_order": None if order is None else order.message,
+        "leaks": leaks,
+        "columns": [
+            {**_column_schema(c), **summaries.get(j, nothing), **told[j]} for j, c in enumerate(schema.columns)
+        ],
+    }
+
+
+def _column_schema(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "n_missing": column.n_missing,
+        "n_levels": len(column.levels) or None,
+        "levels": list(column.levels[:_MAX_LEVELS]),
+        "constant": column.constant,
+        "left_out": column.exclusion_reason,
+    }
+
+
+def _n_distinct(column: Column, distinct: Floats | None) -> int | None:
+    """Return how many values a column has, None where they are too many to have been counted or it takes no part."""
+    if column.levels:
+        return len(column.levels)
+    return None if distinct is None or column.exclusion_reason is not None else len(distinct)
+
+
+def _moment_summary(moments: ClassMoments, k: int) -> dict[str, float | None]:
+    weight, squares = float(moments.weight[0, k]), float(moments.squared_deviations[0, k])
+    return {
+        "mean": float(moments.mean[0, k]),
+        "sd": float(np.sqrt(squares / (weight - 1))) if weight > 1 else None,
+        "min": float(moments.minimum[0, k]),
+        "max": float(moments.maximum[0, k]),
+    }

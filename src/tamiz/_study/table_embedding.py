@@ -1,0 +1,138 @@
+"""A map of all rows of a table: fitted on as many as its cost allows, the others placed, piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz._study.graph import build_row_graph, needs_graph
+from tamiz._study.maps import fit_map
+from tamiz._study.sampling import sample_including
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.reduction.base import Reducer
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.views import RowNumbers, select_columns, slice_rows
+
+# Rows that are placed at a time.
+_BLOCK_ROWS = 2**16
+
+
+@dataclass(frozen=True)
+class TableEmbedding:
+    """A fitted map and the places of all rows of a table.
+
+    Attributes
+    ----------
+    reducer : Reducer
+    embedding : ndarray of shape (n_rows, n_components)
+    n_fitted : int
+        Rows that it was fitted on.
+    """
+
+    reducer: Reducer
+    embedding: NDArray[Any]
+    n_fitted: int
+
+    def sampling_notes(self) -> list[str]:
+        """Return which rows it was fitted on, where these are not all."""
+        n = len(self.embedding)
+        others = n - self.n_fitted
+        if not others:
+            return []
+        placed = "the other one was" if others == 1 else f"the other {others:,} were"
+        return [f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random; {placed} placed one by one."]
+
+
+def embed_table(
+    reducer: Reducer, source: Source, builder: GraphBuilder | None, max_rows: int | None, seed: int
+) -> TableEmbedding:
+    """Fit a map on all rows or on a sample of them, and place the others.
+
+    Parameters
+    ----------
+    reducer : Reducer
+    source : Source
+    builder : GraphBuilder or None
+        How rows are joined, for a map that lives on a graph and was given none; None is as a study joins them.
+    max_rows : int or None
+        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+    seed : int
+        Draws the sample.
+    """
+    n = source.schema.n_rows
+    everyone = np.arange(n)
+    sample: RowNumbers | None = None
+    fitted = source
+    if needs_graph(reducer):
+        joined = build_row_graph(source, builder, everyone, np.random.default_rng(seed))
+        reducer, fitted, sample = joined.with_connected_graph(reducer), joined.graph_source or source, joined.sample
+    mapped = fit_map(reducer, fitted, everyone[:0], max_rows, seed)
+    rows = sample if mapped.rows is None else mapped.rows
+    if rows is None:
+        return TableEmbedding(mapped.reducer, mapped.embedding, n)
+    # Of their gaps the fit has told.
+    with capture_warnings():
+        embedding = transform_rows(mapped.reducer, source)
+    embedding[rows] = mapped.embedding
+    return TableEmbedding(mapped.reducer, embedding, len(rows))
+
+
+def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None, seed: int) -> TableEmbedding:
+    """Fit a map on the distances of all rows, or on those of a sample, and place the others by their distances to it.
+
+    Parameters
+    ----------
+    reducer : Reducer
+        With dissimilarity "precomputed".
+    matrix : ndarray of shape (n_rows, n_rows)
+    max_rows : int or None
+        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+    seed : int
+        Draws the sample.
+    """
+    n, size = len(matrix), reducer.max_study_rows
+    size = max_rows if size is not None and max_rows is not None else size
+    if size is None or n <= size:
+        return TableEmbedding(reducer.fit(matrix), reducer.embedding_, n)
+    rows = sample_including(np.arange(0), n, size, np.random.default_rng(seed))
+    others = np.setdiff1d(np.arange(n), rows, assume_unique=True)
+    reducer.fit(matrix[np.ix_(rows, rows)])
+    embedding = np.empty((n, reducer.embedding_.shape[1]))
+    embedding[rows] = reducer.embedding_
+    # Of their gaps the fit has told.
+    with capture_warnings():
+        embedding[others] = reducer.transform(matrix[np.ix_(others, rows)])
+    return TableEmbedding(reducer, embedding, size)
+
+
+def transform_rows(reducer: Reducer, source: Source) -> NDArray[Any]:
+    """Return the places of all rows of a source on a fitted map, read and placed piece by piece: each row is placed by itself."""
+    n, k = source.schema.n_rows, len(reducer.get_feature_names_out())
+    check_memory(8.0 * n * k, f"{n:,} places of {k:,} coordinates", "Apply the map to parts of the table.")
+    places: NDArray[Any] = np.empty((n, k))
+    # What is told of one piece is told of the whole table, and so of every piece again.
+    with capture_warnings() as told:
+        for start, part in _row_blocks(reducer, source):
+            found = reducer.transform(part)
+            if not start:
+                places = places.astype(found.dtype, copy=False)
+            places[start : start + len(found)] = found
+            progress.report_progress("Placing rows", start + len(found), n)
+    warn_user(dict.fromkeys(told))
+    return places
+
+
+def _row_blocks(reducer: Reducer, source: Source) -> Iterator[tuple[int, Source]]:
+    """Yield spans of the rows with the columns that the map was fitted on, each with its first row's number."""
+    # A column may have no value in the rows of fit, and some in others.
+    if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, source.schema.used):
+        source = select_columns(source, reducer.schema_.used.tolist())
+    for start, stop in parallel.block_ranges(source.schema.n_rows, _BLOCK_ROWS):
+        yield start, slice_rows(source, start, stop)

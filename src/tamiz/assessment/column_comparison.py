@@ -1,0 +1,306 @@
+"""What a choice of columns buys: models on all columns and on those chosen, on the same folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.nested_cv import run_with_progress
+from tamiz.assessment.predictors import BaselineModel, TableModel, resolve_table_models
+from tamiz.assessment.score_report import SelectionReport
+from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
+from tamiz.exceptions import DataError
+from tamiz.models.folds import Fold, SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.views import as_training_source, select_rows
+
+# The scores of a fold, by predictor and scorer.
+_ScoresByModel: TypeAlias = dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class ColumnComparison:
+    """Scores of models on all columns and on those chosen, fold by fold.
+
+    Attributes
+    ----------
+    selector, folds_description : str
+        What chose, and how the folds were made.
+    models : dict of str
+        The models' labels by their names.
+    scorings : tuple of str
+        scikit-learn's names of the scores.
+    n_samples, n_columns : int
+        Rows that are learned or tested, and columns that take part.
+    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
+        The columns chosen in every fold, by the rows that it does not test.
+    baseline : dict of FoldScores
+        By scorer: the score without any column.
+    all_columns, selected : dict of FoldScores
+        By (predictor, scorer).
+    notes : tuple of str
+    seed : int or None
+        What models that draw lots were given.
+    """
+
+    selector: str
+    folds_description: str
+    models: dict[str, str]
+    scorings: tuple[str, ...]
+    n_samples: int
+    n_columns: int
+    fold_sets: NDArray[np.bool_]
+    baseline: dict[str, FoldScores]
+    all_columns: dict[tuple[str, str], FoldScores]
+    selected: dict[tuple[str, str], FoldScores]
+    notes: tuple[str, ...]
+    seed: int | None
+
+    def difference(self, model: str, scoring: str) -> FoldScores:
+        """Return what the chosen columns score more than all, in every fold."""
+        one, other = self.selected[model, scoring], self.all_columns[model, scoring]
+        return FoldScores(one.values - other.values, one.variance_factor)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON knows it."""
+        return {
+            "selector": self.selector,
+            "folds": self.folds_description,
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+            "n_chosen": self.fold_sets.sum(axis=1).tolist(),
+            "models": [{"id": name, "label": label} for name, label in self.models.items()],
+            "scores": [
+                {
+                    "id": scoring,
+                    "baseline": self.baseline[scoring].to_dict(),
+                    "models": [
+                        {
+                            "all_columns": self.all_columns[name, scoring].to_dict(),
+                            "chosen": self.selected[name, scoring].to_dict(),
+                            "difference": self.difference(name, scoring).to_dict(),
+                        }
+                        for name in self.models
+                    ],
+                }
+                for scoring in self.scorings
+            ],
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
+
+    def __repr__(self) -> str:
+        sizes = self.fold_sets.sum(axis=1)
+        head = (
+            f"{self.n_columns:,} columns against {sizes.mean():.1f} chosen by {self.selector}; {self.folds_description}, "
+            f"{self.n_samples:,} rows"
+        )
+        width = max(map(len, self.models.values()))
+        names = max(map(len, self.scorings))
+        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95% interval"]
+        for scoring in self.scorings:
+            for name, label in self.models.items():
+                pair = (self.all_columns[name, scoring], self.selected[name, scoring])
+                told = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
+                change = self.difference(name, scoring)
+                low, high = change.interval
+                lines.append(
+                    f"{label:{width}}  {scoring:{names}}  {told}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+                )
+        return "\n".join([head, *lines, *self.notes])
+
+
+def compare_columns(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    predictors: Sequence[str] | None = None,
+    scoring: Sequence[str] | None = None,
+    n_splits: int = 10,
+    max_rows: int | None = None,
+    report: SelectionReport | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> ColumnComparison:
+    """Return what a choice of columns buys: scores of models on all columns and on those chosen, chosen again in every fold.
+
+    Parameters
+    ----------
+    selector, X, y, groups, time, sample_weight
+        As in `selection_report`.
+    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
+        The models; None is logistic regression, naive Bayes, the 5 nearest neighbours and a random forest for classes, and ridge
+        regression, nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
+        weights None leaves them out.
+    scoring : list of str, default=None
+        Names of scorers of scikit-learn's. None is the area under the ROC curve (of more than two classes that of each against the
+        rest, weighted by their sizes), balanced accuracy and accuracy for classes, and R2 for a number. The area is left out, with
+        a note, where a fold lacks a class.
+    n_splits : int, default=10
+        As in `selection_report`.
+    max_rows : int, default=None
+        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+    report : SelectionReport, default=None
+        Of the same selector, table, folds and seed: what it chose in every fold is not searched for again.
+    random_state : int, default=0
+        Draws the folds, as in `selection_report`, and seeds searches and trees.
+    n_jobs : int, default=None
+        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+
+    Returns
+    -------
+    ColumnComparison
+
+    Raises
+    ------
+    DataError
+        When there is no target, when rows cannot be divided into folds, or when a search or a model fails in a fold, which is
+        named.
+
+    Notes
+    -----
+    Every number is what scikit-learn's `cross_validate` gives for a pipeline of the selector and the model on the same folds.
+    The interval of a difference is Student's, corrected for folds that learn from the same rows.
+
+    References
+    ----------
+    Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.assessment import compare_columns
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
+    >>> for name in compared.predictors:
+    ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
+    logistic    -0.062
+    naive_bayes -0.045
+    knn         -0.058
+    forest      -0.068
+    """
+    rng = make_rng(random_state)
+    chosen_by = adapt_selector(selector)
+    if max_rows is not None:
+        check_integer("max_rows", max_rows, low=2)
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
+        given = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, weightless = drop_zero_weights(given)
+        if whole.schema.target is None:
+            raise DataError("compare_columns requires a target, but the target y is None.")
+        source, sampled = sample_rows(whole, max_rows, n_splits, rng)
+        told, schema = [*given.schema.dropped_row_notes, *weightless, *sampled], source.schema
+        chosen_by.check(schema)
+        splits = draw_folds(source, n_splits, rng)
+        told += splits.folds.fold_warnings
+        models, without = resolve_table_models(predictors, schema)
+        scorings, lacking = resolve_scorings(scoring, source, splits, models.values())
+        sets = None if report is None else _report_fold_sets(report, source, splits, random_state)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        comparer = _ColumnComparer(chosen_by, models, check_scoring(scoring=scorings), seed)
+
+        def fold(at: int) -> _FoldComparison:
+            known = None if sets is None else sets[at]
+            return comparer.compare_fold(source, splits.folds.splits[at], splits.fold_seeds[at], known)
+
+        done = run_with_progress(
+            "Folds",
+            source,
+            fold,
+            range(len(splits.folds)),
+            lambda at: f"Fold {at + 1} of {len(splits.folds)}",
+            evaluation_cost=chosen_by.evaluation_cost,
+        )
+    warn_user([*told, *without, *lacking])
+    folds = [fold for fold, _ in done]
+
+    def scores(which: str, *key: str) -> FoldScores:
+        values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
+        return FoldScores(np.array(values), splits.folds.variance_factor)
+
+    return ColumnComparison(
+        selector=chosen_by.label,
+        folds_description=splits.folds.description,
+        models={name: model.label for name, model in models.items()},
+        scorings=tuple(scorings),
+        n_samples=len(splits.folds.used_rows),
+        n_columns=len(schema.used),
+        fold_sets=np.stack([fold.support for fold in folds]),
+        baseline={scoring: scores("baseline", scoring) for scoring in scorings},
+        all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
+        selected={key: scores("selected", *key) for key in folds[0].selected},
+        notes=(*told, *splits.folds.fold_notes, *without, *lacking, *chosen_by.notes),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _FoldComparison:
+    support: NDArray[np.bool_]
+    baseline: dict[str, float]
+    all_columns: _ScoresByModel
+    selected: _ScoresByModel
+
+
+@dataclass(frozen=True)
+class _ColumnComparer:
+    """A selector, models, and a scorer that asks a model once for all its scores."""
+
+    selector: SelectorAdapter
+    models: dict[str, TableModel]
+    scorer: Any
+    seed: int
+
+    def compare_fold(
+        self, source: Source, fold: Fold, seed: int, known_support: NDArray[np.bool_] | None
+    ) -> _FoldComparison:
+        """Choose, where that is not known, and learn on the rows that a fold does not test, and score on those that it does."""
+        train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
+        support = self.selector.select(train, seed).support if known_support is None else known_support
+        every = np.ones(source.schema.n_columns, dtype=bool)
+        baseline = score_fitted(self.scorer, BaselineModel().fit_columns(train, [], seed), test)
+        return _FoldComparison(
+            support, baseline, self._score_models(train, test, every), self._score_models(train, test, support)
+        )
+
+    def _score_models(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _ScoresByModel:
+        found: _ScoresByModel = {}
+        for name, model in self.models.items():
+            values = score_fitted(self.scorer, model.fit_support(train, support, self.seed), test)
+            found |= {(name, scoring): value for scoring, value in values.items()}
+        return found
+
+
+def _report_fold_sets(
+    report: SelectionReport, source: Source, splits: SeededFolds, random_state: Seed
+) -> NDArray[np.bool_]:
+    """Return what a report chose in every fold."""
+    schema = source.schema
+    of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
+    n_rows = len(splits.folds.used_rows)
+    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.description, random_state):
+        raise ValueError(
+            f"The report is of {report.n_samples:,} rows, {len(report.fold_sets)} folds and the seed {report.seed}, and here are "
+            f"{n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
+            "table, folds and seed only. Leave it out."
+        )
+    return report.fold_sets

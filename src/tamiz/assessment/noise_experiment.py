@@ -1,0 +1,442 @@
+"""The argument for selection on a table of one's own: what columns cost that tell nothing new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.predictors import resolve_table_models
+from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
+from tamiz.assessment.set_scorer import SetScorer
+from tamiz.criteria.base import Merit
+from tamiz.criteria.cfs import CFS
+from tamiz.exceptions import DataError
+from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_integer
+from tamiz.search.best_first import BestFirst
+from tamiz.selection import SubsetSelector
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.schema import Column
+from tamiz.sources.table import TableSource
+from tamiz.sources.views import RowNumbers, target_array, weight_array
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates, Masks
+
+
+# MERGED: A table with columns added that tell nothing new: random ones, and copies of one that is there.
+@dataclass(frozen=True)
+class NoiseTable:
+    """A table with more columns behind its own.
+
+    Attributes
+    ----------
+    source : Source
+        The table's columns, those of every draw, the copies.
+    n_own : int
+        The table's own columns, those left out among them.
+    n_draws, n_random, n_copies : int
+        How often random columns were drawn, how many each time, and how many copies there are.
+    """
+
+    source: Source
+    n_own: int
+    n_draws: int
+    n_random: int
+    n_copies: int
+
+    def with_random(self, n: int, draw: int) -> Masks:
+        """Return the set of the table's columns and the first n of a draw."""
+        return self._mask(self.n_own + draw * self.n_random, n)
+
+    def with_copies(self, n: int) -> Masks:
+        """Return the set of the table's columns and n copies."""
+        return self._mask(self.n_own + self.n_draws * self.n_random, n)
+
+    def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
+        """Return the sets with so many random columns of each draw, draw after draw, and after them those with copies."""
+        found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
+        return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
+
+    def _mask(self, first: int, n: int) -> Masks:
+        mask = np.zeros(self.source.schema.n_columns, dtype=bool)
+        mask[self.source.schema.used[self.source.schema.used < self.n_own]] = True
+        mask[first : first + n] = True
+        return mask
+
+
+def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
+    """Return a table with more columns, in memory.
+
+    Parameters
+    ----------
+    table : Source
+    draws : list of ndarray of shape (n_rows, n_random)
+        Random columns.
+    copied : int or None
+        The column to copy; None copies none.
+    n_copies : int
+    """
+    schema = table.schema
+    own = schema.used.tolist()
+    blocks = list(table.blocks(own))
+    values: dict[int, NDArray[Any]] = {j: np.concatenate([block.column(j) for block in blocks]) for j in own}
+    columns = list(schema.columns)
+    for draw in draws:
+        for k in range(draw.shape[1]):
+            values[len(columns)] = np.ascontiguousarray(draw[:, k])
+            columns.append(Column(f"random {len(columns)}", "numeric"))
+    n_copies = 0 if copied is None else n_copies
+    for _ in range(n_copies):
+        assert copied is not None
+        values[len(columns)] = values[copied]
+        columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
+    wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
+    source = TableSource(wide, values, target_array(table), weight_array(table), None, _refuse_frame)
+    source.class_labels = table.class_labels
+    source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
+    n_random = draws[0].shape[1] if draws else 0
+    return NoiseTable(source, schema.n_columns, len(draws), n_random, n_copies)
+
+
+def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG001 - what a frame is asked for
+    raise DataError(
+        "Columns that were added are not part of the table as it was given: take a merit that refits no model, such as CFS()."
+    )
+
+
+N_ADDED = (0, 10, 25, 50)
+_MIN_ROWS = 20
+# To most models a column is as many as it has levels, and its copies are fifty times that.
+_MAX_LEVELS = 20
+
+# Scores by predictor: of shape (n_draws, n_numbers, n_folds).
+_ModelScores: TypeAlias = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class NoiseExperiment:
+    """Scores of models as columns are added that tell nothing new.
+
+    Attributes
+    ----------
+    n_added : tuple of int
+        Columns added, ascending from 0.
+    models : dict of str
+        The models' labels by their names.
+    scoring, folds_description : str
+    n_samples, n_columns : int
+        Rows that are learned or tested, and columns that take part, before any is added.
+    n_draws : int
+        How often random columns were drawn.
+    copied_column : str or None
+        The column that was copied: of those of at most 20 levels the best by itself. None where none is of any worth.
+    random_scores, copies_scores : dict of ndarray of shape (n_draws, n_numbers, n_folds)
+        Scores on all columns by model; copies are drawn once.
+    selector : str
+        What chose among the columns again in every fold.
+    selection_n_added : tuple of int
+        Columns added where it was asked to.
+    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_chosen_numbers, n_folds)
+        Scores on what it chose, of the first draw.
+    n_added_selected : dict of ndarray of shape (n_chosen_numbers, n_folds)
+        "random", "copies": how many of the added columns it chose.
+    variance_factor : float
+        As in `FoldScores`.
+    notes : tuple of str
+    seed : int or None
+    """
+
+    n_added: tuple[int, ...]
+    models: dict[str, str]
+    scoring: str
+    folds_description: str
+    n_samples: int
+    n_columns: int
+    n_draws: int
+    copied_column: str | None
+    random_scores: _ModelScores
+    copies_scores: _ModelScores
+    selector: str
+    selection_n_added: tuple[int, ...]
+    random_selected_scores: _ModelScores
+    copies_selected_scores: _ModelScores
+    n_added_selected: dict[str, NDArray[np.intp]]
+    variance_factor: float
+    notes: tuple[str, ...]
+    seed: int | None
+
+    def scores(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
+        """Return the scores for every number of added columns, of several draws the mean in each fold.
+
+        Parameters
+        ----------
+        added : {"random", "copies"}
+        model : str
+        selected : bool, default=False
+            Whether on the columns chosen, at `selection_n_added`, in place of all.
+        """
+        found: _ModelScores = getattr(self, f"{added}_selected_scores" if selected else f"{added}_scores")
+        return [FoldScores(values, self.variance_factor) for values in found[model].mean(axis=0)]
+
+    def score_changes(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
+        """Return what each score is above the one where no column is added, fold by fold."""
+        scores = self.scores(added, model, selected=selected)
+        return [FoldScores(one.values - scores[0].values, self.variance_factor) for one in scores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as JSON knows them."""
+        kinds = ["random", *(["copies"] if self.copied_column is not None else [])]
+        return {
+            "numbers": list(self.n_added),
+            "models": [{"id": name, "label": label} for name, label in self.models.items()],
+            "scoring": self.scoring,
+            "folds": self.folds_description,
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+            "n_draws": self.n_draws,
+            "copied": self.copied_column,
+            "selector": self.selector,
+            "chosen_numbers": list(self.selection_n_added),
+            "panels": [
+                {
+                    "added": added,
+                    "lines": [self._line(added, name, selected=False) for name in self.models],
+                    "chosen": [self._line(added, name, selected=True) for name in self.models],
+                    "kept": self.n_added_selected[added].mean(axis=1).tolist(),
+                }
+                for added in kinds
+            ],
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
+
+    def _line(self, added: str, model: str, *, selected: bool) -> dict[str, Any]:
+        changes = self.score_changes(added, model, selected=selected)
+        return {
+            "means": [one.mean for one in self.scores(added, model, selected=selected)],
+            "changes": [one.mean for one in changes],
+            "intervals": [list(one.interval) for one in changes],
+        }
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.models.values())) + len(", chosen")
+        lines = [f"{self.scoring} as columns are added; {self.folds_description}, {self.n_samples:,} rows"]
+        for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied_column}")):
+            if added == "copies" and self.copied_column is None:
+                continue
+            lines.append(f"{named:{width}}  {'  '.join(f'{n:>5}' for n in self.n_added)}")
+            for name, label in self.models.items():
+                lines.append(f"{label:{width}}  {'  '.join(f'{one.mean:5.3f}' for one in self.scores(added, name))}")
+                at = dict(zip(self.selection_n_added, self.scores(added, name, selected=True), strict=True))
+                told = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.n_added)
+                lines.append(f"{f'{label}, chosen':{width}}  {told}".rstrip())
+        return "\n".join([*lines, *self.notes])
+
+
+def run_noise_experiment(
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    merit: Merit | None = None,
+    predictors: Sequence[str] | None = None,
+    scoring: str | None = None,
+    n_added: Sequence[int] = N_ADDED,
+    selection_n_added: Sequence[int] | None = None,
+    n_draws: int = 2,
+    max_rows: int = 1000,
+    n_splits: int = 10,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> NoiseExperiment:
+    """Return what columns cost that tell nothing new: scores as random columns, and copies of the best one, are added to a table.
+
+    Parameters
+    ----------
+    X, y, groups, time, sample_weight
+        As in `selection_report`.
+    merit : Merit, default=None
+        What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
+        finds best by itself, of at most 20 levels, is copied. One that refits models is refused.
+    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
+        The models; None is those of `compare_columns`.
+    scoring : str, default=None
+        The name of a scorer of scikit-learn's; None is the first of `compare_columns`: the area under the ROC curve for classes,
+        R2 for a number.
+    n_added : list of int, default=(0, 10, 25, 50)
+        Columns added; 0 is always among them.
+    selection_n_added : list of int, default=None
+        Those of the numbers at which columns are chosen again; None is 0 and the largest.
+    n_draws : int, default=2
+        How often random columns, standard normal ones, are drawn. Of one draw, the first 5 are the same among 5 and among 50.
+    max_rows : int, default=1000
+        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+    n_splits, random_state, n_jobs
+        As in `selection_report`. The seed draws the rows and the random columns too.
+
+    Returns
+    -------
+    AddedColumns
+        The score of every model on all columns, and on those chosen, by the number of columns added.
+
+    Raises
+    ------
+    DataError
+        When there is no target, when there are fewer than 20 rows, or when rows cannot be divided into folds.
+
+    Notes
+    -----
+    A random column adds to every distance, so nearest rows are less alike, and it gives a tree something to cut small nodes by.
+    Naive Bayes sees that it says next to nothing of a class. A copy counts again in every distance and in naive Bayes, which takes
+    columns for independent: what k copies say it believes k times. To a tree a copy is nothing new: all that changes is which of
+    equally good cuts it takes. A forest averages its trees, and a penalised regression shares a coefficient out among copies.
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers, UAI; Kohavi and John (1997), Wrappers for feature subset
+    selection, Artificial Intelligence 97.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.assessment import run_noise_experiment
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> models = ["naive_bayes", "knn", "tree"]
+    >>> added = run_noise_experiment(X, y, predictors=models, scoring="accuracy", numbers=[0, 50])
+    >>> for name in added.predictors:
+    ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
+    ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
+    naive_bayes -0.02 +0.01
+    knn         -0.26 +0.01
+    tree        -0.01 -0.01
+    """
+    rng = make_rng(random_state)
+    sizes = _check_n_added(n_added)
+    asked = _check_selection_n_added(sizes, selection_n_added)
+    for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _MIN_ROWS)):
+        check_integer(name, value, low=low)
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
+        given = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, told = drop_zero_weights(given)
+        told = [*given.schema.dropped_row_notes, *told]
+        if whole.schema.target is None:
+            raise DataError("added_columns requires a target, but the target y is None.")
+        if whole.schema.n_rows < _MIN_ROWS:
+            raise DataError(f"Adding columns takes at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
+        table, sampled = sample_rows(whole, max_rows, n_splits, rng)
+        splits = draw_folds(table, n_splits, rng)
+        folds = splits.folds
+        told += [*sampled, *folds.fold_warnings]
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        # What a merit makes of copies is the question: they are not taken away before it is asked.
+        merit = merit or CFS()
+        selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
+        best = _best_column(merit, table)
+        draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
+        more = add_noise_columns(table, draws, best, sizes[-1])
+        models, without = resolve_table_models(predictors, table.schema)
+        scorings, lacking = resolve_scorings(None if scoring is None else [scoring], table, splits, models.values())
+        names = list(models)
+        trial = SetScorer(more.source, folds, scorings[0], seed)
+        chosen_by = adapt_selector(selector)
+        # First, so that a merit that cannot be used is refused before any model is fitted.
+        sieve = _score_selected(trial, chosen_by, names, more, asked, splits)
+        shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
+        every = {name: trial.fold_scores(name, more.column_sets(sizes, n_draws)).reshape(shape) for name in names}
+    told += [*without, *lacking]
+    if best is None:
+        told.append(f"No column of at most {_MAX_LEVELS} levels is of any worth by itself, so none was copied.")
+    warn_user(told)
+    return NoiseExperiment(
+        n_added=sizes,
+        models={name: model.label for name, model in models.items()},
+        scoring=scorings[0],
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
+        n_columns=len(table.schema.used),
+        n_draws=n_draws,
+        copied_column=None if best is None else table.schema.names[best],
+        random_scores={name: scores[:n_draws] for name, scores in every.items()},
+        copies_scores={name: scores[n_draws:] for name, scores in every.items() if best is not None},
+        selector=f"{chosen_by.merit_name} by best-first search",
+        selection_n_added=asked,
+        random_selected_scores={name: sieve.scores[name][:1] for name in names},
+        copies_selected_scores={name: sieve.scores[name][1:] for name in names if best is not None},
+        n_added_selected={
+            kind: sieve.n_added_selected[k]
+            for k, kind in enumerate(("random", "copies")[: len(sieve.n_added_selected)])
+        },
+        variance_factor=folds.variance_factor,
+        notes=(*told, *folds.fold_notes),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _SelectedScores:
+    """Scores on what was chosen, random columns before copies, and how many of those added were."""
+
+    scores: _ModelScores
+    n_added_selected: NDArray[np.intp]
+
+
+def _score_selected(
+    scorer: SetScorer,
+    selector: SelectorAdapter,
+    names: Sequence[str],
+    noise_table: NoiseTable,
+    n_added: Sequence[int],
+    splits: SeededFolds,
+) -> _SelectedScores:
+    """Choose again in every fold, and score what was chosen."""
+    sets = noise_table.column_sets(n_added, 1)
+    unique, back = np.unique(sets, axis=0, return_inverse=True)
+    choices = scorer.select_in_folds(selector, unique, splits.fold_seeds)[back.ravel()]
+    n_folds = len(splits.folds)
+    shape = (-1, len(n_added), n_folds)
+    mine = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
+    asked = choices.reshape(-1, choices.shape[2])
+    found = {name: scorer.fold_scores(name, asked, mine)[mine].reshape(shape) for name in names}
+    return _SelectedScores(found, choices[:, :, noise_table.n_own :].sum(axis=2).reshape(shape))
+
+
+def _check_n_added(n_added: Sequence[int]) -> tuple[int, ...]:
+    for number in n_added:
+        check_integer("numbers", number, low=0)
+    found = tuple(sorted({0, *map(int, n_added)}))
+    if len(found) == 1:
+        raise ValueError(f"numbers must hold at least one number of columns to add, got {list(n_added)}.")
+    return found
+
+
+def _check_selection_n_added(n_added: tuple[int, ...], selection_n_added: Sequence[int] | None) -> tuple[int, ...]:
+    if selection_n_added is None:
+        return (0, n_added[-1])
+    unknown = sorted(set(selection_n_added) - set(n_added))
+    if unknown:
+        raise ValueError(f"chosen_numbers must be among numbers, {list(n_added)}, got {unknown[0]}.")
+    return tuple(sorted({0, *map(int, selection_n_added)}))
+
+
+def _best_column(merit: Merit, table: Source) -> int | None:
+    """Return the column of few levels that is worth most by itself, the first of equals; None where none is worth anything."""
+    schema = table.schema
+    used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MAX_LEVELS], dtype=np.intp)
+    alone = np.zeros((len(used), schema.n_columns), dtype=bool)
+    alone[np.arange(len(used)), used] = True
+    with capture_warnings():
+        ready = merit.bind(table).make_evaluator(table.reduce, schema, np.random.default_rng(0))
+        worth = ready.evaluate(Candidates.from_masks(alone))
+    return int(used[np.argmax(worth)]) if len(worth) and worth.max() > 0 else None

@@ -1,0 +1,100 @@
+"""`--reduce`, `--map-rows` and `--dissimilarity`: which maps are drawn, as text until a command runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tamiz.cli.options import Command, MethodParam
+from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.reduction import registry as reduction
+from tamiz.runtime.registry import Entry
+
+if TYPE_CHECKING:
+    from tamiz._study.maps import MapMethod
+
+
+map_methods = MethodParam(reduction, "map")
+# Distances that are given are no columns of a table: only `tamiz reduce` takes them.
+dissimilarities = MethodParam(metrics, "metric", "dissimilarity", excluded=("precomputed",))
+dissimilarities_or_precomputed = MethodParam(metrics, "metric", "dissimilarity")
+
+map_rows_option = click.option(
+    "--map-rows",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Rows that MDS is fitted on at most, drawn at random; by default 2,000, and 1,000 for ordinal MDS.",
+)
+
+
+class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
+    """A map by its method's name and, after a colon, which of the method's: "mds:ordinal"."""
+
+    name = "map"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as `study` takes it; what stands after the colon is looked at when the command runs."""
+        method, colon, variant = (part.strip() for part in str(value).partition(":"))
+        return f"{map_methods.convert(method, param, ctx).name}{colon}{variant}"
+
+
+def map_options(command: Command) -> Command:
+    """Add which maps are drawn, of how many rows, and by what distances."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--reduce",
+                "maps",
+                type=MapName(),
+                metavar="NAME[:VARIANT]",
+                multiple=True,
+                help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
+                "default PCA, metric and ordinal MDS and Laplacian eigenmaps.",
+            ),
+            click.option(
+                "--dissimilarity",
+                type=dissimilarities,
+                metavar="NAME",
+                default="seuclidean",
+                show_default=True,
+                help=f"Distances of rows, for MDS and for the quality of every map: {dissimilarities.names}.",
+            ),
+            map_rows_option,
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
+    """Return the maps that were asked for, None where none was; one that there is not, or not of these distances, is told of."""
+    maps = [find_map_option(name, "--reduce") for name in names]
+    for named in maps:
+        check_dissimilarity(named, dissimilarity)
+    return [named.id for named in maps] or None
+
+
+def find_map_option(name: str, option: str) -> MapMethod:
+    """Return the map of a name that an option was given."""
+    from tamiz._study.maps import find_map_method
+
+    try:
+        return find_map_method(name)
+    except ValueError as error:
+        raise click.UsageError(f"{option}: {error}") from error
+
+
+def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
+    """Refuse distances that a map is not made of, before the table is read."""
+    try:
+        map_method.check_dissimilarity(dissimilarity)
+    except ValueError as error:
+        raise click.UsageError(f"--dissimilarity: {error}") from error
+
+
+def list_maps() -> list[tuple[Entry, str, str, str]]:
+    """Return every map: its method's line, its kind, its name and its label."""
+    from tamiz._study.maps import list_map_methods
+
+    return [(one.entry, "map", one.name, one.label) for one in list_map_methods()]

@@ -1,0 +1,221 @@
+"""Spectral clustering: groups of rows between which few edges run."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.components import Components
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import builder_metric, resolve_builder
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.sources.feature_checks import mixed_table_tags, record_features
+from tamiz.spectral import smallest_eigenpairs
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
+
+LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
+
+
+class SpectralClustering(ClusterMixin, BaseEstimator):
+    """Groups of rows, from the smallest eigenvectors of a graph's Laplacian.
+
+    .. math:: L y = \\lambda D y
+
+    Rows are points with the coordinates y, and near points are one group.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    graph : GraphBuilder or Graph, default=None
+        How rows are joined; None is KNearest(15), fewer where there are no more rows.
+    embedding : LaplacianEigenmaps, default=None
+        A fitted map of the same rows, with at least n_clusters - 1 coordinates: its graph and its eigenvectors are used, and
+        nothing is computed again.
+    assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
+        How eigenvectors become groups: scikit-learn's k-means of ten starts, or a pivoted QR decomposition, which draws no lots.
+    random_state : int, Generator or RandomState, default=None
+        For the starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        From 0, in the order of their first rows. Equal rows are in one group.
+    eigenvalues_ : ndarray of shape (n_vectors,)
+        Of the normalised Laplacian, ascending; as many zeros as the graph has components. A gap after the k-th speaks for k groups.
+    graph_ : Graph
+
+    Raises
+    ------
+    ValueError
+        When there are fewer rows than groups, the embedding has too few coordinates or was made in parts, or a graph is given
+        beside it.
+
+    Notes
+    -----
+    Cost as for `LaplacianEigenmaps`, and that of k-means in n_clusters columns. A graph in more components than n_clusters is told
+    of, and components are then put together.
+
+    References
+    ----------
+    Shi and Malik (2000), Normalized cuts and image segmentation, IEEE TPAMI 22; von Luxburg (2007), A tutorial on spectral
+    clustering, Statistics and Computing 17; Damle, Minden and Ying (2019), Simple, direct and efficient multi-way spectral
+    clustering, Information and Inference 8.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from tamiz.cluster import SpectralClustering
+    >>> from tamiz.graphs import KNearest
+    >>> X, moon = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = SpectralClustering(2, graph=KNearest(10), random_state=0).fit_predict(X)
+    >>> int((labels == moon).sum()) in (0, 200)
+    True
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "labels_": IntegerArray("n"),
+        "eigenvalues_": FloatArray("k"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph: GraphBuilder | Graph | None = None,
+        embedding: LaplacianEigenmaps | None = None,
+        assign_labels: str = "kmeans",
+        random_state: Seed = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.graph = graph
+        self.embedding = embedding
+        self.assign_labels = assign_labels
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(mixed_table_tags(super().__sklearn_tags__()), builder_metric(self.graph))
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source, default=None
+            What the graph's builder takes. Where `graph` is a built Graph or an embedding is given, the rows that these were
+            built from, or None.
+        y : array of shape (n_samples,), default=None
+            Classes, where the graph joins rows by class; else not read.
+        """
+        check_choice("assign_labels", self.assign_labels, LABEL_ASSIGNMENTS)
+        k = check_integer("n_clusters", self.n_clusters, low=1)
+        rng = make_rng(self.random_state)
+        if self.graph is not None and self.embedding is not None:
+            raise ValueError(
+                "graph and embedding were both given, and the embedding brings its own graph; leave one out."
+            )
+        reused = self._check_embedding()
+        builder = resolve_builder(self.graph if reused is None else reused.graph_, X)
+        n = builder.n_samples if X is None and isinstance(builder, Graph) else count_rows(X)
+        if k > n:
+            raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
+        with parallel.thread_session():
+            vectors = (
+                self._compute_vectors(builder, X, y, k)
+                if reused is None
+                else self._vectors_from_embedding(reused, X, k)
+            )
+            components = self.graph_.components
+            if len(components) > k:
+                pieces = components.describe(row_numbers(X))
+                warn_user([f"The graph falls into {pieces}, more than the {k:,} clusters: some are put together."])
+            # Equal rows that the graph keeps apart, as rows of different classes, are as different as others.
+            first = self.graph_.first_occurrences()
+            first = np.where(components.labels == components.labels[first], first, np.arange(n))
+            vectors = vectors[first]
+            labels = (
+                _assign_by_qr(vectors[:, :k])
+                if self.assign_labels == "cluster_qr"
+                else _assign_by_kmeans(vectors, k, rng)
+            )
+        found = Components.from_labels(labels)
+        if len(found) < k:
+            groups = "group was" if len(found) == 1 else "groups were"
+            warn_user(
+                [f"{len(found):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."]
+            )
+        self.labels_ = found.labels.astype(np.intp)
+        record_features(self, X)
+        return self
+
+    def fit_predict(self, X: Any = None, y: Any = None) -> NDArray[np.intp]:
+        """Find the groups and return the group of every row."""
+        return self.fit(X, y).labels_
+
+    def _compute_vectors(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
+        self.graph_ = builder.build(X, y if builder.needs_classes else None, fill_missing=True)
+        found = smallest_eigenpairs(
+            self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)
+        )
+        self.eigenvalues_ = found.values
+        return found.vectors
+
+    def _check_embedding(self) -> LaplacianEigenmaps | None:
+        """Return the embedding that was given, None where there is none; refuse what is no fitted one."""
+        given = self.embedding
+        if given is None:
+            return None
+        if not isinstance(given, LaplacianEigenmaps):
+            raise TypeError(f"embedding must be a LaplacianEigenmaps, fitted, got {given!r}.")
+        check_is_fitted(given)
+        return given
+
+    def _vectors_from_embedding(self, embedding: LaplacianEigenmaps, X: Any, k: int) -> Floats:
+        if embedding.eigenvalues_.ndim > 1 or embedding.laplacian != "random_walk":
+            raise DataError(
+                "The embedding must be one of the random walk on the whole graph: fit LaplacianEigenmaps() without per_component."
+            )
+        if embedding.embedding_.shape[1] < k - 1:
+            raise DataError(
+                f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit one of more."
+            )
+        self.graph_ = embedding.graph_.build(X)
+        constant = np.full((self.graph_.n_samples, 1), 1.0 / np.sqrt(self.graph_.degrees.sum()))
+        self.eigenvalues_ = np.concatenate([[0.0], embedding.eigenvalues_[: k - 1]])
+        return np.hstack([constant, embedding.embedding_[:, : k - 1]])
+
+
+def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    # Unit columns on average, so that k-means' tolerance means the same for few rows and many.
+    scaled = vectors / np.sqrt(np.mean(vectors**2))
+    with warnings.catch_warnings():
+        # Fewer groups than asked for are told of in any case.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
+
+
+def _assign_by_qr(vectors: Floats) -> NDArray[np.intp]:
+    """Return the groups of Damle, Minden and Ying: the k rows that span best, and every row by the nearest of them."""
+    k = vectors.shape[1]
+    _, _, pivots = linalg.qr(vectors.T, mode="economic", pivoting=True)
+    left, _, right = linalg.svd(vectors[pivots[:k]].T, full_matrices=False)
+    return np.asarray(np.argmax(np.abs(vectors @ (left @ right)), axis=1))

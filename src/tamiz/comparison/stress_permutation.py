@@ -1,0 +1,319 @@
+"""Stress without structure: the maps of tables, or of dissimilarities, that were permuted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, clone
+
+from tamiz.comparison.p_values import lower_p_value
+from tamiz.display.null_histogram import draw_null_histogram
+from tamiz.exceptions import ConvergenceWarning
+from tamiz.neighbors.row_encoders import count_rows
+from tamiz.reduction.dissimilarities import read_partial_dissimilarities
+from tamiz.reduction.mds import MDS
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.factory import open_source
+from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# MERGED: Is the stress of a map lower than that of a map of nothing? A permutation test.
+@dataclass(frozen=True, eq=False, repr=False)
+class StressTest:
+    """The stress of a map beside that of maps of permuted data.
+
+    Attributes
+    ----------
+    estimator : BaseEstimator
+        Fitted to the data as they are.
+    stress : float
+        Kruskal's stress-1 of that map.
+    null_stress : ndarray of shape (n_permutations,)
+        The stress of the maps of permuted data.
+    p_value : float
+        The share of orders with a stress as small, the given one among them.
+    permute : str
+        What was permuted: "columns" or "pairs".
+    """
+
+    estimator: BaseEstimator
+    stress: float
+    null_stress: Floats
+    p_value: float
+    permute: str
+
+    def __repr__(self) -> str:
+        return (
+            f"<StressTest: stress={self.stress:.4f}, p={self.p_value:.4g}, {len(self.null_stress):,} permutations of "
+            f"{self.permute} from {self.null_stress.min():.4f}>"
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the stress of the maps of permuted data, and the one found.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return draw_null_histogram(self.null_stress, self.stress, "Kruskal's stress-1", self.p_value, ax)
+
+
+def stress_test(
+    X: Any,
+    *,
+    estimator: BaseEstimator | None = None,
+    permute: str | None = None,
+    weights: Any = None,
+    n_permutations: int = 99,
+    random_state: Seed = None,
+) -> StressTest:
+    """Return how likely a stress as small is when the data have no structure: when they are permuted.
+
+    Parameters
+    ----------
+    X : array, data frame or Source
+        What the estimator maps: rows, or numbers of their pairs.
+    estimator : MDS, default=None
+        Not fitted; None is `MDS()`.
+    permute : {"columns", "pairs"}, default=None
+        What chance is. "columns": every column of the table in an order of its own; the null hypothesis is that the columns are
+        independent, each with the values it has. "pairs": the dissimilarities that are present, each at another pair; the null
+        hypothesis is that any dissimilarity could be that of any pair. Missing ones and weights stay where they are. None is
+        "columns" for rows, and "pairs" where dissimilarities or similarities are given.
+    weights : array-like of shape (n_samples, n_samples), default=None
+        Of pairs, as in `MDS.fit`.
+    n_permutations : int, default=99
+    random_state : int, Generator or None, default=None
+        Of the permutations, and of random starts of their maps.
+
+    Returns
+    -------
+    StressTest
+
+    Raises
+    ------
+    ValueError
+        When columns are to be permuted and no rows are given.
+
+    Notes
+    -----
+    Every permutation is mapped as the data are, p is (1 + the maps of permuted data with a stress as small) / (1 + all). "pairs" is
+    an easy null: permuted distances break the triangle inequality, so that nearly all that are distances of anything pass; it tells
+    noise from structure and not a good map from a bad one. "columns" leaves the distances of a table.
+
+    Cost that of n_permutations + 1 maps, two or more at a time up to 2,000 rows; "pairs" takes memory O(n^2) for each of these.
+
+    References
+    ----------
+    Mair, Borg and Rusch (2016), Goodness-of-fit assessment in multidimensional scaling and unfolding, Multivariate Behavioral
+    Research 51; Spence and Ogilvie (1973), A table of expected stress values for random rankings in nonmetric multidimensional
+    scaling, Multivariate Behavioral Research 8.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.comparison import stress_test
+    >>> X = load_iris().data[::5]
+    >>> tested = stress_test(X, n_permutations=19, random_state=0)
+    >>> tested.p_value, bool(tested.stress < tested.permuted.min())
+    (0.05, True)
+    """
+    n_permutations = check_integer("n_permutations", n_permutations, low=1)
+    mapped = fit_map(clone_estimator(estimator), X, weights)
+    permute, model = create_null(X, mapped, weights, permute)
+    permuted = model.draw_stress([mapped.n_components], n_permutations, make_rng(random_state))[:, 0]
+    stress = float(mapped.stress_)
+    return StressTest(mapped, stress, permuted, lower_p_value(permuted, stress), permute)
+
+
+# Rows beyond which one map after another is fitted, on all threads, and not several at a time.
+_MAX_CONCURRENT_ROWS = 2000
+# Rows whose dissimilarities are measured at a time.
+_ROWS_PER_TASK = 512
+_PAIR_DISSIMILARITIES = ("precomputed", "similarity")
+
+
+class StressPermutation(ABC):
+    """What is exchanged at random, all else left as it is.
+
+    Attributes
+    ----------
+    estimator : BaseEstimator
+        What maps the permuted data.
+    weights : ndarray or None
+        Of pairs, which stay where they are.
+    n_samples : int
+    """
+
+    estimator: BaseEstimator
+    weights: Any
+    n_samples: int
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Any:
+        """Return permuted data."""
+
+    def draw_stress(self, n_components: Sequence[int], n_permutations: int, rng: np.random.Generator) -> Floats:
+        """Return the stress of maps of permuted data in numbers of dimensions, of shape (n_permutations, n_numbers)."""
+
+        def one(seed: int) -> list[tuple[float, bool]]:
+            own = np.random.default_rng(seed)
+            # What is to be said of the fits is said once, of all.
+            with parallel.thread_session(1 if several else None), capture_warnings():
+                X, starts = self.draw(own), int(own.integers(2**31))
+                return [self._fit_map(X, k, starts) for k in n_components]
+
+        several = self.n_samples <= _MAX_CONCURRENT_ROWS
+        seeds = rng.integers(0, 2**63, n_permutations).tolist()
+        with parallel.thread_session():
+            fits = parallel.map_blocks(one, seeds) if several else map(one, seeds)
+            done = np.array(list(progress.track_progress("permutations", fits, total=n_permutations)))
+        missed = int((done[:, :, 1] == 0).sum())
+        if missed:
+            warn_user(
+                [
+                    f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within the "
+                    "iterations allowed, and their stress is a little too large; raise max_iter."
+                ],
+                ConvergenceWarning,
+            )
+        return np.asarray(done[:, :, 0])
+
+    def _fit_map(self, X: Any, n_components: int, seed: int) -> tuple[float, bool]:
+        """Return the stress of a map, and whether it converged."""
+        settings = {"n_components": n_components, "random_state": seed}
+        mapped = fit_map(clone(self.estimator).set_params(**settings), X, self.weights)
+        return float(mapped.stress_), bool(mapped.converged_)
+
+
+class ColumnwisePermutation(StressPermutation):
+    """Each column of a table in an order of its own, so that no column has to do with another.
+
+    Parameters
+    ----------
+    X : array or data frame
+    estimator : BaseEstimator
+    weights : array-like of shape (n_samples, n_samples) or None
+    """
+
+    def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
+        self.estimator, self.weights = estimator, weights
+        if estimator.dissimilarity in _PAIR_DISSIMILARITIES:
+            raise ValueError(
+                f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads numbers of "
+                "pairs; permute='pairs' permutes these."
+            )
+        self._column_kinds = (
+            {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
+        )
+        table = X.frame() if isinstance(X, Source) else X
+        if sparse.issparse(table):
+            raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
+        self._frame = eager_frame(table) if is_frame(table) else None
+        self._array = check_matrix(table) if self._frame is None else np.empty((0, 0))
+        self.n_samples = len(self._array) if self._frame is None else len(self._frame)
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """Return the table with every column permuted: an array, a frame or a source of one, as it was given."""
+        permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._permute_frame(self._frame, rng)
+        return permuted if self._column_kinds is None else open_source(permuted, kinds=self._column_kinds)
+
+    def _permute_frame(self, frame: nw.DataFrame[Any], rng: np.random.Generator) -> Any:
+        columns = {name: frame[:, j][rng.permutation(len(frame))] for j, name in enumerate(frame.columns)}
+        return nw.from_dict(columns, backend=frame.implementation).to_native()
+
+
+class PairwisePermutation(StressPermutation):
+    """The dissimilarities that are present, given or measured, each at another pair; missing ones stay missing where they are.
+
+    Parameters
+    ----------
+    X : array, data frame or Source
+    estimator : BaseEstimator
+    weights : array-like of shape (n_samples, n_samples) or None
+    """
+
+    def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
+        self.estimator = clone(estimator).set_params(dissimilarity="precomputed")
+        self.weights = weights
+        self.n_samples = n = count_rows(X)
+        # The numbers themselves, and a permutation of them as a list and as a square for every map that is being fitted.
+        at_a_time = parallel.n_threads() if n <= _MAX_CONCURRENT_ROWS else 1
+        check_memory(
+            4.0 * n * n * (1 + 3 * at_a_time),
+            f"Permuting the dissimilarities of {n:,} rows",
+            "Take a sample of the rows.",
+        )
+        self._values = squareform(_dissimilarities(X, estimator), checks=False)
+        present = ~np.isnan(self._values)
+        if weights is not None:
+            present &= squareform(np.asarray(weights, dtype=np.float64), checks=False) > 0
+        self._present = np.flatnonzero(present)
+
+    def draw(self, rng: np.random.Generator) -> NDArray[Any]:
+        """Return the dissimilarities as a symmetric matrix."""
+        values = self._values.copy()
+        values[self._present] = rng.permutation(values[self._present])
+        return np.asarray(squareform(values))
+
+
+_PERMUTATIONS = {"columns": ColumnwisePermutation, "pairs": PairwisePermutation}
+
+
+def create_null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) -> tuple[str, StressPermutation]:
+    """Return what is permuted, by its name or by what the estimator reads, and the null model."""
+    chosen = permute or ("pairs" if estimator.dissimilarity in _PAIR_DISSIMILARITIES else "columns")
+    check_choice("permute, where it is not None,", chosen, tuple(_PERMUTATIONS))
+    return chosen, _PERMUTATIONS[chosen](X, estimator, weights)
+
+
+def clone_estimator(estimator: BaseEstimator | None) -> BaseEstimator:
+    """Return a map by stress that is not fitted: a copy of one that is given, or the usual one."""
+    if estimator is None:
+        return MDS()
+    if not isinstance(estimator, BaseEstimator) or "dissimilarity" not in estimator.get_params(deep=False):
+        raise TypeError(f"estimator must be a map by stress such as MDS(kind='ordinal'), got {estimator!r}.")
+    return clone(estimator)
+
+
+def fit_map(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
+    """Fit a map, with the weights of pairs where there are any."""
+    fitted = estimator.fit(X) if weights is None else estimator.fit(X, weights=weights)
+    if "stress_" not in vars(fitted):
+        raise TypeError(f"{type(fitted).__name__} has no stress_; give an MDS.")
+    return fitted
+
+
+def _dissimilarities(X: Any, estimator: BaseEstimator) -> Floats:
+    """Return the dissimilarities of all rows, NaN where none is given."""
+    with parallel.thread_session():
+        rows, _ = read_partial_dissimilarities(X, estimator.dissimilarity, type(estimator).__name__)
+        out = np.empty((rows.points.n_samples, rows.points.n_samples))
+
+        def measure(span: tuple[int, int]) -> None:
+            out[slice(*span)] = rows.distances(rows.points, *span)
+
+        for _ in parallel.map_blocks(measure, parallel.block_ranges(len(out), _ROWS_PER_TASK)):
+            pass
+    return out

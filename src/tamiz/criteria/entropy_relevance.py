@@ -1,0 +1,96 @@
+"""Relevances read off the contingency table of a column and the target."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
+from tamiz.kernels.contingency import table_entropies
+from tamiz.runtime.parallel import n_threads
+from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.coded_tables import WeightedTable
+from tamiz.statistics.contingency import ContingencyTables
+
+MissingRule = Literal["distribute", "category"]
+MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
+_UNCHECKED_BYTES = 2**24
+
+
+class EntropyRelevance(Relevance):
+    """A relevance that is a function of H(X), H(Y) and I(X; Y)."""
+
+    unit: ClassVar[str] = "bits"
+
+    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
+        self.missing = missing
+        self.discretization = discretization
+
+    @abstractmethod
+    def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:
+        """Return scores from the entropies of columns and target and their mutual information, in bits."""
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a table without a target, or with one that the discretisation cannot use."""
+        super().check(schema)
+        check_choice("missing", self.missing, MISSING_RULES)
+        self._coder(schema)
+
+    def adapt_to(self, schema: Schema) -> Relevance | None:
+        """Return the relevance; for a numeric target, one that cuts it and the columns into 10 intervals, as CFS does."""
+        numeric_target = schema.target is not None and not schema.has_classes
+        if numeric_target and self.discretization is None:
+            return type(self)(missing=self.missing, discretization=EqualFrequency(10)).adapt_to(schema)
+        return super().adapt_to(schema)
+
+    def _coder(self, schema: Schema) -> ColumnCoder:
+        return ColumnCoder(self.discretization or MDL(), schema, with_target=True, caller=type(self).__name__)
+
+    def _contingency_tables(self, coder: ColumnCoder, cache: StatisticsCache, schema: Schema) -> ContingencyTables:
+        coding = coder.coding(cache)
+        pairs = [(int(j), schema.n_columns) for j in schema.used]
+        cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
+        n_bytes = 8.0 * cells * (2 * n_threads() + 2)
+        # To ask for the free memory takes longer than to fill small tables again, as every bootstrap sample does.
+        if n_bytes > _UNCHECKED_BYTES:
+            check_memory(
+                n_bytes,
+                f"Counting {coding.sizes[schema.n_columns]:,} classes in each of {len(pairs):,} columns",
+                "Leave out columns of very many values with kinds.",
+            )
+        return ContingencyTables(pairs, coding)
+
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
+        """Return cut points, then the tables."""
+        coder = self._coder(schema)
+        return coder.requires(cache) or cache.pending([self._contingency_tables(coder, cache, schema)])
+
+    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
+        """Return the score of every column."""
+        tables = cache[self._contingency_tables(self._coder(schema), cache, schema)].tables
+        facts = np.zeros((len(tables), 3))
+        for table, row in zip(tables, facts, strict=True):
+            table_entropies(table.copy(), self.missing == "distribute", row)
+        scores = np.zeros(schema.n_columns)
+        scores[schema.used] = self._score(*facts.T)
+        return scores
+
+    def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
+        """Return the scores of the columns under other weights of the rows; entropies after cuts by MDL are shared by criteria."""
+        if not schema.has_classes or not isinstance(self.discretization or MDL(), MDL):
+            return super().reweighted_scores(sample, schema)
+        scores = np.zeros(schema.n_columns)
+        facts = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
+        scores[schema.used] = self._score(*facts.T)
+        return scores
+
+
+def divide_or_zero(a: Floats, b: Floats) -> Floats:
+    """Return a / b, and 0 where b is 0."""
+    return np.divide(a, b, out=np.zeros_like(b), where=b > 0)

@@ -1,1 +1,0 @@
-"""Rows under metrics other than the Euclidean one, one file a metric."""

@@ -1,1 +1,0 @@
-"""How neighbours are searched: exactly by blocks of products or a k-d tree, approximately by descent."""

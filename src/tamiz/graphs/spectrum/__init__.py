@@ -1,5 +1,0 @@
-"""The smallest eigenpairs of a graph's Laplacian."""
-
-from tamiz.graphs.spectrum.smallest import Spectrum, smallest_eigenpairs
-
-__all__ = ["Spectrum", "smallest_eigenpairs"]

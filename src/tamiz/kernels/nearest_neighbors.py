@@ -1,0 +1,375 @@
+"""The nearest rows found so far, and tiles of lower bounds that spare most distances from being measured.
+
+`distance` is the distance of all exact searches: every one measures with it and so gives the same bits. The nearest
+rows of one query are a heap, `size` entries of two flat arrays, the farthest first: ordered by distance, and equal
+distances by row. A *tile* holds numbers that no squared distance falls below, from a matrix product in float32, in
+runs of RUN candidates; NaN fills the last run up. Points may stand for several equal rows: point j stands for
+`members[starts[j] : starts[j + 1]]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.types import boolean, float32, float64, int32, int64, uint64, void
+
+from tamiz.kernels import jit, ro, rw
+
+# MERGED: Rows that are equal: found by a number they share, searched once, and handed back to each of them.
+# An odd number with bits in no pattern: the golden ratio times 2^64.
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MINUS_ZERO = np.uint64(1 << 63)
+_HASH_SHIFT = np.uint64(29)
+
+
+@jit(void(ro(uint64, 2), rw(uint64)))
+def hash_rows(bits, hashes):
+    """Fill out with a number for every row, given the bits of its floats: the same for equal rows, zeros of both signs alike."""
+    for i in range(bits.shape[0]):
+        total = _HASH_MULTIPLIER
+        for k in range(bits.shape[1]):
+            word = bits[i, k]
+            if word == _MINUS_ZERO:
+                word = np.uint64(0)
+            total = (total ^ word) * _HASH_MULTIPLIER
+            total ^= total >> _HASH_SHIFT
+        hashes[i] = total
+
+
+@jit(void(ro(float64, 2), ro(int64), ro(uint64), rw(boolean)))
+def mark_duplicates(values, order, hashes, out):
+    """Fill out[p] with whether the row at places[p] equals the one at places[p - 1]; rows of other numbers do not."""
+    out[0] = False
+    for p in range(1, order.shape[0]):
+        i, j = order[p], order[p - 1]
+        same = hashes[i] == hashes[j]
+        for k in range(values.shape[1]):
+            if not same:
+                break
+            same = values[i, k] == values[j, k]
+        out[p] = same
+
+
+@jit(void(ro(int32), ro(float64), ro(int32), int64, int64, int64, rw(float64), rw(int32)))
+def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
+    """Give the rows [first, last) the `size` entries of their group less the row itself, or less the last."""
+    for i in range(first, last):
+        start, to, end = group[i] * size, i * (size - 1), (i + 1) * (size - 1)
+        for p in range(start, start + size):
+            if to < end and rows[p] != i:
+                out_dist[to], out_rows[to] = dist[p], rows[p]
+                to += 1
+
+
+@jit(void(ro(int64), ro(int32), ro(int64), boolean, rw(int64)))
+def expanded_sizes(indptr, points, starts, include_duplicates, out):
+    """Fill out[i] with the rows that the points at indptr[i] : indptr[i + 1] stand for, and the others that point i does."""
+    for i in range(out.shape[0]):
+        total = starts[i + 1] - starts[i] - 1 if include_duplicates else 0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += starts[points[p] + 1] - starts[points[p]]
+        out[i] = total
+
+
+_LISTS = (ro(int64), ro(float64), ro(int32))
+_EXPANDED_LISTS = (ro(int64), rw(float64), rw(int32))
+
+
+@jit(void(ro(int32), *_LISTS, ro(int32), ro(int64), boolean, int64, int64, *_EXPANDED_LISTS))
+def expand_lists(
+    group, indptr, dist, points, members, starts, include_duplicates, first, last, out_indptr, out_dist, out_rows
+):
+    """Give the rows [first, last) every row that the points of their group's list stand for, and the others of their group."""
+    for i in range(first, last):
+        g, to = group[i], out_indptr[i]
+        if include_duplicates:
+            for m in range(starts[g], starts[g + 1]):
+                if members[m] != i:
+                    out_dist[to], out_rows[to] = 0.0, members[m]
+                    to += 1
+        for p in range(indptr[g], indptr[g + 1]):
+            for m in range(starts[points[p]], starts[points[p] + 1]):
+                out_dist[to], out_rows[to] = dist[p], members[m]
+                to += 1
+
+
+# Candidates that are compared at once before any is looked at by itself.
+RUN_LENGTH = 64
+
+
+@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
+def euclidean_distance(a, i, b, j):
+    """Return the Euclidean distance of row i of a and row j of b."""
+    total = 0.0
+    for k in range(a.shape[1]):
+        gap = a[i, k] - b[j, k]
+        total += gap * gap
+    return np.sqrt(total)
+
+
+@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
+def squared_distance(a, i, b, j):
+    """Return the sum of squared differences of row i of a and row j of b."""
+    total = np.float32(0.0)
+    for k in range(a.shape[1]):
+        gap = a[i, k] - b[j, k]
+        total += gap * gap
+    return total
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
+def pair_distances(a, i, b, j, out):
+    """Fill out[p] with the distance of row i[p] of a and row j[p] of b."""
+    for p in range(out.shape[0]):
+        out[p] = euclidean_distance(a, i[p], b, j[p])
+
+
+@jit(void(ro(float64, 2), int64, ro(float64, 2), rw(float64)))
+def row_distances(a, i, b, out):
+    """Fill out with the distances of row i of a and every row of b."""
+    for j in range(b.shape[0]):
+        out[j] = euclidean_distance(a, i, b, j)
+
+
+@jit(void(rw(float64), rw(int32), int64, int64, int64, float64, int32))
+def sift_down(dist, rows, start, size, hole, d, row):
+    """Put an entry into a heap at a hole, or below it where farther entries lie there."""
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        c = start + child
+        if child + 1 < size and (dist[c + 1] > dist[c] or (dist[c + 1] == dist[c] and rows[c + 1] > rows[c])):
+            child += 1
+            c += 1
+        if dist[c] > d or (dist[c] == d and rows[c] > row):
+            dist[start + hole], rows[start + hole] = dist[c], rows[c]
+            hole = child
+        else:
+            break
+    dist[start + hole], rows[start + hole] = d, row
+
+
+@jit(boolean(rw(float64), rw(int32), int64, int64, float64, ro(int32), int64, int64))
+def offer_rows(dist, rows, start, size, d, members, first, last):
+    """Take rows at one distance, given in ascending order, for the farthest of a heap; return whether any came in."""
+    taken = False
+    for p in range(first, last):
+        if d > dist[start] or (d == dist[start] and members[p] >= rows[start]):
+            break
+        sift_down(dist, rows, start, size, 0, d, members[p])
+        taken = True
+    return taken
+
+
+@jit(void(rw(float64), rw(int32), ro(int64), int64, int64))
+def sort_heaps(dist, rows, indptr, first, last):
+    """Sort the entries indptr[i] : indptr[i + 1] by (distance, row), for i in [first, last)."""
+    for i in range(first, last):
+        start, size = indptr[i], indptr[i + 1] - indptr[i]
+        for hole in range(size // 2 - 1, -1, -1):
+            sift_down(dist, rows, start, size, hole, dist[start + hole], rows[start + hole])
+        for end in range(size - 1, 0, -1):
+            d, row = dist[start + end], rows[start + end]
+            dist[start + end], rows[start + end] = dist[start], rows[start]
+            sift_down(dist, rows, start, end, 0, d, row)
+
+
+_HEAPS = (ro(int32), ro(int64), rw(float32, 2), rw(float64), rw(int32), int64)
+
+
+@jit(void(float64, *_HEAPS))
+def offer_duplicates(factor, members, starts, limits, dist, rows, size):
+    """Offer to every point the rows that it stands for."""
+    for i in range(starts.shape[0] - 1):
+        offer_rows(dist, rows, i * size, size, 0.0, members, starts[i], starts[i + 1])
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
+
+
+_FINE_COORDINATES = (ro(float32, 2), ro(float64), float64)
+_ROWS = (ro(float64, 2), ro(float32, 2), ro(float64))
+
+
+@jit(boolean(ro(float32, 2), int64, ro(float64), ro(float32, 2), int64, ro(float64), float64, float64))
+def exceeds_limit(a, i, a_slack, b, j, b_slack, growth, limit):
+    """Return whether finer coordinates prove the bound of two rows above a limit; no coordinates prove nothing."""
+    if a.shape[1] == 0:
+        return False
+    allowed = np.sqrt(limit) + a_slack[i] + b_slack[j]
+    return squared_distance(a, i, b, j) > allowed * allowed * growth
+
+
+@jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
+def tighten_limits(tile, points, values, factor, size, limits):
+    """Lower the limits of some points to what their `size` nearest among each other, by the bounds of a tile, allow."""
+    dist, near = np.empty(size), np.empty(size, np.int32)
+    for r in range(points.shape[0]):
+        dist[:] = np.inf
+        near[:] = -1
+        for c in range(points.shape[0]):
+            if tile[r, c] < dist[0]:
+                sift_down(dist, near, 0, size, 0, tile[r, c], c)
+        i, farthest = points[r], 0.0
+        for p in range(size):
+            farthest = max(farthest, euclidean_distance(values, i, values, points[near[p]]) if near[p] >= 0 else np.inf)
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = min(
+            limits[i // RUN_LENGTH, i % RUN_LENGTH], np.float32(farthest * farthest * factor)
+        )
+
+
+@jit(void(ro(float32, 3), int64, int64, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
+def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size):
+    """Offer to the points i0, i0 + 1, ... and to the points j0, j0 + 1, ... each other, every pair i < j once.
+
+    limits holds the largest bound that a candidate of a point may have: that of its farthest entry, or less.
+    """
+    # The length of a run is read from the tile: a constant would unroll the loop before it could become vectors.
+    n_rows, n_runs, run = tile.shape
+    theirs = limits[j0 // RUN_LENGTH : j0 // RUN_LENGTH + n_runs]
+    for r in range(n_rows):
+        i = i0 + r
+        mine = limits[i // RUN_LENGTH, i % RUN_LENGTH]
+        for a in range(max(0, (i + 1 - j0) // RUN_LENGTH), n_runs):
+            near = False
+            for b in range(run):
+                bound = tile[r, a, b]
+                near |= (bound <= mine) | (bound <= theirs[a, b])
+            if not near:
+                continue
+            for b in range(run):
+                bound = tile[r, a, b]
+                j = j0 + a * RUN_LENGTH + b
+                if j > i and (bound <= mine or bound <= theirs[a, b]):
+                    if exceeds_limit(fine, i, slack, fine, j, slack, growth, max(mine, theirs[a, b])):
+                        continue
+                    d = euclidean_distance(values, i, values, j)
+                    bound = np.float32(d * d * factor)
+                    if bound <= mine and offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
+                        mine = min(mine, np.float32(dist[i * size] * dist[i * size] * factor))
+                    if bound <= theirs[a, b] and offer_rows(
+                        dist, rows, j * size, size, d, members, starts[i], starts[i + 1]
+                    ):
+                        theirs[a, b] = min(theirs[a, b], np.float32(dist[j * size] * dist[j * size] * factor))
+        limits[i // RUN_LENGTH, i % RUN_LENGTH] = mine
+
+
+@jit(void(ro(float32, 3), int64, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
+def scan_tile_rows(
+    tile, j0, queries, query_fine, query_slack, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size
+):  # fmt: skip
+    """Offer to every query the points j0, j0 + 1, ...; limits has one row."""
+    n_rows, n_runs, run = tile.shape
+    for i in range(n_rows):
+        mine = limits[0, i]
+        for a in range(n_runs):
+            near = False
+            for b in range(run):
+                near |= tile[i, a, b] <= mine
+            if not near:
+                continue
+            for b in range(run):
+                if tile[i, a, b] <= mine:
+                    j = j0 + a * RUN_LENGTH + b
+                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, mine):
+                        continue
+                    d = euclidean_distance(queries, i, values, j)
+                    if offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
+                        mine = np.float32(dist[i * size] * dist[i * size] * factor)
+        limits[0, i] = mine
+
+
+@jit(void(ro(float64, 2), int64, ro(float64, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
+def scan_query(queries, i, values, members, starts, dist, rows, size):
+    """Offer to query i all points, each measured."""
+    for j in range(values.shape[0]):
+        d = euclidean_distance(queries, i, values, j)
+        offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
+
+
+@jit(int64(ro(float32, 3), float32))
+def count_bounds(tile, limit):
+    """Return how many bounds of a tile are at most `limit`."""
+    total = 0
+    for i in range(tile.shape[0]):
+        for a in range(tile.shape[1]):
+            few = np.int32(0)
+            for b in range(tile.shape[2]):
+                few += np.int32(tile[i, a, b] <= limit)
+            total += few
+    return total
+
+
+_PAIRS = (rw(int32), rw(int32), rw(float64))
+
+
+@jit(
+    int64(ro(float32, 3), int64, int64, boolean, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float32, float64, *_PAIRS)
+)
+def collect_pairs(
+    tile, i0, j0, upper_triangle, queries, query_fine, query_slack, values, fine, slack, growth, limit, radius, low, high, dist
+):  # fmt: skip
+    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return how many.
+
+    A triangle is the part of a square with i0 + i < j0 + j. There must be room for every bound that is at most `limit`.
+    """
+    found = 0
+    n_rows, n_runs, run = tile.shape
+    for i in range(n_rows):
+        for a in range(n_runs):
+            near = False
+            for b in range(run):
+                near |= tile[i, a, b] <= limit
+            if not near:
+                continue
+            for b in range(run):
+                j = j0 + a * RUN_LENGTH + b
+                if tile[i, a, b] <= limit and (j > i0 + i or not upper_triangle):
+                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, limit):
+                        continue
+                    d = euclidean_distance(queries, i, values, j)
+                    if d <= radius:
+                        low[found], high[found], dist[found] = i0 + i, j, d
+                        found += 1
+    return found
+
+
+@jit(void(ro(int32), ro(int32), boolean, rw(int64)))
+def count_neighbors(low, high, symmetric, counts):
+    """Count every pair (i, j) for i, and where `symmetric` for j."""
+    for p in range(low.shape[0]):
+        counts[low[p]] += 1
+        if symmetric:
+            counts[high[p]] += 1
+
+
+@jit(void(ro(int32), ro(int32), ro(float64), boolean, rw(int64), rw(float64), rw(int32)))
+def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
+    """Write every pair (i, j) into the list of i, and where `symmetric` of j; cursor[i] is where the list of i goes on."""
+    for p in range(low.shape[0]):
+        i, j = low[p], high[p]
+        dist[cursor[i]], rows[cursor[i]] = lengths[p], j
+        cursor[i] += 1
+        if symmetric:
+            dist[cursor[j]], rows[cursor[j]] = lengths[p], i
+            cursor[j] += 1
+
+
+@jit(void(ro(float64, 2), int64, rw(float64), rw(int32), int64))
+def select_nearest(block, self_offset, dist, rows, size):
+    """Fill the heaps of rows with the nearest by a block of distances; row i does not see the point own + i."""
+    for i in range(block.shape[0]):
+        start = i * size
+        for j in range(block.shape[1]):
+            d = block[i, j]
+            if (d < dist[start] or (d == dist[start] and j < rows[start])) and j != self_offset + i:
+                sift_down(dist, rows, start, size, 0, d, j)
+
+
+@jit(void(ro(float64, 2), ro(float64, 2), ro(int32, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
+def rerank_candidates(queries, values, candidates, members, starts, dist, rows, size):
+    """Offer to every query the points that are its candidates, each once; a negative one is none."""
+    for i in range(candidates.shape[0]):
+        for c in range(candidates.shape[1]):
+            j = candidates[i, c]
+            if j >= 0:
+                d = euclidean_distance(queries, i, values, j)
+                offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])

@@ -1,0 +1,312 @@
+"""What the spectrum of a graph is found with: differences along its edges, and its components.
+
+L x is summed without the degrees, one, four or eight columns at a time:
+
+.. math:: (L x)_i = \\sum_j w_{ij} (x_i - x_j)
+
+Taken so, a constant has the product 0 to the bit, edges from a row to itself count nothing, and what is smooth loses no digits
+to D x - S x. Indices are read as unsigned numbers: numba would otherwise ask of each whether it counts from the end. The
+columns and two edges at a time are written out: LLVM then keeps four columns in one register, five times faster than a loop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import config
+from numba.types import boolean, float64, int32, int64, uint64, void
+
+from tamiz.kernels import jit, ro, rw
+
+
+# MERGED: How much columns vary along the edges of a graph, or within the classes of rows, and in all.
+@jit(void(ro(float64, 2), ro(int64), ro(int32), ro(float64), int64, int64, rw(float64)), reassociate=True)
+def edge_variation(rows, indptr, indices, edge_weights, start, stop, out):
+    """Add to out[c] the sum over the edges (i, j), i < j, start <= i < stop, of strength (x_ic - x_jc)^2."""
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j > i:
+                for c in range(rows.shape[1]):
+                    gap = rows[i, c] - rows[j, c]
+                    out[c] += edge_weights[e] * gap * gap
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64, 3)))
+def class_sums_and_extremes(rows, labels, weight, shift, out):
+    """Add to out[0, class] the weighted sums of the rows less `shift`; out[1, class] and out[2, class] are the extremes."""
+    for i in range(rows.shape[0]):
+        k = labels[i]
+        if weight[i] > 0.0:
+            for c in range(rows.shape[1]):
+                value = rows[i, c]
+                out[0, k, c] += weight[i] * (value - shift[c])
+                out[1, k, c] = min(out[1, k, c], value)
+                out[2, k, c] = max(out[2, k, c], value)
+
+
+@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64, 2), rw(float64, 2)), reassociate=True)
+def class_squared_deviations(rows, labels, weight, means, out):
+    """Add to out[class] the weighted squares of the rows' gaps to the mean of their class."""
+    for i in range(rows.shape[0]):
+        k = labels[i]
+        for c in range(rows.shape[1]):
+            gap = rows[i, c] - means[k, c]
+            out[k, c] += weight[i] * gap * gap
+
+
+@jit(
+    void(ro(int64), ro(int32), ro(float64), ro(int64), ro(int32), ro(float64), int64, int64, rw(float64)),
+    reassociate=True,
+)  # fmt: skip
+def sparse_edge_variation(indptr, indices, edge_weights, x_indptr, x_indices, x_values, start, stop, out):
+    """Add to out the sums of `edge_variation` for sparse rows, their indices in order."""
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j > i:
+                a, a_stop = x_indptr[i], x_indptr[i + 1]
+                b, b_stop = x_indptr[j], x_indptr[j + 1]
+                while a < a_stop or b < b_stop:
+                    in_a = a < a_stop and (b == b_stop or x_indices[a] <= x_indices[b])
+                    in_b = b < b_stop and (a == a_stop or x_indices[b] <= x_indices[a])
+                    c = x_indices[a] if in_a else x_indices[b]
+                    gap = 0.0
+                    if in_a:
+                        gap += x_values[a]
+                        a += 1
+                    if in_b:
+                        gap -= x_values[b]
+                        b += 1
+                    out[c] += edge_weights[e] * gap * gap
+
+
+# MERGED: Edges in CSR form: directed pairs of neighbours made into the edges of an undirected graph.
+@jit(void(ro(int64), ro(int32), ro(float64), rw(int64), rw(int32), rw(float64)))
+def transpose_edges(indptr, indices, lengths, out_indptr, out_indices, out_lengths):
+    """Fill out with the pairs turned round, those of a row in the order of their other end.
+
+    `out_indptr` has one entry more than there are rows to turn to.
+    """
+    out_indptr[:] = 0
+    for e in range(indices.shape[0]):
+        out_indptr[indices[e] + 1] += 1
+    for i in range(out_indptr.shape[0] - 1):
+        out_indptr[i + 1] += out_indptr[i]
+    # Filled from the front, every start moves to the next row's: afterwards they are moved back.
+    for i in range(indptr.shape[0] - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            at = out_indptr[indices[e]]
+            out_indptr[indices[e]] = at + 1
+            out_indices[at] = i
+            out_lengths[at] = lengths[e]
+    for i in range(out_indptr.shape[0] - 1, 0, -1):
+        out_indptr[i] = out_indptr[i - 1]
+    out_indptr[0] = 0
+
+
+@jit(
+    int64(
+        ro(int64), ro(int32), ro(float64), ro(int64), ro(int32), ro(float64), boolean,
+        rw(int64), rw(int32), rw(float64),
+    )
+)  # fmt: skip
+def merge_edges(
+    a_indptr, a_indices, a_lengths, b_indptr, b_indices, b_lengths, mutual_only, out_indptr, out_indices, out_lengths
+):
+    """Fill out with the pairs that are in a or in b, or only those in both, and return how many there are.
+
+    The pairs of a row are in the order of their other end. `out_indices` has room for all of a and of b.
+    """
+    filled = 0
+    out_indptr[0] = 0
+    for i in range(a_indptr.shape[0] - 1):
+        e, f = a_indptr[i], b_indptr[i]
+        e_stop, f_stop = a_indptr[i + 1], b_indptr[i + 1]
+        while e < e_stop or f < f_stop:
+            in_a = e < e_stop and (f == f_stop or a_indices[e] <= b_indices[f])
+            in_b = f < f_stop and (e == e_stop or b_indices[f] <= a_indices[e])
+            if (in_a and in_b) or not mutual_only:
+                out_indices[filled] = a_indices[e] if in_a else b_indices[f]
+                out_lengths[filled] = a_lengths[e] if in_a else b_lengths[f]
+                filled += 1
+            e += in_a
+            f += in_b
+        out_indptr[i + 1] = filled
+    return filled
+
+
+# Straight lines are put side by side into registers on request only.
+_slp_setting = config.SLP_VECTORIZE
+config.SLP_VECTORIZE = 1
+
+_STEP = void(
+    ro(int64), ro(int32), ro(float64), ro(float64), ro(float64, 2), rw(float64, 2),
+    float64, float64, float64, int64, int64,
+)  # fmt: skip
+
+
+@jit(_STEP, reassociate=True)
+def laplacian_step_1(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
+    """Fill out with a (left L x - c x) - b out, in the rows from start to stop of one column.
+
+    One step of a three-term recurrence in place; a product is a = 1, c = b = 0 into zeros.
+    """
+    for i in range(uint64(start), uint64(stop)):
+        own = x[i, 0]
+        total = 0.0
+        for e in range(uint64(indptr[i]), uint64(indptr[i + uint64(1)])):
+            total += weights[e] * (own - x[uint64(indices[e]), 0])
+        out[i, 0] = a * (row_scale[i] * total - c * own) - b * out[i, 0]
+
+
+@jit(_STEP, reassociate=True)
+def laplacian_step_4(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
+    """Fill out as `laplacian_step_1` does, of four columns."""
+    for i in range(uint64(start), uint64(stop)):
+        x_0, x_1, x_2, x_3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
+        s_0 = s_1 = s_2 = s_3 = 0.0
+        t_0 = t_1 = t_2 = t_3 = 0.0
+        e, end = uint64(indptr[i]), uint64(indptr[i + uint64(1)])
+        while e + uint64(1) < end:
+            j, k = uint64(indices[e]), uint64(indices[e + uint64(1)])
+            v, w = weights[e], weights[e + uint64(1)]
+            s_0 += v * (x_0 - x[j, 0])
+            s_1 += v * (x_1 - x[j, 1])
+            s_2 += v * (x_2 - x[j, 2])
+            s_3 += v * (x_3 - x[j, 3])
+            t_0 += w * (x_0 - x[k, 0])
+            t_1 += w * (x_1 - x[k, 1])
+            t_2 += w * (x_2 - x[k, 2])
+            t_3 += w * (x_3 - x[k, 3])
+            e += uint64(2)
+        while e < end:
+            j = uint64(indices[e])
+            v = weights[e]
+            s_0 += v * (x_0 - x[j, 0])
+            s_1 += v * (x_1 - x[j, 1])
+            s_2 += v * (x_2 - x[j, 2])
+            s_3 += v * (x_3 - x[j, 3])
+            e += uint64(1)
+        d = row_scale[i]
+        out[i, 0] = a * (d * (s_0 + t_0) - c * x_0) - b * out[i, 0]
+        out[i, 1] = a * (d * (s_1 + t_1) - c * x_1) - b * out[i, 1]
+        out[i, 2] = a * (d * (s_2 + t_2) - c * x_2) - b * out[i, 2]
+        out[i, 3] = a * (d * (s_3 + t_3) - c * x_3) - b * out[i, 3]
+
+
+@jit(_STEP, reassociate=True)
+def laplacian_step_8(indptr, indices, weights, row_scale, x, out, a, c, b, start, stop):
+    """Fill out as `laplacian_step_1` does, of eight columns."""
+    for i in range(uint64(start), uint64(stop)):
+        x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7 = (
+            x[i, 0], x[i, 1], x[i, 2], x[i, 3], x[i, 4], x[i, 5], x[i, 6], x[i, 7],
+        )  # fmt: skip
+        s_0 = s_1 = s_2 = s_3 = s_4 = s_5 = s_6 = s_7 = 0.0
+        t_0 = t_1 = t_2 = t_3 = t_4 = t_5 = t_6 = t_7 = 0.0
+        e, end = uint64(indptr[i]), uint64(indptr[i + uint64(1)])
+        while e + uint64(1) < end:
+            j, k = uint64(indices[e]), uint64(indices[e + uint64(1)])
+            v, w = weights[e], weights[e + uint64(1)]
+            s_0 += v * (x_0 - x[j, 0])
+            s_1 += v * (x_1 - x[j, 1])
+            s_2 += v * (x_2 - x[j, 2])
+            s_3 += v * (x_3 - x[j, 3])
+            s_4 += v * (x_4 - x[j, 4])
+            s_5 += v * (x_5 - x[j, 5])
+            s_6 += v * (x_6 - x[j, 6])
+            s_7 += v * (x_7 - x[j, 7])
+            t_0 += w * (x_0 - x[k, 0])
+            t_1 += w * (x_1 - x[k, 1])
+            t_2 += w * (x_2 - x[k, 2])
+            t_3 += w * (x_3 - x[k, 3])
+            t_4 += w * (x_4 - x[k, 4])
+            t_5 += w * (x_5 - x[k, 5])
+            t_6 += w * (x_6 - x[k, 6])
+            t_7 += w * (x_7 - x[k, 7])
+            e += uint64(2)
+        while e < end:
+            j = uint64(indices[e])
+            v = weights[e]
+            s_0 += v * (x_0 - x[j, 0])
+            s_1 += v * (x_1 - x[j, 1])
+            s_2 += v * (x_2 - x[j, 2])
+            s_3 += v * (x_3 - x[j, 3])
+            s_4 += v * (x_4 - x[j, 4])
+            s_5 += v * (x_5 - x[j, 5])
+            s_6 += v * (x_6 - x[j, 6])
+            s_7 += v * (x_7 - x[j, 7])
+            e += uint64(1)
+        d = row_scale[i]
+        out[i, 0] = a * (d * (s_0 + t_0) - c * x_0) - b * out[i, 0]
+        out[i, 1] = a * (d * (s_1 + t_1) - c * x_1) - b * out[i, 1]
+        out[i, 2] = a * (d * (s_2 + t_2) - c * x_2) - b * out[i, 2]
+        out[i, 3] = a * (d * (s_3 + t_3) - c * x_3) - b * out[i, 3]
+        out[i, 4] = a * (d * (s_4 + t_4) - c * x_4) - b * out[i, 4]
+        out[i, 5] = a * (d * (s_5 + t_5) - c * x_5) - b * out[i, 5]
+        out[i, 6] = a * (d * (s_6 + t_6) - c * x_6) - b * out[i, 6]
+        out[i, 7] = a * (d * (s_7 + t_7) - c * x_7) - b * out[i, 7]
+
+
+config.SLP_VECTORIZE = _slp_setting
+
+
+@jit(void(ro(int32), ro(float64), rw(float64, 2), rw(float64, 2)))
+def project_out_null(labels, null_vectors, x, sums):
+    """Take from the columns of x their parts along the null vectors, each the entries of `null_vectors` in the rows of one label.
+
+    `sums` has a row for each label; it is overwritten.
+    """
+    sums[:, :] = 0.0
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            sums[labels[i], k] += null_vectors[i] * x[i, k]
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            x[i, k] -= null_vectors[i] * sums[labels[i], k]
+
+
+@jit(int64(ro(int64), ro(int32), rw(int32), rw(int32)))
+def label_components_depth_first(indptr, indices, labels, order):
+    """Fill labels with the component of every row of a symmetric matrix, order with the rows as a walk meets them; return how many.
+
+    Components are numbered by their first rows, one after the other. The walk goes deeper first: rows near each other in the graph
+    are near in the order.
+    """
+    n = labels.shape[0]
+    waiting = np.empty(n, dtype=np.int32)
+    labels[:] = -1
+    n_components = 0
+    n_met = 0
+    for first in range(n):
+        if labels[first] >= 0:
+            continue
+        labels[first] = n_components
+        waiting[0] = first
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            i = waiting[n_waiting]
+            order[n_met] = i
+            n_met += 1
+            for e in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+                j = uint64(indices[e])
+                if labels[j] < 0:
+                    labels[j] = n_components
+                    waiting[n_waiting] = indices[e]
+                    n_waiting += 1
+        n_components += 1
+    return n_components
+
+
+@jit(void(ro(int64), ro(int32), ro(float64), ro(int32), ro(int32), rw(int64), rw(int32), rw(float64)))
+def permute_matrix(indptr, indices, weights, order, position, out_indptr, out_indices, out_weights):
+    """Fill out with the matrix whose row k is row order[k], and whose columns likewise; position is the inverse of order."""
+    filled = 0
+    out_indptr[0] = 0
+    for k in range(order.shape[0]):
+        i = order[k]
+        for e in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+            out_indices[filled] = position[uint64(indices[e])]
+            out_weights[filled] = weights[e]
+            filled += 1
+        out_indptr[k + 1] = filled

@@ -1,0 +1,168 @@
+"""The Shepard diagram: distances on a map against those of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from tamiz.metrics.distance_blocks import RowIndices
+from tamiz.metrics.embedding_pair import read_embedding_pair
+from tamiz.metrics.estimates import SampleEstimate
+from tamiz.metrics.pair_scan import PairScanResult
+from tamiz.metrics.stress import fit_from_scan, initial_scales
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.validation import check_integer
+from tamiz.statistics.base import Floats
+
+# MERGED: Pairs of rows, all of them or drawn, and the rank correlation of their distances.
+# Parts that a correlation of drawn pairs is looked at in, one by one, for its standard error.
+_PARTS = 20
+
+
+@dataclass(frozen=True)
+class PairSample:
+    """Pairs of some rows and others.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_rows, n_drawn)
+        The other of each pair, never the row itself.
+    part : ndarray of shape (n_rows,)
+        What part each row is in, drawn as well.
+    is_complete : bool
+        Whether these are all pairs there are, each from both sides.
+    """
+
+    points: NDArray[np.int32]
+    part: NDArray[np.intp]
+    is_complete: bool
+
+    @classmethod
+    def draw(cls, rows: RowIndices, n: int, n_pairs: int, rng: np.random.Generator) -> PairSample:
+        """Draw about so many pairs, as many from each row, or take all of these rows where there are no more."""
+        m = len(rows)
+        part = rng.permutation(m) % min(_PARTS, m)
+        every = m == n and n * (n - 1) // 2 <= n_pairs
+        if every or m * (n - 1) <= n_pairs:
+            others = np.broadcast_to(np.arange(n - 1, dtype=np.int32), (m, n - 1))
+        else:
+            others = rng.integers(0, n - 1, size=(m, -(-n_pairs // m)), dtype=np.int32)
+        return cls(others + (others >= rows[:, None]), part, every)
+
+    def distances(self, scan: PairScanResult, rows: RowIndices) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Return the distances of the pairs, in the data and on the map, and the part that each is in; every pair once."""
+        kept = self.points > rows[:, None] if self.is_complete else np.ones(self.points.shape, dtype=bool)
+        return (
+            scan.data_distances[kept],
+            scan.map_distances[kept],
+            np.broadcast_to(self.part[:, None], kept.shape)[kept],
+        )
+
+
+def spearman_correlation(d: Floats, e: Floats) -> float:
+    """Return Spearman's correlation, equal values at the mean of their ranks; 0 where one side's are all equal."""
+    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (d, e))
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(np.clip((a @ b) / size, -1.0, 1.0)) if size else 0.0
+
+
+def rank_correlation_estimate(sample: PairSample, scan: PairScanResult, rows: RowIndices) -> SampleEstimate:
+    """Return Spearman's correlation of the distances of pairs.
+
+    The standard error of drawn pairs is from the spread of the correlation over parts of the rows: one of the pairs would take
+    pairs of one row for strangers.
+    """
+    d, e, part = sample.distances(scan, rows)
+    value = spearman_correlation(d, e)
+    if sample.is_complete:
+        return SampleEstimate(value, 0.0)
+    several = [spearman_correlation(d[part == p], e[part == p]) for p in range(int(part.max()) + 1)]
+    return SampleEstimate(value, float(np.std(several, ddof=1) / np.sqrt(len(several))))
+
+
+@dataclass(frozen=True)
+class ShepardDiagram:
+    """Pairs of rows by their distances in the data and on a map.
+
+    Attributes
+    ----------
+    dissimilarities, distances : ndarray of shape (n_pairs,)
+        In the data, and on the map: of all pairs, or of pairs that were drawn.
+    scale : float
+        What distances on the map are multiplied by to fit those of the data best.
+    correlation : float
+        Pearson's, of all pairs.
+    rank_correlation, rank_correlation_error : float
+        Spearman's, of the pairs here; its standard error is 0 where these are all.
+    all_pairs : bool
+        Whether these are all pairs.
+    """
+
+    dissimilarities: Floats
+    distances: Floats
+    scale: float
+    correlation: float
+    rank_correlation: float
+    rank_correlation_error: float
+    all_pairs: bool
+
+
+def shepard(
+    X: Any, embedding: Any, *, metric: str = "euclidean", n_pairs: int = 200_000, random_state: Seed = 0
+) -> ShepardDiagram:
+    """Distances on a map against those of the data, pair by pair, and how far they go together.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows of the map; a square matrix of distances where the metric is "precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, of any method.
+    metric : str, default="euclidean"
+        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+    n_pairs : int, default=200000
+        All pairs are given where there are no more, which is so up to 632 rows; else about so many, drawn, as many of each row.
+    random_state : int, Generator or None, default=0
+        For the pairs drawn.
+
+    Returns
+    -------
+    Shepard
+        `dissimilarities`, `distances`, `scale`, `correlation`, `rank_correlation`.
+
+    Raises
+    ------
+    DataError
+        When there is not one row of coordinates for every row of X, or all distances are 0.
+
+    Notes
+    -----
+    Cost O(n^2 p), for Pearson's correlation and the scale are those of all pairs. A correlation is 0 where all distances of one
+    side are equal.
+
+    References
+    ----------
+    Shepard (1962), The analysis of proximities, Psychometrika 27.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import shepard
+    >>> found = shepard([[0.0], [1.0], [3.0]], [[0.0], [2.0], [6.0]])
+    >>> found.dissimilarities, found.distances, found.scale, round(found.correlation, 12)
+    (array([1., 3., 2.]), array([2., 6., 4.]), 0.5, 1.0)
+    """
+    check_integer("n_pairs", n_pairs, low=1)
+    with parallel.thread_session():
+        judged = read_embedding_pair(X, embedding, metric)
+        drawn = PairSample.draw(judged.rows, judged.n, n_pairs, make_rng(random_state))
+        scales = initial_scales(judged)
+        found = judged.scan(scales=scales, sampled_points=drawn.points)
+        fit = fit_from_scan(judged, scales, found)
+    ranks = rank_correlation_estimate(drawn, found, judged.rows)
+    d, e, _ = drawn.distances(found, judged.rows)
+    return ShepardDiagram(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, drawn.is_complete)

@@ -1,0 +1,30 @@
+"""Cross-validated scores of an estimator for many sets of columns of one table, without refits where its fit is a sum."""
+
+from tamiz.runtime.registry import Registry
+
+# A way's name is that of the class of estimators that it is for; a model's is what a user calls it by.
+registry = Registry(
+    __name__,
+    """
+    GaussianNB                  gaussian_nb:GaussianNBBackend           backend    Sums of log-likelihoods
+    CategoricalNB               discrete_nb:CategoricalNBBackend        backend    Sums of log-likelihoods
+    MultinomialNB               discrete_nb:MultinomialNBBackend        backend    Sums of counts and their logarithms
+    BernoulliNB                 discrete_nb:BernoulliNBBackend          backend    Sums of log-likelihoods
+    MixedNB                     mixed_nb:MixedNBBackend                 backend    Sums of log-likelihoods
+    mixed_bayes                 mixed_nb:MixedNB                        estimator  Naive Bayes on mixed columns
+    KNeighborsClassifier        knn:KNeighborsClassifierBackend         backend    Sums of squared differences
+    KNeighborsRegressor         knn:KNeighborsRegressorBackend          backend    Sums of squared differences
+    LinearRegression            linear:LinearRegressionBackend          backend    Products of columns
+    Ridge                       linear:RidgeBackend                     backend    Products of columns
+    LinearDiscriminantAnalysis  discriminant:LinearDiscriminantBackend  backend    Products of columns within classes
+    gaussian_nb                 named_models:make_gaussian_nb           model      Gaussian naive Bayes
+    mixed_nb                    named_models:make_mixed_nb              model      Naive Bayes
+    knn                         named_models:make_knn                   model      Nearest neighbours
+    linear                      named_models:make_linear                model      Linear model
+    ridge                       named_models:make_ridge                 model      Ridge regression
+    logistic                    named_models:make_logistic              model      Logistic regression
+    tree                        named_models:make_tree                  model      Decision tree
+    """,
+)
+
+__getattr__, __dir__, __all__ = registry.lazy_module()

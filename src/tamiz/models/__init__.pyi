@@ -1,0 +1,21 @@
+from tamiz.runtime.registry import Registry
+from tamiz.models.discrete_nb import BernoulliNBBackend as BernoulliNBBackend
+from tamiz.models.discrete_nb import CategoricalNBBackend as CategoricalNBBackend
+from tamiz.models.discrete_nb import MultinomialNBBackend as MultinomialNBBackend
+from tamiz.models.discriminant import LinearDiscriminantBackend as LinearDiscriminantBackend
+from tamiz.models.gaussian_nb import GaussianNBBackend as GaussianNBBackend
+from tamiz.models.knn import KNeighborsClassifierBackend as KNeighborsClassifierBackend
+from tamiz.models.knn import KNeighborsRegressorBackend as KNeighborsRegressorBackend
+from tamiz.models.linear import LinearRegressionBackend as LinearRegressionBackend
+from tamiz.models.linear import RidgeBackend as RidgeBackend
+from tamiz.models.mixed_nb import MixedNB as MixedNB
+from tamiz.models.mixed_nb import MixedNBBackend as MixedNBBackend
+from tamiz.models.named_models import make_gaussian_nb as make_gaussian_nb
+from tamiz.models.named_models import make_knn as make_knn
+from tamiz.models.named_models import make_linear as make_linear
+from tamiz.models.named_models import make_logistic as make_logistic
+from tamiz.models.named_models import make_mixed_nb as make_mixed_nb
+from tamiz.models.named_models import make_ridge as make_ridge
+from tamiz.models.named_models import make_tree as make_tree
+
+registry: Registry

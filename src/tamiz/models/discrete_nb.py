@@ -1,0 +1,290 @@
+"""What scikit-learn's naive Bayes models of codes and counts have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.discrete_bayes import coded_confusion, linear_confusion
+from tamiz.models.base import ColumnIndices, CVTask, FittedFold, MatrixBackend, column_cost
+from tamiz.models.estimators import fit_weighted
+from tamiz.models.folds import RowIndices
+from tamiz.models.score_functions import count_predictions
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates
+
+_MIN_ALPHA = 1e-10
+
+
+class DiscreteNBBackend(MatrixBackend):
+    """A model fitted once on all columns for every fold: what it says of a column does not depend on the others.
+
+    Attributes
+    ----------
+    accepts_negative : bool
+        Whether the estimator takes values below 0.
+    requires_codes : bool
+        Whether values are codes.
+    """
+
+    accepts_negative: ClassVar[bool] = False
+    requires_codes: ClassVar[bool] = False
+
+    def __init__(self, task: CVTask) -> None:
+        super().__init__(task)
+        n_folds, n_classes, points = len(task.folds), len(task.classes), task.matrix
+        self._log_prior = np.full((n_folds, n_classes), -np.inf)
+        self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
+        self._test_codes = np.ascontiguousarray(task.codes[task.test_rows])
+        self._test_weights = np.ascontiguousarray(task.weight_or_ones[task.test_rows])
+        tested = []
+        for f, fold in enumerate(task.folds):
+            train, test = points.train_rows(fold), points.test_rows(fold)
+            if not self.accepts_negative:
+                self._check_values(train, fold.train)
+                self._check_values(test, fold.test)
+            model = fit_weighted(clone(task.estimator), train, task.target[fold.train], task.weight_at(fold.train))
+            here = np.searchsorted(task.classes, model.classes_)
+            self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
+            self._store_model(f, here, model)
+            tested.append(test)
+        self._test_values = np.ascontiguousarray(np.concatenate(tested).T)
+
+    @classmethod
+    def unsupported_reason(cls, task: CVTask) -> str | None:
+        """Return why not: a count added that differs from column to column, or is not what it seems."""
+        if np.ndim(task.estimator.alpha):
+            return "alpha differs from column to column"
+        if not isinstance(task.estimator.alpha, Real):
+            return "alpha is no number"
+        if not task.estimator.force_alpha and task.estimator.alpha < _MIN_ALPHA:
+            return f"alpha is below {_MIN_ALPHA:g} and force_alpha is False"
+        return None
+
+    @abstractmethod
+    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+        """Keep what a model says of the classes `class_codes`."""
+
+    def _check_values(self, values: Floats, rows: RowIndices) -> None:
+        """Refuse what the estimator cannot take, naming the first such value."""
+        wrong = values < 0
+        if self.requires_codes:
+            wrong |= values != np.floor(values)
+        if wrong.any():
+            i, coordinate = np.argwhere(wrong)[0].tolist()
+            what = (
+                "is no code, a whole number of at least 0"
+                if self.requires_codes
+                else f"is below 0, and {self.task.estimator_name} counts"
+            )
+            raise DataError(
+                f"row {self._row_number(rows[i])}, column {self._column_name(coordinate)}: {values[i, coordinate]:g} {what}. Use GaussianNB or "
+                "MixedNB."
+            )
+
+    def _row_number(self, row: int) -> int:
+        return int(self.task.source.row_numbers[row])
+
+    def _column_name(self, coordinate: int) -> str:
+        own = self.task.matrix.coordinates
+        return self.task.source.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
+
+    def max_bytes(self) -> float:
+        """Return the bytes of the rows tested."""
+        return float(self._test_values.nbytes)
+
+    def evaluation_cost(self) -> float:
+        """Return the microseconds or so of adding a column."""
+        return column_cost(self.task)
+
+
+def kernel_arguments(candidates: Candidates) -> tuple[NDArray[Any], ...]:
+    """Return candidates as kernels take them: parents, parent, starts and flipped."""
+    numbers = (candidates.parent_index, candidates.starts, candidates.flipped)
+    return np.ascontiguousarray(candidates.parents), *(np.ascontiguousarray(each, dtype=np.int64) for each in numbers)
+
+
+# MERGED: Naive Bayes of codes without refits.
+_LARGEST_CODE = 2**31 - 2
+
+
+class CategoricalNBBackend(DiscreteNBBackend):
+    """The logarithm of a row's likelihood in a class is a sum over columns, one term a code.
+
+    scikit-learn adds the terms in the order of the columns, and the prior to that. So are they here in rows where rounding could
+    decide, such as those in which two classes say the same in another order: no fold is ever refitted.
+    """
+
+    estimator_class: ClassVar[type] = CategoricalNB
+    method: ClassVar[str] = (
+        "logarithms of every code's share are kept for every fold and class, and a column is added to them"
+    )
+    requires_codes: ClassVar[bool] = True
+
+    def __init__(self, task: CVTask) -> None:
+        n_folds, n = len(task.folds), task.matrix.n_coordinates
+        self._table_starts, self._table_widths = np.zeros((2, n_folds, n), dtype=np.int64)
+        self._tables: list[Floats] = []
+        super().__init__(task)
+        self._table = np.concatenate(self._tables)
+        self._tables.clear()
+        # Codes that are tested and that nothing can be said of: a set with such a column cannot be tested.
+        self._has_unseen_code = np.zeros((n_folds, n), dtype=bool)
+        for f in range(n_folds):
+            here = slice(task.test_starts[f], task.test_starts[f + 1])
+            self._has_unseen_code[f] = self._test_values[:, here].max(axis=1) >= self._table_widths[f]
+            self._test_values[self._has_unseen_code[f], here] = 0
+        self._test_values = self._test_values.astype(np.uint32)
+
+    @classmethod
+    def unsupported_reason(cls, task: CVTask) -> str | None:
+        """Return why not: numbers of codes that differ from column to column."""
+        if np.ndim(task.estimator.min_categories):
+            return "min_categories differs from column to column"
+        return super().unsupported_reason(task)
+
+    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+        n_classes, done = len(self.task.classes), sum(len(table) for table in self._tables)
+        for j, said in enumerate(model.feature_log_prob_):
+            table = np.zeros((n_classes, said.shape[1]))
+            table[class_codes] = said
+            self._table_starts[fold, j], self._table_widths[fold, j] = done, said.shape[1]
+            self._tables.append(table.ravel())
+            done += table.size
+
+    def _check_values(self, values: Floats, rows: NDArray[np.intp]) -> None:
+        super()._check_values(values, rows)
+        if values.max() > _LARGEST_CODE:
+            i, j = np.argwhere(values > _LARGEST_CODE)[0].tolist()
+            raise DataError(
+                f"row {self._row_number(rows[i])}, column {self._column_name(j)}: {values[i, j]:g} is too large for a code."
+            )
+
+    def _check_codes_known(self, fold: int, coordinates: NDArray[np.intp]) -> None:
+        """Refuse a fold that tests a code of which the rows learned from say nothing, as scikit-learn does."""
+        beyond = coordinates[self._has_unseen_code[fold, coordinates]]
+        if len(beyond):
+            part, j = self.task.folds[fold], int(beyond[0])
+            values, n_known = self.task.matrix.test_rows(part)[:, j], int(self._table_widths[fold, j])
+            i = int(np.argmax(values >= n_known))
+            raise DataError(
+                f"Fold {fold + 1} of {len(self.task.folds)}, column {self._column_name(j)}: the code {values[i]:g} of row "
+                f"{self._row_number(part.test[i])} is tested, and the largest one learned from is {n_known - 1}. Pass "
+                f"CategoricalNB(min_categories={int(self._largest_code(j)) + 1})."
+            )
+
+    def _largest_code(self, j: int) -> float:
+        return max(float(self.task.matrix.test_rows(fold)[:, j].max()) for fold in self.task.folds)
+
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+        """Return the model as fitted on the rows that the fold learns from."""
+        self._check_codes_known(fold, self.task.matrix.coordinates_of(columns))
+        return super().fit_fold(columns, fold)
+
+    def confusion_counts(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        part = self.task.matrix.to_coordinates(candidates)
+        if self._has_unseen_code.any():
+            taken = np.flatnonzero(part.masks().any(axis=0))
+            for fold in range(len(self.task.folds)):
+                self._check_codes_known(fold, taken)
+        nothing = np.empty((len(self.task.folds), len(self.task.classes), 0))
+        given = (np.empty((0, self._test_values.shape[1])), self._test_values, -1 - np.arange(len(self._test_values)))
+        known = (
+            nothing,
+            nothing,
+            nothing,
+            self._table,
+            self._table_starts,
+            self._table_widths,
+            self._log_prior,
+            self._has_class,
+        )
+        of_rows = (self._test_codes, self._test_weights, self.task.test_starts)
+        flips = kernel_arguments(part)
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            coded_confusion(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
+
+        return count_predictions(self, candidates, count)
+
+    def max_bytes(self) -> float:
+        """Return the bytes of the rows tested and of the tables."""
+        return float(self._test_values.nbytes + self._table.nbytes)
+
+
+# scikit-learn takes so much for less, where it is not told to keep it.
+# MERGED: Naive Bayes of counts without refits.
+class LinearNBBackend(DiscreteNBBackend):
+    """A class's sum is the prior, and for every column a slope times the value and a constant."""
+
+    def __init__(self, task: CVTask) -> None:
+        shape = (len(task.folds), len(task.classes), task.matrix.n_coordinates)
+        # Per class: the slope, the constant, the part in what the class's counts add up to, and the slope of the column by itself.
+        self._slope, self._constant, self._mass, self._single_slope = np.zeros((4, *shape))
+        super().__init__(task)
+
+    def confusion_counts(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        flips = kernel_arguments(self.task.matrix.to_coordinates(candidates))
+        known = (self._slope, self._constant, self._mass, self._single_slope, self._log_prior, self._has_class)
+        of_rows = (self._test_codes, self._test_weights, self.task.test_starts)
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            linear_confusion(self._test_values, *known, *of_rows, *flips, first, stop, counts, doubtful)
+
+        return count_predictions(self, candidates, count)
+
+
+class MultinomialNBBackend(LinearNBBackend):
+    """What a count says of a class is its part in all the class's counts, those of the set's columns.
+
+    .. math:: \\sum_j x_j \\log(n_{kj} + \\alpha) - \\sum_j x_j \\log \\sum_j (n_{kj} + \\alpha)
+
+    Three sums over columns; the last logarithm is that of the set.
+    """
+
+    estimator_class: ClassVar[type] = MultinomialNB
+    method: ClassVar[str] = (
+        "sums of counts and their logarithms are kept for every row, fold and class, and a column is added to them"
+    )
+
+    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+        mass = model.feature_count_ + model.alpha
+        # Absent classes have the logarithm of 1, and are never predicted.
+        self._mass[fold] = 1.0
+        self._mass[fold, class_codes] = mass
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._slope[fold, class_codes] = np.log(mass)
+            # As scikit-learn has it for an only column.
+            self._single_slope[fold, class_codes] = np.log(mass) - np.log(mass)
+
+
+# MERGED: Naive Bayes of what is there and what is not, without refits.
+class BernoulliNBBackend(LinearNBBackend):
+    """The logarithm of a row's likelihood in a class is a sum over columns: one term where a column is there, one where not."""
+
+    estimator_class: ClassVar[type] = BernoulliNB
+    method: ClassVar[str] = (
+        "log-likelihoods of 0 and 1 are kept for every fold and class, and a column is added to them"
+    )
+    accepts_negative: ClassVar[bool] = True
+
+    def __init__(self, task: CVTask) -> None:
+        super().__init__(task)
+        if (threshold := task.estimator.binarize) is not None:
+            self._test_values = (self._test_values > threshold).astype(np.float64)
+
+    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+        present = model.feature_log_prob_
+        with np.errstate(divide="ignore", invalid="ignore"):
+            absent = np.log(1 - np.exp(present))
+        self._constant[fold, class_codes] = absent
+        self._slope[fold, class_codes] = self._single_slope[fold, class_codes] = present - absent

@@ -1,0 +1,131 @@
+"""Linear discriminant analysis without refits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from tamiz.kernels.linear_models import discriminant_confusion
+from tamiz.models.base import CVTask
+from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
+from tamiz.models.score_functions import count_predictions
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates
+
+# Products that one thread adds up, and sets and folds that it solves for, before another is worth waking: half a millisecond or so.
+_TERMS_PER_THREAD = 100_000
+_PAIRS_PER_THREAD = 500
+# How far from 1 the sum of priors may be by rounding.
+_PRIOR_TOLERANCE = 1e-12
+
+
+class LinearDiscriminantBackend(ProductBackend):
+    """Discriminants of a set come of its rows and columns of the columns' products within classes.
+
+    Where rounding would decide a prediction, or the covariance within classes is nearly singular, the refit decides.
+    """
+
+    estimator_class: ClassVar[type] = LinearDiscriminantAnalysis
+    method: ClassVar[str] = (
+        "products of columns within classes are kept for every fold, and a set is solved from those of its columns"
+    )
+
+    def __init__(self, task: CVTask) -> None:
+        super().__init__(task)
+        self._fold_products = FoldProducts(task, task.codes, len(task.classes), None, centred=True)
+
+    @classmethod
+    def unsupported_reason(cls, task: CVTask) -> str | None:
+        """Return why the discriminants are not those of the covariance within classes as it is."""
+        model = task.estimator
+        if model.solver != "svd" or model.shrinkage is not None or model.covariance_estimator is not None:
+            return "its covariance is not the plain one of solver='svd'"
+        if model.n_components is not None:
+            return "n_components may not fit every set"
+        n_learned = [len(np.unique(task.codes[fold.train])) for fold in task.folds]
+        if model.priors is not None and not _are_valid_priors(model.priors, set(n_learned)):
+            return "priors are not the positive shares, 1 in all, of the classes that every fold learns"
+        if any(len(fold.train) <= n for fold, n in zip(task.folds, n_learned, strict=True)):
+            return "a fold learns from no more rows than classes"
+        return None
+
+    def evaluation_cost(self) -> float:
+        """Return the microseconds or so of solving for a few columns, and of predicting."""
+        return 1.0 + 3.0 * len(self.task.folds) + 5e-3 * len(self.task.test_rows) * (len(self.task.classes) - 1)
+
+    def confusion_counts(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        n_classes = len(self.task.classes)
+        pairs = max(1, _TERMS_PER_THREAD * len(self.task.folds) // (len(self.task.test_rows) * (n_classes - 1)))
+        found, unsure = self.sum_over_folds(
+            candidates, self._fill_counts, (n_classes, n_classes), min(pairs, _PAIRS_PER_THREAD)
+        )
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            counts[first:stop], doubtful[first:stop] = found[first:stop], unsure[first:stop]
+
+        return count_predictions(self, candidates, count)
+
+    def _fill_counts(
+        self,
+        fold_range: FoldRange,
+        flips: Candidates,
+        span: tuple[int, int],
+        counts: Floats,
+        doubtful: NDArray[np.bool_],
+    ) -> None:
+        discriminant_confusion(
+            *fold_range.arrays,
+            float(self.task.estimator.tol),
+            flips.parents,
+            flips.parent_index,
+            flips.starts,
+            flips.flipped,
+            *span,
+            counts,
+            doubtful,
+        )
+
+    def read_folds(self, first: int, stop: int) -> FoldRange:
+        """Read some folds."""
+        task = self.task
+        n, width, n_classes = stop - first, task.matrix.n_coordinates, len(task.classes)
+        gram, centres = np.empty((n, width, width)), np.zeros((n, n_classes, width))
+        reach, loud = np.empty((2, n, width))
+        shares, most = np.zeros((n, n_classes)), np.empty(n, dtype=np.int64)
+        starts = task.test_starts[first : stop + 1] - task.test_starts[first]
+        tested, weights = np.empty((width, starts[-1])), np.empty(starts[-1])
+        bounds = np.empty((n, n_classes + 1), dtype=np.int64)
+        # A value that is no number, or too large to be squared, makes a sum that is none: the refit then says so.
+        with np.errstate(invalid="ignore", over="ignore"):
+            for f, (products, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
+                fold, begin, end = task.folds[first + f], starts[f], starts[f + 1]
+                here = products.class_weight > 0
+                shares[f, here] = products.class_weight[here] / products.class_weight.sum()
+                centre = shares[f] @ products.mean
+                if task.estimator.priors is not None:
+                    shares[f, here] = task.estimator.priors
+                scale = column_scale(products.scatter.diagonal())
+                gram[f] = products.scatter / np.outer(scale, scale)
+                # The solver's covariance divides by the number of rows.
+                units = scale / np.sqrt(products.class_weight.sum())
+                centres[f, here] = (products.mean[here] - centre) / units
+                left = (rows - centre) / units
+                reach[f] = np.abs(left).max(axis=0)
+                loud[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
+                most[f] = len(fold.train) - here.sum()
+                order = np.argsort(task.codes[fold.test], kind="stable")
+                bounds[f] = begin + np.searchsorted(task.codes[fold.test][order], np.arange(n_classes + 1))
+                tested[:, begin:end], weights[begin:end] = left[order].T, task.weight_or_ones[fold.test][order]
+        return FoldRange(first, stop, (gram, centres, shares, reach, loud, most, tested, weights, bounds))
+
+
+def _are_valid_priors(priors: Any, class_numbers: set[int]) -> bool:
+    """Return whether priors are those of as many classes as every fold learns."""
+    shares = np.asarray(priors)
+    if shares.ndim != 1 or shares.dtype.kind not in "fiu" or class_numbers != {len(shares)}:
+        return False
+    return bool((shares > 0).all() and abs(shares.sum() - 1) < _PRIOR_TOLERANCE)

@@ -1,0 +1,97 @@
+"""What is said of a refit that failed: where it was, what went wrong, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+
+from tamiz.exceptions import DataError
+from tamiz.models.base import ColumnIndices, CVTask
+from tamiz.models.estimators import missing_phrase, nested_estimators, non_numeric_kind
+from tamiz.models.native_table import is_number_like
+from tamiz.sources.schema import Column
+
+# As many columns are named in an error.
+_MAX_NAMED = 5
+_SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
+
+
+class ConstantInFoldError(DataError):
+    """A fit failed on a column that is constant in the rows that a fold learns from: other sets of columns have a score."""
+
+
+@contextmanager
+def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -> Iterator[None]:
+    """Say in an error for which columns, in which fold and of whom it was, and what to do."""
+    try:
+        yield
+    except Exception as error:
+        kind = ConstantInFoldError if _constant_advice(task, columns, fold, error) else DataError
+        raise kind(failure_message(task, columns, fold, label, error)) from error
+
+
+def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str, error: Exception) -> str:
+    """Return the sentences for a refit or a score on columns and a fold that raised an error."""
+    schema = task.source.schema
+    names = [schema.names[j] for j in columns.tolist()]
+    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MAX_NAMED])}{more}" if names else "no column"
+    first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    said = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
+    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {label}: {said}."
+    if label == task.scoring.name:
+        # The model is there: whatever its columns are, it is the score that cannot be had.
+        return f"{where} {_SCORE_ADVICE}."
+    return f"{where} {_constant_advice(task, columns, fold, error) or _advice(task, [schema.columns[j] for j in columns.tolist()])}"
+
+
+def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
+    """Return what to do about columns that are constant where a fit failed on something it did not look for, "" without any."""
+    if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
+        return ""
+    constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
+    if not constant:
+        return ""
+    more = f" and {len(constant) - _MAX_NAMED:,} more" if len(constant) > _MAX_NAMED else ""
+    several = len(constant) > 1
+    which = f"Columns {', '.join(constant[:_MAX_NAMED])}{more} are" if several else f"Column {constant[0]} is"
+    out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
+    return f"{which} constant in the rows that the fold learns from: {out}."
+
+
+def _is_constant(task: CVTask, column: int, fold: int) -> bool:
+    values = np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
+    return bool((values == values[0]).all())
+
+
+def _advice(task: CVTask, columns: Sequence[Column]) -> str:
+    names = {column.name for column in columns}
+    for named in _named_columns(task.estimator):
+        if named not in names:
+            return (
+                f"A step names the column {named!r}, and cannot be asked about sets without it: let it choose columns by "
+                "make_column_selector."
+            )
+    if not task.encode:
+        for column in columns:
+            if not is_number_like(column):
+                return f"Column {column.name!r} holds {non_numeric_kind(column)}: pass encode=True, or a pipeline that encodes."
+        for column in columns:
+            if column.n_missing:
+                return f"Column {column.name!r} has {missing_phrase(column)}: pass encode=True, or a pipeline that fills gaps."
+    return f"{_SCORE_ADVICE}{', or leave these columns out' if columns else ''}."
+
+
+def _named_columns(estimator: Any) -> list[str]:
+    """Return the columns that steps name."""
+    found: list[str] = []
+    for part in nested_estimators(estimator):
+        if isinstance(part, ColumnTransformer):
+            for _, _, wanted in part.transformers:
+                found += [wanted] if isinstance(wanted, str) else []
+                found += [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list | tuple) else []
+    return found

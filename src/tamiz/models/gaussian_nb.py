@@ -1,0 +1,118 @@
+"""Gaussian naive Bayes without refits."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.naive_bayes import GaussianNB
+
+from tamiz.kernels.gaussian_bayes import fold_class_moments, gaussian_confusion
+from tamiz.models.base import ColumnIndices, CVTask, MatrixBackend, column_cost
+from tamiz.models.score_functions import count_predictions
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates
+
+# How many standard deviations from 0 the mean of a column may be whose squares are to be known to nine digits.
+_MAX_MEAN_RATIO = 100.0
+
+
+class GaussianNBBackend(MatrixBackend):
+    """The logarithm of a row's likelihood in a class is a sum over columns.
+
+    What scikit-learn adds to every variance, `var_smoothing` times the largest variance of a column, depends on the set: a set's
+    sums come of its parent's where both have the same largest variance.
+    """
+
+    estimator_class: ClassVar[type] = GaussianNB
+    has_likelihoods: ClassVar[bool] = True
+    method: ClassVar[str] = "log-likelihoods are kept for every row, fold and class, and a column is added to them"
+
+    def __init__(self, task: CVTask) -> None:
+        super().__init__(task)
+        points, n_folds, n_classes = task.matrix, len(task.folds), len(task.classes)
+        total = np.zeros((n_folds, n_classes))
+        self._mean, self._variance = np.zeros((2, n_folds, n_classes, points.n_coordinates))
+        self._total_variance = np.zeros((n_folds, points.n_coordinates))
+        values = points.transposed_values()
+        for f, fold in enumerate(task.folds):
+            own = np.ascontiguousarray(points.train_rows(fold).T) if values is None else values
+            order = np.argsort(task.codes[fold.train], kind="stable")
+            codes, weights = task.codes[fold.train[order]], task.weight_or_ones[fold.train[order]]
+            ends = np.searchsorted(codes, np.arange(n_classes + 1))
+            rows = order if values is None else fold.train[order]
+            fold_class_moments(
+                own, rows, ends, weights, total[f], self._mean[f], self._variance[f], self._total_variance[f]
+            )
+        least = (self._variance + task.estimator.var_smoothing * self._total_variance[:, None]).min(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._mean_ratio = np.nan_to_num(np.abs(self._mean).max(axis=1) / np.sqrt(least), nan=0.0)
+        self._log_prior = _log_priors(task, total)
+        if values is None:
+            self._test_values = np.ascontiguousarray(np.concatenate([points.test_rows(fold) for fold in task.folds]).T)
+        else:
+            self._test_values = np.ascontiguousarray(values[:, task.test_rows])
+
+    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:
+        """Return the logarithms of prior times likelihood."""
+        at = self.task.matrix.coordinates_of(columns)
+        known = np.flatnonzero(np.isfinite(self._log_prior[fold]))
+        tested = self._test_values[at, self.task.test_starts[fold] : self.task.test_starts[fold + 1]]
+        mean = self._mean[fold][np.ix_(known, at)]
+        more = self.task.estimator.var_smoothing * self._total_variance[fold, at].max()
+        variance = self._variance[fold][np.ix_(known, at)] + more
+        # As in the counts: of a density that is no number only the refit knows what becomes, and of large numbers their last bits.
+        if not variance.min() > 0 or self._mean_ratio[fold, at].max() > _MAX_MEAN_RATIO:
+            return None
+        squares = (((tested - mean[:, :, None]) ** 2) / variance[:, :, None]).sum(axis=1)
+        logs = np.log(2 * np.pi * variance).sum(axis=1)
+        return (self._log_prior[fold, known, None] - 0.5 * (logs[:, None] + squares)).T
+
+    def max_bytes(self) -> float:
+        """Return the bytes of the rows tested."""
+        return float(self._test_values.nbytes)
+
+    def evaluation_cost(self) -> float:
+        """Return the microseconds or so of adding a column."""
+        return column_cost(self.task)
+
+    def confusion_counts(self, candidates: Candidates) -> Floats:
+        """Return the weights of the tested rows by class and predicted class."""
+        part = self.task.matrix.to_coordinates(candidates)
+        codes, weights = self.task.codes[self.task.test_rows], self.task.weight_or_ones[self.task.test_rows]
+
+        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+            gaussian_confusion(
+                self._test_values,
+                self._mean,
+                self._variance,
+                self._total_variance,
+                self._mean_ratio,
+                float(self.task.estimator.var_smoothing),
+                self._log_prior,
+                codes,
+                weights,
+                self.task.test_starts,
+                part.parents,
+                part.parent_index,
+                part.starts,
+                part.flipped,
+                first,
+                stop,
+                counts,
+                doubtful,
+            )
+
+        return count_predictions(self, candidates, count)
+
+
+def _log_priors(task: CVTask, total: Floats) -> Floats:
+    """Return the logarithm of every class's share in every fold, minus infinity where it does not occur."""
+    priors = np.zeros_like(total)
+    for f, weight in enumerate(total):
+        present = weight > 0
+        given = task.estimator.priors
+        priors[f, present] = weight[present] / weight.sum() if given is None else given
+    with np.errstate(divide="ignore"):
+        return np.log(priors)

@@ -1,0 +1,237 @@
+"""Products of columns over the rows that each fold learns from: sums over its rows, or over the other folds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.models.base import CVTask, MatrixBackend
+from tamiz.models.folds import Fold
+from tamiz.runtime import parallel
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates
+
+# MERGED: Ways that solve for a set from products of columns, fold by fold.
+# Folds whose products take more are read some at a time.
+_MAX_PRODUCT_BYTES = 2**28
+# Square matrices a fold, while those of all are made.
+_MATRICES_PER_FOLD = 4
+
+
+@dataclass(frozen=True)
+class FoldRange:
+    """Folds first .. stop, and arrays as a kernel reads them."""
+
+    first: int
+    stop: int
+    arrays: tuple[Any, ...]
+
+
+class ProductBackend(MatrixBackend):
+    """Products of columns are kept for every fold, and a set is solved from its rows and columns of them."""
+
+    @abstractmethod
+    def read_folds(self, first: int, stop: int) -> FoldRange:
+        """Read some folds."""
+
+    def max_bytes(self) -> float:
+        """Return the bytes of products and rows of the folds held at a time."""
+        first, stop = self._fold_ranges[0]
+        width = self.task.matrix.n_coordinates
+        n_rows = sum(len(fold.test) for fold in self.task.folds[first:stop])
+        return 8.0 * width * (_MATRICES_PER_FOLD * (stop - first) * width + 2 * n_rows)
+
+    @cached_property
+    def _fold_ranges(self) -> list[tuple[int, int]]:
+        matrix = 8 * (self.task.matrix.n_coordinates + 1) ** 2
+        return parallel.block_ranges(len(self.task.folds), max(1, _MAX_PRODUCT_BYTES // (_MATRICES_PER_FOLD * matrix)))
+
+    @cached_property
+    def _all_folds(self) -> FoldRange:
+        return self.read_folds(*self._fold_ranges[0])
+
+    def _iter_ranges(self) -> Iterator[FoldRange]:
+        """Yield all folds at once where they take little room; else some at a time, anew at every call."""
+        if len(self._fold_ranges) == 1:
+            yield self._all_folds
+            return
+        for first, stop in self._fold_ranges:
+            yield self.read_folds(first, stop)
+
+    def sum_over_folds(
+        self,
+        candidates: Candidates,
+        fill: Callable[[FoldRange, Candidates, tuple[int, int], Floats, NDArray[np.bool_]], None],
+        shape: tuple[int, ...],
+        n_pairs: int,
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return sums of a shape for every candidate and fold, and which of them the refit has to decide.
+
+        `fill` fills those of a range of candidates and some folds; `n_pairs` candidates times folds are enough for a thread.
+        """
+        flips = self.task.matrix.to_coordinates(candidates)
+        m, n_folds = len(flips), len(self.task.folds)
+        sums, doubtful = np.zeros((m, n_folds, *shape)), np.ones((m, n_folds), dtype=bool)
+        for part in self._iter_ranges():
+            n = part.stop - part.first
+            found, unsure = np.zeros((m, n, *shape)), np.ones((m, n), dtype=bool)
+
+            def work(span: tuple[int, int], part: FoldRange = part, out: tuple[Any, Any] = (found, unsure)) -> None:
+                fill(part, flips, span, *out)
+
+            for _ in parallel.map_blocks(work, parallel.block_ranges(m, max(1, n_pairs // n))):
+                pass
+            sums[:, part.first : part.stop], doubtful[:, part.first : part.stop] = found, unsure
+        return sums, doubtful
+
+
+@dataclass(frozen=True)
+class ColumnProducts:
+    """Means of columns in classes, and products of what is left of the columns.
+
+    Attributes
+    ----------
+    class_weight : ndarray of shape (n_classes,)
+        Weight of the rows.
+    mean : ndarray of shape (n_classes, n_columns)
+        0 in a class without rows, and where columns are not to be centred.
+    scatter : ndarray of shape (n_columns, n_columns)
+        Weighted products of columns, each row less the mean of its class.
+    max_abs : ndarray of shape (n_columns,)
+        The largest absolute values.
+    """
+
+    class_weight: Floats
+    mean: Floats
+    scatter: Floats
+    max_abs: Floats
+
+    @classmethod
+    def from_rows(
+        cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
+    ) -> ColumnProducts:
+        """Return the products of some rows, at least one."""
+        total = np.bincount(codes, weights, n_classes).astype(np.float64)
+        mean = np.zeros((n_classes, rows.shape[1]))
+        left = rows
+        if centred:
+            for k in np.flatnonzero(total):
+                mean[k] = weights[codes == k] @ rows[codes == k] / total[k]
+            left = rows - mean[codes]
+        return cls(total, mean, left.T @ (left * weights[:, None]), np.abs(rows).max(axis=0))
+
+    def merge(self, other: ColumnProducts) -> ColumnProducts:
+        """Return the products of these rows and others: nothing but squares is added, and nothing cancels."""
+        total = self.class_weight + other.class_weight
+        share = np.divide(other.class_weight, total, out=np.zeros_like(total), where=total > 0)
+        between = np.where(
+            (self.class_weight > 0)[:, None] & (other.class_weight > 0)[:, None], other.mean - self.mean, 0.0
+        )
+        mean = np.where((self.class_weight > 0)[:, None], self.mean + share[:, None] * between, other.mean)
+        apart = between * np.sqrt(self.class_weight * share)[:, None]
+        return ColumnProducts(
+            total, mean, self.scatter + other.scatter + apart.T @ apart, np.maximum(self.max_abs, other.max_abs)
+        )
+
+
+@dataclass(frozen=True)
+class FoldProducts:
+    """Rows as sums are taken of them.
+
+    Attributes
+    ----------
+    task : Task
+    codes : ndarray of shape (n_rows,)
+        The class of each row; all 0 where there are none.
+    n_classes : int
+    target : ndarray of shape (n_rows,) or None
+        Taken as one more column, the last.
+    centred : bool
+    """
+
+    task: CVTask
+    codes: NDArray[np.int64]
+    n_classes: int
+    target: Floats | None
+    centred: bool
+
+    def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, Floats]]:
+        """Yield what each of some folds learns from, and the rows that it tests."""
+        folds = self.task.folds
+        if self.task.encode or not _is_partition(folds, len(self.task.target)):
+            for fold in folds[first:stop]:
+                rows = self._with_target(self.task.matrix.train_rows(fold), fold.train)
+                yield self._products(rows, fold.train), self.test_rows(fold)
+            return
+        # Whatever is tested elsewhere is learned from: each row is read once.
+        outside = [fold for f, fold in enumerate(folds) if not first <= f < stop]
+        beyond = None
+        if outside:
+            rows = np.concatenate([self.test_rows(fold) for fold in outside])
+            beyond = self._products(rows, np.concatenate([fold.test for fold in outside]))
+        tested = [self.test_rows(fold) for fold in folds[first:stop]]
+        inside = [self._products(rows, fold.test) for rows, fold in zip(tested, folds[first:stop], strict=True)]
+        yield from zip(_leave_one_out(_build_product_tree(inside), beyond), tested, strict=True)
+
+    def test_rows(self, fold: Fold) -> Floats:
+        """Return the rows that a fold tests."""
+        return self._with_target(self.task.matrix.test_rows(fold), fold.test)
+
+    def _products(self, values: Floats, rows: NDArray[np.intp]) -> ColumnProducts:
+        codes, weights = self.codes[rows], self.task.weight_or_ones[rows]
+        return ColumnProducts.from_rows(values, codes, weights, self.n_classes, centred=self.centred)
+
+    def _with_target(self, values: Floats, rows: NDArray[np.intp]) -> Floats:
+        return values if self.target is None else np.column_stack([values, self.target[rows]])
+
+
+@dataclass(frozen=True)
+class _ProductTree:
+    """Products of parts, and the two halves of the parts."""
+
+    products: ColumnProducts
+    halves: tuple[_ProductTree, ...] = ()
+
+
+def _build_product_tree(parts: Sequence[ColumnProducts]) -> _ProductTree:
+    if len(parts) == 1:
+        return _ProductTree(parts[0])
+    left, right = _build_product_tree(parts[: len(parts) // 2]), _build_product_tree(parts[len(parts) // 2 :])
+    return _ProductTree(left.products.merge(right.products), (left, right))
+
+
+def _leave_one_out(tree: _ProductTree, outside: ColumnProducts | None) -> Iterator[ColumnProducts]:
+    """Yield for each part what is beyond and all other parts together."""
+    if not tree.halves:
+        assert outside is not None
+        yield outside
+        return
+    left, right = tree.halves
+    for mine, other in ((left, right.products), (right, left.products)):
+        yield from _leave_one_out(mine, other if outside is None else outside.merge(other))
+
+
+def _is_partition(folds: Sequence[Fold], n_rows: int) -> bool:
+    """Return whether every row is tested once, and learned from by every other fold."""
+    tested = np.concatenate([fold.test for fold in folds])
+    if len(tested) != n_rows or len(np.unique(tested)) != n_rows:
+        return False
+    outside = np.ones(n_rows, dtype=bool)
+    for fold in folds:
+        outside[fold.test] = False
+        others = len(fold.train) == n_rows - len(fold.test) and outside[fold.train].all()
+        outside[fold.test] = True
+        if not others or (np.diff(fold.train) <= 0).any():
+            return False
+    return True
+
+
+def column_scale(squares: Floats) -> Floats:
+    """Return the roots of sums of squares as units, 1 for a column without any."""
+    return np.where(squares > 0, np.sqrt(np.maximum(squares, 0.0)), 1.0)

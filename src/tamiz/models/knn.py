@@ -1,0 +1,447 @@
+"""Nearest neighbours without refits: squared distances add up over columns.
+
+What it costs, for m rows tested against n learned from and c sets of columns: sets that add to one parent of s columns, m n (s + 2)
+for the distances by the parent and their order, and then a few hundred rows for each set and row tested, as none is near that is
+far by the parent alone. One column alone, m c times the neighbours asked for, after n log n. Sets that only share columns, m n for
+every column of the tree that they make (`tamiz.models.knn`), log2(c) of them for each set where each leaves one of c
+columns out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from tamiz.exceptions import DataError
+from tamiz.kernels import subset_neighbors
+from tamiz.kernels import subset_neighbors as kernels
+from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend
+from tamiz.runtime import parallel
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates, Masks
+
+# MERGED: Sets of columns in the order in which their distances are added up: what sets share is added once.
+Int64Array = NDArray[np.int64]
+
+# So many sets are added up together: what is kept for each fits the cache.
+_MAX_SETS = 256
+
+
+@dataclass(frozen=True)
+class SubsetTree:
+    """Sets as a tree: a node adds the columns that all sets below it share, and that no node above it adds.
+
+    Attributes
+    ----------
+    set_numbers : ndarray of shape (n_sets,)
+        The sets' numbers among the candidates.
+    majority_columns, shared_columns : ndarray
+        The columns of more than half of the sets, and those of all.
+    depth, subtree_ends, parents, complete_sets : ndarray of shape (n_nodes,)
+        Nodes come before those below them. `subtree_ends` is the node after all below, `parents` the node above, `complete_sets` the set, by its
+        place in `set_numbers`, that is whole with a node's columns, or -1.
+    column_starts, columns : ndarray
+        Node v adds columns[starts[v] : starts[v + 1]].
+    set_starts, set_columns : ndarray
+        The sets' columns, each set's ascending.
+    """
+
+    set_numbers: NDArray[np.intp]
+    majority_columns: Int64Array
+    shared_columns: Int64Array
+    depth: Int64Array
+    subtree_ends: Int64Array
+    parents: Int64Array
+    complete_sets: Int64Array
+    column_starts: Int64Array
+    columns: Int64Array
+    set_starts: Int64Array
+    set_columns: Int64Array
+
+    @classmethod
+    def of(cls, masks: Masks, set_numbers: NDArray[np.intp]) -> SubsetTree:
+        """Return the tree of some sets, halved again and again: neighbours in the order of their columns share most."""
+        packed = np.packbits(masks, axis=1)
+        places = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
+        ordered = masks[places]
+        common = np.asarray(ordered.all(axis=0))
+        # Node 0 holds the common columns, which are not among those added.
+        depth, above, complete = [0], [0], [-1]
+        ends = [0]
+        added: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+
+        def grow(first: int, stop: int, taken: NDArray[np.bool_], node: int) -> None:
+            shared = np.asarray(ordered[first:stop].all(axis=0)) & ~taken
+            single = stop - first == 1
+            grown = len(depth)
+            is_node = single or bool(shared.any())
+            if is_node:
+                depth.append(depth[node] + 1)
+                above.append(node)
+                complete.append(places[first] if single else -1)
+                added.append(np.flatnonzero(shared))
+                ends.append(0)
+                taken, node = taken | shared, grown
+            if not single:
+                middle = (first + stop) // 2
+                grow(first, middle, taken, node)
+                grow(middle, stop, taken, node)
+            if is_node:
+                ends[grown] = len(depth)
+
+        grow(0, len(masks), common, 0)
+        ends[0] = len(depth)
+        starts, columns = _flatten_lists(added)
+        set_starts, set_columns = _flatten_lists([np.flatnonzero(mask) for mask in masks])
+        return cls(
+            set_numbers,
+            _as_int64(np.flatnonzero(2 * masks.sum(axis=0) > len(masks))),
+            _as_int64(np.flatnonzero(common)),
+            _as_int64(depth),
+            _as_int64(ends),
+            _as_int64(above),
+            _as_int64(complete),
+            starts,
+            columns,
+            set_starts,
+            set_columns,
+        )
+
+
+def subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Iterator[SubsetTree]:
+    """Yield trees of some of the candidates: those that only add to one parent, those that also take off, and all others."""
+    masks = candidates.masks()[set_numbers]
+    parent = candidates.parent_index[set_numbers]
+    flips = np.diff(candidates.starts)[set_numbers] > 0
+    kind = np.where((masks >= candidates.parents[parent]).all(axis=1), 1, 2)
+    # A parent with a single candidate tells nothing of another.
+    family = np.where(flips & (np.bincount(parent)[parent] > 1), 2 * parent.astype(np.int64) + kind, 0)
+    packed = np.packbits(masks, axis=1)
+    for one in np.unique(family):
+        mine = np.array(sorted(np.flatnonzero(family == one), key=lambda c: packed[c].tobytes()))
+        for first in range(0, len(mine), _MAX_SETS):
+            part = mine[first : first + _MAX_SETS]
+            yield SubsetTree.of(masks[part], set_numbers[part])
+
+
+def _flatten_lists(lists: list[NDArray[np.intp]]) -> tuple[Int64Array, Int64Array]:
+    """Return where each list starts in all of them, one after the other, and these."""
+    return _as_int64(np.cumsum([0, *map(len, lists)])), _as_int64(np.concatenate(lists))
+
+
+def _as_int64(numbers: object) -> Int64Array:
+    return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
+# Rows tested that one piece of work takes: what it makes ready of the rows learned from pays.
+_TEST_ROWS_PER_BATCH = 512
+# Numbers of neighbours held at a time.
+_NEIGHBORS_PER_BATCH = 2**16
+# Sets that are scored at a time, as each has its counts.
+_SETS_PER_BATCH = 1024
+# Pairs of rows by sets below which another thread is not worth waking: about a millisecond.
+_PAIRS_PER_THREAD = 1_000_000
+
+
+class NeighborBatch(NamedTuple):
+    """Neighbours of some of the rows that a fold tests, from number `first_row` on, by the sets of numbers `set_numbers`.
+
+    `nearest` and `weights` have the shape (n_rows, n_sets, n_neighbors), `has_tie` (n_rows, n_sets).
+    """
+
+    first_row: int
+    set_numbers: NDArray[np.intp]
+    nearest: Int64Array
+    weights: Floats
+    has_tie: NDArray[np.bool_]
+
+
+class _SearchPlan(NamedTuple):
+    """Sets by how they are searched: the coordinate of those that have one, with their numbers, and trees of the others."""
+
+    single_columns: Int64Array
+    single_numbers: NDArray[np.intp]
+    trees: list[SubsetTree]
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> _SearchPlan:
+        alone = candidates.sizes() == 1
+        where = np.flatnonzero(alone)
+        lines = np.ascontiguousarray(np.nonzero(candidates[where].masks())[1], dtype=np.int64)
+        return cls(lines, where, list(subset_trees(candidates, np.flatnonzero(~alone))))
+
+
+class NeighborsBackend(FoldBackend):
+    """The nearest rows, equally near ones by the lower row, by sums of squared differences."""
+
+    method: ClassVar[str] = (
+        "squared distances are added up column by column, and rows too far by some of the columns are passed over"
+    )
+
+    def __init__(self, task: CVTask) -> None:
+        super().__init__(task)
+        self.n_neighbors = int(task.estimator.n_neighbors)
+        for number, fold in enumerate(task.folds, start=1):
+            if self.n_neighbors > len(fold.train):
+                raise DataError(
+                    f"Fold {number} of {len(task.folds)} has {len(fold.train)} rows to learn from, and {task.estimator_name} asks for the "
+                    f"{self.n_neighbors} nearest; lower n_neighbors, or ask for folds that learn from more rows."
+                )
+        self._is_exact = _exact_coordinates(task)
+
+    @classmethod
+    def unsupported_reason(cls, task: CVTask) -> str | None:
+        """Return which parameter asks for other neighbours than the Euclidean ones."""
+        of = task.estimator
+        if of.metric not in ("minkowski", "euclidean") or of.metric_params is not None:
+            return "only Euclidean distances add up over columns"
+        if of.metric == "minkowski" and of.p != 2:
+            return f"only Euclidean distances add up over columns, and p is {of.p!r}"
+        if of.weights not in ("uniform", "distance"):
+            return "its weights are a function of all distances"
+        if isinstance(of.n_neighbors, bool) or not isinstance(of.n_neighbors, int | np.integer) or of.n_neighbors < 1:
+            return f"n_neighbors is {of.n_neighbors!r}"
+        return None
+
+    def max_bytes(self) -> float:
+        """Return the bytes that a thread works in: the rows that a fold learns from, twice, and neighbours."""
+        n_train = max(len(fold.train) for fold in self.task.folds)
+        return (
+            parallel.n_threads() * 8.0 * (2 * n_train * (self.task.matrix.n_coordinates + 2) + 4 * _NEIGHBORS_PER_BATCH)
+        )
+
+    def evaluation_cost(self) -> float:
+        """Return the microseconds that a set takes, between those that add to a parent and those of which nothing is known."""
+        return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
+
+    def subset_notes(self, columns: ColumnIndices) -> list[str]:
+        """Return how many rows have more than one choice of neighbours."""
+        share = self.tie_share(columns)
+        if not share:
+            return []
+        return [
+            f"By the columns chosen, {max(share, 0.001):.1%} of the rows tested have other rows as near as the last of their "
+            f"{self.n_neighbors} neighbours; those that come first in the table count."
+        ]
+
+    def tie_share(self, columns: ColumnIndices) -> float:
+        """Return the share of tested rows whose last neighbour is as near, by these columns, as a row left out."""
+        n_folds = len(self.task.folds)
+        return sum(
+            int(found.has_tie.sum()) for f in range(n_folds) for found in self._neighbors_of_set(columns, f)
+        ) / len(self.task.test_rows)
+
+    def neighbors(self, columns: ColumnIndices, fold: int) -> tuple[Int64Array, Floats]:
+        """Return the neighbours of the rows that a fold tests, as positions among those it learns from, and their weights."""
+        parts = self._neighbors_of_set(columns, fold)
+        return np.concatenate([part.nearest[:, 0] for part in parts]), np.concatenate(
+            [part.weights[:, 0] for part in parts]
+        )
+
+    def _sum_over_rows(
+        self, candidates: Candidates, shape: tuple[int, ...], add: Callable[[int, NeighborBatch, Floats], None]
+    ) -> Floats:
+        """Return sums over the rows tested, of shape (n_candidates, n_folds, *shape), of what add(fold, found, sums) adds."""
+        folds = self.task.folds
+        items = [
+            (f, *span)
+            for f, fold in enumerate(folds)
+            for span in parallel.block_ranges(len(fold.test), _TEST_ROWS_PER_BATCH)
+        ]
+        sums = np.zeros((len(candidates), len(folds), *shape))
+        for first, stop in parallel.block_ranges(len(candidates), _SETS_PER_BATCH):
+            part = self.task.matrix.to_coordinates(candidates[np.arange(first, stop)])
+            sought = _SearchPlan.of(part)
+
+            def work(item: tuple[int, int, int], n_sets: int = len(part), sought: _SearchPlan = sought) -> Floats:
+                own = np.zeros((n_sets, *shape))
+                for found in self._search(sought, *item):
+                    add(item[0], found, own)
+                return own
+
+            n_pairs = sum(len(fold.test) * len(fold.train) for fold in folds) * (stop - first)
+            done = map(work, items) if n_pairs < _PAIRS_PER_THREAD else parallel.map_blocks(work, items)
+            for (fold, *_), own in zip(items, done, strict=True):
+                sums[first:stop, fold] += own
+        return sums
+
+    def _neighbors_of_set(self, columns: ColumnIndices, fold: int) -> list[NeighborBatch]:
+        """Return the neighbours of all rows that a fold tests, by one set of columns."""
+        mask = np.zeros(len(self.task.matrix.coordinates), dtype=bool)
+        mask[columns] = True
+        sought = _SearchPlan.of(self.task.matrix.to_coordinates(Candidates.from_masks(mask)))
+        return list(self._search(sought, fold, 0, len(self.task.folds[fold].test)))
+
+    def _search(self, plan: _SearchPlan, fold: int, first: int, stop: int) -> Iterator[NeighborBatch]:
+        """Yield the neighbours of the rows first .. stop that a fold tests, some sets and rows at a time."""
+        part, points = self.task.folds[fold], self.task.matrix
+        values = np.ascontiguousarray(points.train_rows(part).T)
+        queries = np.ascontiguousarray(points.test_rows(part)[first:stop])
+        for chosen in parallel.block_ranges(
+            len(plan.single_columns), max(1, _NEIGHBORS_PER_BATCH // (len(queries) * self.n_neighbors))
+        ):
+            yield self._search_single_columns(
+                values, queries, plan.single_columns[slice(*chosen)], plan.single_numbers[slice(*chosen)], first
+            )
+        for tree in plan.trees:
+            for begin, end in parallel.block_ranges(
+                len(queries), max(1, _NEIGHBORS_PER_BATCH // (len(tree.set_numbers) * self.n_neighbors))
+            ):
+                yield self._search_tree(values, queries[begin:end], tree, first + begin)
+
+    def _search_single_columns(
+        self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: ColumnIndices, first: int
+    ) -> NeighborBatch:
+        nearest, tied = self._empty_results(len(queries), len(single_columns))
+        for place, j in enumerate(single_columns.tolist()):
+            order = np.argsort(values[j], kind="stable")
+            kernels.nearest_by_column(values[j], order, np.ascontiguousarray(queries[:, j]), place, nearest, tied)
+        weights = self._neighbor_weights(values, queries, np.arange(len(single_columns) + 1), single_columns, nearest)
+        return NeighborBatch(first, single_numbers, nearest, weights, tied)
+
+    def _search_tree(self, values: Floats, queries: Floats, tree: SubsetTree, first: int) -> NeighborBatch:
+        nearest, tied = self._empty_results(len(queries), len(tree.set_numbers))
+        whole = np.logical_and.reduceat(self._is_exact[tree.set_columns], tree.set_starts[:-1])
+        kernels.nearest_by_sets(
+            values,
+            queries,
+            tree.majority_columns,
+            tree.shared_columns,
+            tree.depth,
+            tree.subtree_ends,
+            tree.parents,
+            tree.column_starts,
+            tree.columns,
+            tree.complete_sets,
+            tree.set_starts,
+            tree.set_columns,
+            whole,
+            nearest,
+            tied,
+        )
+        weights = self._neighbor_weights(values, queries, tree.set_starts, tree.set_columns, nearest)
+        return NeighborBatch(first, tree.set_numbers, nearest, weights, tied)
+
+    def _neighbor_weights(
+        self, values: Floats, queries: Floats, set_starts: Int64Array, set_columns: Int64Array, nearest: Int64Array
+    ) -> Floats:
+        """Return the neighbours' weights, and put neighbours in an order that depends on the set alone."""
+        weights = np.ones(nearest.shape)
+        if self.task.estimator.weights == "distance":
+            kernels.fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights)
+        elif not self.task.has_classes:
+            # Votes are counted in any order; numbers are added up in this one.
+            nearest.sort(axis=2)
+        return weights
+
+    def _empty_results(self, n_rows: int, n_sets: int) -> tuple[Int64Array, NDArray[np.bool_]]:
+        return np.empty((n_rows, n_sets, self.n_neighbors), dtype=np.int64), np.empty((n_rows, n_sets), dtype=bool)
+
+
+class KNeighborsClassifierBackend(NeighborsBackend):
+    """The class with the most votes among the nearest rows, the first of equals."""
+
+    estimator_class: ClassVar[type] = KNeighborsClassifier
+
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+        """Return a classifier that knows the votes on the rows tested, which are its rows."""
+        nearest, weights = self.neighbors(columns, fold)
+        codes = self.task.codes[self.task.folds[fold].train][nearest]
+        counts = np.zeros((len(nearest), len(self.task.classes)))
+        for t in range(self.n_neighbors):
+            counts[np.arange(len(counts)), codes[:, t]] += weights[:, t]
+        learned = np.unique(self.task.codes[self.task.folds[fold].train])
+        shares = counts[:, learned] / weights.sum(axis=1, keepdims=True)
+        return FittedFold(
+            _VoteClassifier(self.task.classes[learned], counts[:, learned], shares), np.arange(len(shares))
+        )
+
+    def confusion_counts(self, candidates: Candidates) -> Floats:
+        """Return the numbers of tested rows by class and predicted class."""
+        task = self.task
+
+        def add(fold: int, found: NeighborBatch, counts: Floats) -> None:
+            part = task.folds[fold]
+            truth = task.codes[part.test[found.first_row :]]
+            subset_neighbors.vote_confusion(
+                found.nearest, found.weights, task.codes[part.train], truth, found.set_numbers, counts
+            )
+
+        return self._sum_over_rows(candidates, (len(task.classes), len(task.classes)), add)
+
+
+class KNeighborsRegressorBackend(NeighborsBackend):
+    """The weighted mean of the nearest rows."""
+
+    estimator_class: ClassVar[type] = KNeighborsRegressor
+
+    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+        """Return a regressor that knows the means on the rows tested, which are its rows."""
+        nearest, weights = self.neighbors(columns, fold)
+        labels = self.task.target[self.task.folds[fold].train][nearest]
+        means = (labels * weights).sum(axis=1) / weights.sum(axis=1)
+        return FittedFold(_MeanRegressor(means), np.arange(len(means)))
+
+    def squared_errors(self, candidates: Candidates) -> Floats:
+        """Return the sums of the tested rows' squared errors."""
+        task = self.task
+
+        def add(fold: int, found: NeighborBatch, squares: Floats) -> None:
+            part = task.folds[fold]
+            truth = task.target[part.test[found.first_row :]]
+            subset_neighbors.add_squared_errors(
+                found.nearest, found.weights, task.target[part.train], truth, found.set_numbers, squares
+            )
+
+        return self._sum_over_rows(candidates, (), add)
+
+
+class _VoteClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose votes on some rows are known; rows are given by their numbers."""
+
+    def __init__(self, classes: NDArray[Any], votes: Floats, shares: Floats) -> None:
+        self.classes_ = classes
+        self._votes = votes
+        self._shares = shares
+
+    def predict(self, rows: ColumnIndices) -> NDArray[Any]:
+        """Return the class with the most votes."""
+        return self.classes_[self._votes[rows].argmax(axis=1)]
+
+    def predict_proba(self, rows: ColumnIndices) -> Floats:
+        """Return the shares of the votes."""
+        return self._shares[rows]
+
+
+class _MeanRegressor(RegressorMixin, BaseEstimator):
+    """A regressor whose predictions for some rows are known; rows are given by their numbers."""
+
+    def __init__(self, means: Floats) -> None:
+        self._means = means
+
+    def predict(self, rows: ColumnIndices) -> Floats:
+        """Return the means."""
+        return self._means[rows]
+
+
+def _exact_coordinates(task: CVTask) -> NDArray[np.bool_]:
+    """Return in which coordinates squares add up exactly in any order, as those of whole numbers do that are not too large."""
+    points = task.matrix
+    whole = np.ones(points.n_coordinates, dtype=bool)
+    # What a sum takes of a key is what the number of a row leaves.
+    n_bits = 52 - max(len(fold.train) for fold in task.folds).bit_length()
+    table = points.transposed_values()
+    for values in (
+        (table.T,)
+        if table is not None
+        else (of(fold) for fold in task.folds for of in (points.train_rows, points.test_rows))
+    ):
+        reach = 2 * np.abs(values).max(axis=0)
+        whole &= (reach * reach < 2.0**n_bits / len(whole)) & (values == np.rint(values)).all(axis=0)
+    return whole

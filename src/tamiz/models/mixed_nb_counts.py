@@ -1,0 +1,197 @@
+"""Sums over rows that naive Bayes on mixed columns is made of; those of two batches add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source, open_batch
+from tamiz.sources.schema import Column, Schema, sort_levels
+from tamiz.sources.table import check_weights
+from tamiz.sources.views import target_array, with_target, with_weight
+from tamiz.statistics.base import Floats
+from tamiz.statistics.contingency import Coding, ContingencyTables
+from tamiz.statistics.moments import ClassMoments
+
+
+# MERGED: Rows with their classes as the user wrote them, whole tables and batches.
+def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
+    """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
+    if isinstance(X, Source):
+        source = as_source(X, y, sample_weight)
+        if source.class_labels is None:
+            raise DataError(
+                "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
+            )
+        return source, source.class_labels
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    given = _check_labels(y)
+    labels, codes = np.unique(given, return_inverse=True)
+    if len(labels) == 1:
+        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
+    names = pa.array([str(k) for k in range(len(labels))])
+    target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
+    return as_source(X, target, sample_weight), labels
+
+
+def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Source:
+    """Return a batch as a source whose target is the positions of its labels in `classes`."""
+    if isinstance(X, Source):
+        source, labels = open_labelled_source(X, y, sample_weight)
+        return with_target(source, _class_codes(labels, classes)[target_array(source)])
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    codes = _class_codes(_check_labels(y), classes)
+    source = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
+    check_consistent_length(codes, np.empty(source.schema.n_rows))
+    source = with_target(source, codes)
+    if sample_weight is None:
+        return source
+    weight = column_or_1d(sample_weight, dtype=np.float64)
+    check_consistent_length(codes, weight)
+    check_weights(weight, lambda at: f"row {at}")
+    return with_weight(source, weight, "sample_weight")
+
+
+def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the positions of labels in the classes of all batches."""
+    new = np.setdiff1d(labels, classes)
+    if len(new):
+        raise DataError(f"The class {new[0]!s} of y is none of the classes {classes.tolist()} of the first call.")
+    return np.searchsorted(classes, labels).astype(np.int32)
+
+
+def _check_labels(y: Any) -> NDArray[Any]:
+    """Return the labels of rows, after a check that every row has one."""
+    given = column_or_1d(y, warn=True)
+    if given.dtype.kind in "fO" and len(
+        missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
+    ):
+        raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
+    if given.dtype.kind == "f":
+        assert_all_finite(given, input_name="y")
+    # It makes integers of numbers that may be too large for them.
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(given)
+    return given
+
+
+_FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
+
+
+@dataclass(frozen=True)
+class MixedCounts:
+    """Weight, moments and level counts of the rows seen so far, by class.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns, with the levels and missing values of all rows seen.
+    weight : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
+    moments : ndarray of shape (5, n_classes, n_numeric)
+        Weight, mean, sum of squares about the mean, minimum and maximum of `schema.numeric`.
+    tables : tuple of ndarray of shape (n_levels, n_classes)
+        Weight of every level, for each of `schema.categorical`.
+    """
+
+    schema: Schema
+    weight: Floats
+    moments: Floats
+    tables: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, source: Source, n_classes: int) -> MixedCounts:
+        """Count the rows of a table whose target is class codes below `n_classes`."""
+        schema = source.schema
+        coding = Coding({**schema.n_levels, schema.n_columns: n_classes}, {})
+        pairs = [(j, schema.n_columns) for j in schema.categorical]
+        moments, tables = source.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
+        weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
+        return cls(
+            schema,
+            np.bincount(target_array(source), weights, n_classes).astype(np.float64),
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(table[:-1, :-1] for table in tables.tables),
+        )
+
+    def select_classes(self, codes: NDArray[np.intp]) -> MixedCounts:
+        """Return the counts of some classes, in the order of their codes."""
+        return replace(
+            self,
+            weight=self.weight[codes],
+            moments=self.moments[:, codes],
+            tables=tuple(table[:, codes] for table in self.tables),
+        )
+
+    def merge(self, other: MixedCounts) -> MixedCounts:
+        """Return the counts of both batches; a level or a column that only one of them has counts 0 in the other."""
+        pairs = zip(self.schema.columns, other.schema.columns, strict=True)
+        columns = tuple(_merge_columns(mine, theirs) for mine, theirs in pairs)
+        n_rows = self.schema.n_rows + other.schema.n_rows
+        schema = replace(self.schema, columns=columns, n_rows=n_rows)
+        moments = self._moments(schema).merge(other._moments(schema))
+        # Two batches of one value each may hold different values.
+        one_value = moments.minimum.min(axis=0, initial=np.inf) == moments.maximum.max(axis=0, initial=-np.inf)
+        constant = {j: bool(one) for j, one in zip(schema.numeric, one_value, strict=True)}
+        columns = tuple(replace(c, constant=c.constant and constant.get(j, True)) for j, c in enumerate(columns))
+        schema = replace(schema, columns=columns)
+        tables = zip(self._tables(schema), other._tables(schema), strict=True)
+        return MixedCounts(
+            schema,
+            self.weight + other.weight,
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(mine + theirs for mine, theirs in tables),
+        )
+
+    def _moments(self, schema: Schema) -> ClassMoments:
+        """Return the moments of the numeric columns of a schema, those of a column without a value empty."""
+        found = ClassMoments(schema.numeric, len(self.weight))
+        at = np.searchsorted(schema.numeric, self.schema.numeric)
+        for name, values in zip(_FIELDS, self.moments, strict=True):
+            getattr(found, name)[:, at] = values
+        return found
+
+    def _tables(self, schema: Schema) -> list[Floats]:
+        """Return the level counts of the categorical columns of a schema, in the order of its levels."""
+        own = dict(zip(self.schema.categorical, self.tables, strict=True))
+        found = []
+        for j in schema.categorical:
+            place = {level: v for v, level in enumerate(schema.columns[j].levels)}
+            table = np.zeros((len(place), len(self.weight)))
+            if j in own:
+                table[[place[level] for level in self.schema.columns[j].levels]] = own[j]
+            found.append(table)
+        return found
+
+
+def known_kinds(schema: Schema) -> dict[str, Any]:
+    """Return the kind of every column that had a value, by its name, for the rows that come next."""
+    return {c.name: c.kind for c in schema.columns if c.exclusion_reason is None or c.kind in ("text", "id")}
+
+
+def _merge_columns(first: Column, second: Column) -> Column:
+    """Return a column as the rows of two batches show it."""
+    n_missing = first.n_missing + second.n_missing
+    if second.exclusion_reason is not None:
+        # It has a kind that takes no part in either, or no value in the second batch.
+        return replace(first, n_missing=n_missing, constant=first.constant and first.exclusion_reason is not None)
+    if first.exclusion_reason is not None:
+        return replace(second, n_missing=n_missing, constant=False)
+    if first.is_number != second.is_number:
+        raise DataError(
+            f"Column {first.name!r} is {first.kind} in the rows learned from and {second.kind} in this batch; open the batch with "
+            f"kinds={{{first.name!r}: {first.kind!r}}}."
+        )
+    levels = first.levels if first.levels == second.levels else tuple(sort_levels({*first.levels, *second.levels}))
+    constant = first.constant and second.constant and (first.is_number or len(levels) == 1)
+    return replace(first, levels=levels, n_missing=n_missing, constant=constant)

@@ -1,0 +1,110 @@
+"""A target of several columns, for models that predict all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils.multiclass import type_of_target
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
+from tamiz.sources.schema import Column, Schema
+from tamiz.sources.views import n_original_rows, with_target
+
+_CLASS_TYPES = ("multilabel-indicator", "multiclass-multioutput")
+
+
+@dataclass(frozen=True)
+class MultiOutputTarget:
+    """A target of several columns.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_outputs)
+        For every row of the user's table, as they were given.
+    has_classes : bool
+        Whether every column is classes: scikit-learn's multilabel-indicator or multiclass-multioutput. Else all are numbers.
+    """
+
+    values: NDArray[Any]
+    has_classes: bool
+
+    @property
+    def n_outputs(self) -> int:
+        """How many columns it has."""
+        return int(self.values.shape[1])
+
+    def schema_with_target(self, schema: Schema) -> Schema:
+        """Return a table's schema with a target that is classes where these are, and a number where these are."""
+        return replace(schema, target=Column("y", "categorical" if self.has_classes else "numeric"))
+
+    def with_combined_target(self, source: Source) -> Source:
+        """Return a table with one number as its target, the same where all outputs are: what folds of the rows are made by."""
+        numbers = np.unique(self.values[source.row_numbers], axis=0, return_inverse=True)[1].ravel()
+        return with_target(source, numbers.astype(np.float64), Column("y", "numeric"))
+
+    def check_rows(self, source: Source) -> None:
+        """Refuse a table of other rows, and one that has a target of its own."""
+        if source.schema.target is not None:
+            raise TypeError("A source has its own target: open it without one where y has several columns.")
+        if len(self.values) != (n_rows := n_original_rows(source)):
+            raise DataError(
+                f"The target has {len(self.values):,} rows and the table {n_rows:,}: inconsistent numbers of samples."
+            )
+
+    def target_for(self, estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Return the targets of rows of the user's table as the estimator is to see them."""
+        if not is_classifier(estimator):
+            if self.values.dtype.kind not in "biuf":
+                raise DataError(
+                    f"{type(estimator).__name__} predicts numbers, and the {self.n_outputs} columns of y are classes; pass a "
+                    "classifier."
+                )
+            return self.values[rows].astype(np.float64)
+        if not self.has_classes:
+            raise DataError(
+                f"{type(estimator).__name__} predicts classes, and the {self.n_outputs} columns of y are numbers; pass a regressor."
+            )
+        return self.values[rows]
+
+
+def read_multioutput(y: Any) -> MultiOutputTarget | None:
+    """Return a target of two columns or more, None for any other; one with missing values is refused."""
+    if y is None:
+        return None
+    if sparse.issparse(y):
+        values = y.toarray()
+    elif is_frame(y):
+        values = eager_frame(y).to_numpy()
+    else:
+        values = to_numpy(y)
+    if values.ndim != 2 or values.shape[1] < 2:
+        return None
+    if (unusable := _is_unusable(values)).any():
+        row, column = np.argwhere(unusable)[0].tolist()
+        what = "infinite" if isinstance(values[row, column], float) and np.isinf(values[row, column]) else "missing"
+        raise DataError(f"The target is {what} in row {row}, column {column} of y; leave such rows out.")
+    try:
+        kind = type_of_target(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"The {values.shape[1]} columns of y cannot be read as targets: {str(error).rstrip('.')}."
+        ) from error
+    if kind not in (*_CLASS_TYPES, "continuous-multioutput"):
+        raise DataError(
+            f"The {values.shape[1]} columns of y are neither all numbers nor all classes ({kind}); give every column one type."
+        )
+    return MultiOutputTarget(values, kind in _CLASS_TYPES)
+
+
+def _is_unusable(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return what is None, infinite or NaN, which alone differs from itself."""
+    if values.dtype.kind == "O":
+        return np.frompyfunc(lambda one: one is None or one != one, 1, 1)(values).astype(bool)
+    return ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)

@@ -1,0 +1,172 @@
+"""Columns of a table as an estimator takes them: as they were given, dtypes and all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.models.folds import RowIndices
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Column
+from tamiz.statistics.base import Floats
+
+
+class NativeTable:
+    """A table that is handed on: an array as an array, a frame as a frame of its library.
+
+    A sparse matrix stays one where the estimator accepts it, and is an array otherwise. A file's columns and those of an Arrow
+    table, which estimators do not take, become a pandas frame: numbers as float64, a date as its seconds, a boolean as bool or
+    with gaps as 0, 1 and NaN, levels as pandas categories. Where pandas is not installed they become a matrix of numbers.
+
+    Parameters
+    ----------
+    source : Source
+    accepts_sparse : bool
+    """
+
+    def __init__(self, source: Source, *, accepts_sparse: bool) -> None:
+        self._source = source
+        self._accepts_sparse = accepts_sparse
+
+    @cached_property
+    def needs_conversion(self) -> bool:
+        """Whether the columns are read from a file or an Arrow table, and not handed on as they lie."""
+        return isinstance(self._first_row, pa.Table)
+
+    @property
+    def _first_row(self) -> Any:
+        return self._source.frame(self._source.schema.used[:1].tolist(), np.zeros(1, dtype=np.intp))
+
+    @cached_property
+    def n_bytes(self) -> float:
+        """What all rows take when they are handed on."""
+        schema = self._source.schema
+        if self._accepts_sparse and sparse.issparse(self._first_row):
+            held = self._source.frame()
+            return float(held.data.nbytes + held.indices.nbytes)
+        return 8.0 * schema.n_rows * len(schema.used)
+
+    def take_rows(self, rows: RowIndices, columns: NDArray[np.intp]) -> NativeRows:
+        """Return rows of some columns, in the order of the columns."""
+        if not self.needs_conversion:
+            return NativeRows(self._source.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
+        part = _wrap_rows(self._converted_table)
+        at = np.searchsorted(self._source.schema.used, columns)
+        return NativeRows(part[np.ix_(rows, at)] if isinstance(part, np.ndarray) else part[rows, at.tolist()], columns)
+
+    @cached_property
+    def _converted_table(self) -> Any:
+        schema, used = self._source.schema, self._source.schema.used.tolist()
+        check_memory(
+            8.0 * schema.n_rows * len(used),
+            f"A table of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
+            "Leave columns out with kinds, or rows.",
+        )
+        columns = {j: _concatenate([block.column(j) for block in self._source.blocks([j])]) for j in used}
+        if find_spec("pandas") is not None:
+            return _pandas_frame(schema.columns, columns)
+        for j in schema.categorical:
+            if schema.columns[j].kind != "boolean":
+                raise DataError(
+                    f"Column {schema.columns[j].name!r} holds text, and without pandas an estimator is handed numbers only: pass "
+                    "encode=True, or install pandas."
+                )
+        return np.column_stack([column_to_floats(schema.columns[j], values) for j, values in columns.items()])
+
+
+class NativeRows:
+    """Rows of some columns, from which sets of these columns are taken.
+
+    Parameters
+    ----------
+    rows : array or frame
+    columns : ndarray
+        What its columns are in the table.
+    accepts_sparse : bool, default=False
+        Whether sparse rows are taken as such.
+    """
+
+    def __init__(self, rows: Any, columns: NDArray[np.intp], *, accepts_sparse: bool = False) -> None:
+        self._rows = _wrap_rows(rows)
+        self._columns = columns
+        self._accepts_sparse = accepts_sparse
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process reads: a frame of its library."""
+        return {**self.__dict__, "_rows": nw.to_native(self._rows, pass_through=True)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._rows = _wrap_rows(self._rows)
+
+    def select(self, columns: NDArray[np.intp]) -> Any:
+        """Return some of the columns, as a copy: what an estimator writes into them nobody else sees."""
+        at = np.searchsorted(self._columns, columns)
+        if isinstance(self._rows, np.ndarray):
+            # Rows behind one another, as they are in a table cut by scikit-learn: sums then have the same last bits.
+            return np.take(self._rows, at, axis=1)
+        if sparse.issparse(self._rows):
+            taken = self._rows[:, at]
+            return taken.tocsr() if self._accepts_sparse else taken.toarray()
+        return self._rows[:, at.tolist()].to_native()
+
+
+def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
+    """Return a column's values as float64: False and True as 0 and 1, levels that are numbers as these, a gap as NaN."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    numbers = np.array([0.0, 1.0] if column.kind == "boolean" else [float(level) for level in column.levels])
+    if column.kind == "boolean" and len(column.levels) == 1:
+        numbers = numbers[[int(column.levels == ("True",))]]
+    return np.append(numbers, np.nan)[values]
+
+
+def is_number_like(column: Column) -> bool:
+    """Whether an estimator of numbers can read the column's values: they are numbers, truth values, or text that writes numbers."""
+    return column.is_number or column.kind == "boolean" or all(map(_is_number_text, column.levels))
+
+
+def _is_number_text(level: str) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
+
+
+def _wrap_rows(rows: Any) -> Any:
+    """Return an array as it is, what a masked one hides as NaN, sparse rows by columns, and a frame under narwhals."""
+    if sparse.issparse(rows):
+        return rows.tocsc()
+    if isinstance(rows, np.ma.MaskedArray):
+        return np.ma.filled(rows.astype(np.float64), np.nan)
+    return rows if isinstance(rows, np.ndarray) else nw.from_native(rows, eager_only=True)
+
+
+def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _pandas_frame(schema: Sequence[Column], columns: dict[int, NDArray[Any]]) -> Any:
+    pd = import_module("pandas")
+
+    def series(column: Column, values: NDArray[Any]) -> Any:
+        if values.dtype.kind == "f":
+            return values
+        if column.kind != "boolean":
+            return pd.Categorical.from_codes(values, list(column.levels))
+        numbers = column_to_floats(column, values)
+        return numbers if column.n_missing else numbers.astype(bool)
+
+    return pd.DataFrame({schema[j].name: series(schema[j], values) for j, values in columns.items()})

@@ -1,0 +1,162 @@
+"""Scores of predictions, larger is better."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_scorer
+
+from tamiz.exceptions import DataError
+from tamiz.models.estimators import accepts_weights, unwrap_estimator
+from tamiz.runtime.registry import suggestion
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+
+# What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
+PREDICTION_SCORER = type(make_scorer(accuracy_score))
+# Scores of scikit-learn's that compare numbers with numbers.
+_REGRESSION_SCORES = re.compile(
+    r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
+)
+# Scores of a class and another one, and what they are called for many.
+_BINARY_SCORES = {
+    "roc_auc": "roc_auc_ovr",
+    **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
+}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A number for predictions.
+
+    Attributes
+    ----------
+    name : str
+    scorer : callable
+        scorer(estimator, rows, y), larger is better.
+    is_sklearn : bool
+        Whether it is scikit-learn's of that name.
+    accepts_target : bool
+        Whether it is called with a y: without a target that is None.
+    """
+
+    name: str
+    scorer: Callable[..., Any]
+    is_sklearn: bool = False
+    accepts_target: bool = True
+
+    @property
+    def uses_predictions_only(self) -> bool:
+        """Whether nothing but predictions is asked of an estimator: any that predicts the same has the same score."""
+        return isinstance(self.scorer, PREDICTION_SCORER)
+
+    def check_weights(self, schema: Schema) -> None:
+        """Refuse rows with weights for a score that takes none."""
+        # A scorer of scikit-learn's takes weights and hands them to the function that it is made of, which may not.
+        if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
+            raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
+
+    def score(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
+        """Return the score of a fitted estimator on rows that it has not seen."""
+        given = {} if weight is None else {"sample_weight": weight}
+        # scikit-learn's scorers ask what an estimator is; a function of the user's reads the user's object.
+        target = (y,) if self.accepts_target else ()
+        value = self.scorer(
+            estimator if self.uses_predictions_only else unwrap_estimator(estimator), rows, *target, **given
+        )
+        if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
+            raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
+        if not np.isfinite(number := float(value)):
+            same = y is not None and y.dtype.kind != "f" and (y == y[0]).all()
+            only = f", which are all of class {y[0]!s}" if y is not None and same else ""
+            n_rows = rows.shape[0] if y is None else len(y)
+            raise DataError(f"{self.name} is {number} on the {n_rows:,} rows tested{only}; a score must be a number.")
+        return number
+
+
+def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
+    """Return the share of rows of which every output is right; of indicators it is scikit-learn's accuracy."""
+    return float(np.average((np.asarray(y) == predicted).all(axis=1), weights=sample_weight))
+
+
+def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = False) -> Scoring:
+    """Return the number that was asked for: accuracy, or R2 where numbers are predicted, unless something else was."""
+    if scoring is None and has_classes and multioutput:
+        return Scoring("accuracy", make_scorer(exact_match_accuracy))
+    if scoring is None:
+        scoring = "accuracy" if has_classes else "r2"
+    if callable(scoring):
+        return Scoring(getattr(scoring, "__name__", None) or type(scoring).__name__, scoring)
+    names = get_scorer_names()
+    if not isinstance(scoring, str) or scoring not in names:
+        meant = suggestion(scoring, names) if isinstance(scoring, str) else ""
+        raise ValueError(
+            "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
+            f"{scoring!r}{meant}."
+        )
+    return Scoring(scoring, get_scorer(scoring), is_sklearn=True)
+
+
+def resolve_unsupervised_scoring(scoring: Any, estimator: Any) -> Scoring:
+    """Return the number that was asked for where there is no target: a function of the estimator and the rows, or its own score."""
+    name = type(estimator).__name__
+    if scoring is None:
+        if not hasattr(estimator, "score"):
+            raise TypeError(f"{name} has no score of its own: pass scoring=, a callable scorer(estimator, X).")
+        return Scoring("score", type(estimator).score, accepts_target=False)
+    if isinstance(scoring, PREDICTION_SCORER) or not callable(scoring):
+        asked = repr(scoring) if isinstance(scoring, str) else reprlib.repr(scoring)
+        raise ValueError(
+            f"scoring={asked} compares predictions with a target, and {name} learns without one: pass a callable "
+            "scorer(estimator, X), or None for the estimator's own score."
+        )
+    return replace(resolve_scoring(scoring, has_classes=False), accepts_target=not _accepts_two_arguments(scoring))
+
+
+def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
+    """Return whether a function can be called with an estimator and rows."""
+    try:
+        signature(scorer).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_scoring_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
+    """Refuse scikit-learn's scores that have no meaning for the target.
+
+    Parameters
+    ----------
+    scoring : Scoring
+    schema : Schema
+    labels : ndarray of shape (n_samples,)
+        The target as the scorer sees it.
+    """
+    target = schema.target
+    if not scoring.is_sklearn or target is None:
+        return
+    scores_numbers = bool(_REGRESSION_SCORES.fullmatch(scoring.name))
+    if not schema.has_classes:
+        if not scores_numbers:
+            raise DataError(
+                f"{scoring.name} scores classes, and the target {target.name!r} is a number; use r2 or another score of numbers."
+            )
+        return
+    if scores_numbers and labels.dtype.kind not in "iuf":
+        raise DataError(
+            f"{scoring.name} scores numbers, and the target {target.name!r} is classes; use accuracy, f1_macro or another score of "
+            "classes."
+        )
+    if scoring.name in _BINARY_SCORES and (n_classes := len(np.unique(labels))) > 2:
+        raise DataError(
+            f"{scoring.name} scores two classes, and the target {target.name!r} has {n_classes:,}; use "
+            f"{_BINARY_SCORES[scoring.name]} or another score of many classes."
+        )

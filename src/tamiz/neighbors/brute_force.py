@@ -1,0 +1,287 @@
+"""Exact search: all pairs, most of them by a bound only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels.nearest_neighbors import (
+    RUN_LENGTH,
+    collect_pairs,
+    count_bounds,
+    offer_duplicates,
+    row_distances,
+    scan_query,
+    scan_tile_pairs,
+    scan_tile_rows,
+    select_nearest,
+    tighten_limits,
+)
+from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
+from tamiz.neighbors.distance_bounds import TILE_ROWS, BoundTiles, DistanceBounds, choose_projection, left_factors
+from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, check_list_memory, check_pair_memory, sort_lists
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.projection_tree import ProjectionTree
+from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.validation import check_integer
+from tamiz.statistics.base import Floats
+
+# MERGED: Exact search among points that only tell their distances.
+# Distances of one block, at most.
+_BLOCK_DISTANCES = 2**20
+# Rows that the number of pairs within a radius is estimated on.
+_SAMPLE_ROWS = 64
+
+
+class DistanceBlockIndex(NeighborIndex):
+    """Points under any metric, compared by blocks of rows of their distances."""
+
+    description = "exact, by blocks of distances"
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+
+    def _row_spans(self, n_rows: int) -> list[tuple[int, int]]:
+        return parallel.block_ranges(n_rows, 1 + _BLOCK_DISTANCES // self.points.n_samples)
+
+    def query(self, k: int, queries: Points | None = None) -> Neighbors:
+        """Return the k nearest points of every query, or of every point among the others."""
+        asked, n_points = self.points if queries is None else queries, self.points.n_samples
+        check_integer("n_neighbors", k, low=1, high=n_points - (queries is None))
+        check_list_memory(asked.n_samples, k)
+        dist, rows = np.full((asked.n_samples, k), np.inf), np.full((asked.n_samples, k), n_points, dtype=np.int32)
+
+        def search(span: tuple[int, int]) -> None:
+            block = np.ascontiguousarray(self.points.block(asked, *span))
+            part = slice(*span)
+            own = span[0] if queries is None else n_points
+            select_nearest(block, own, dist[part].reshape(-1), rows[part].reshape(-1), k)
+
+        spans = self._row_spans(asked.n_samples)
+        for _ in progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)):
+            pass
+        sort_lists(dist.reshape(-1), rows.reshape(-1), np.arange(0, dist.size + 1, k))
+        return Neighbors.from_arrays(rows, dist, n_points)
+
+    def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
+        """Return all points at a distance of at most `radius`."""
+        asked = self.points if queries is None else queries
+        self._check_result_size(radius, asked)
+
+        def near(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, Floats]:
+            block = self.points.block(asked, *span)
+            within = block <= radius
+            if queries is None:
+                within[np.arange(len(block)), np.arange(*span)] = False
+            rows, points = np.nonzero(within)
+            dist = block[within]
+            # Stable: equal distances stay by the lower row.
+            by_distance = np.lexsort((dist, rows))
+            return np.count_nonzero(within, axis=1), points[by_distance].astype(np.int32), dist[by_distance]
+
+        spans = self._row_spans(asked.n_samples)
+        found = list(progress.track_progress("Neighbours", parallel.map_blocks(near, spans), len(spans)))
+        if not found:
+            return Neighbors(
+                np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), self.points.n_samples
+            )
+        counts, points, dist = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Neighbors(np.concatenate([[0], np.cumsum(counts)]), points, dist, self.points.n_samples)
+
+    def _check_result_size(self, radius: float, queries: Points) -> None:
+        """Refuse lists that there is no memory for, by how long those of a few rows are."""
+        n_rows = queries.n_samples
+        tried = evenly_spaced_rows(n_rows, _SAMPLE_ROWS)
+        few = queries.take(tried)
+        n_pairs = sum(
+            float(np.count_nonzero(self.points.block(few, start, stop) <= radius))
+            for start, stop in self._row_spans(few.n_samples)
+        ) * (n_rows / max(len(tried), 1))
+        check_pair_memory(n_pairs, radius)
+
+
+# Points side by side in a tree that limits are first taken from, and columns that the tree splits.
+_PRIMING_POINTS, _PRIMING_COLUMNS = 512, 64
+
+
+class BruteForce(NeighborSearch):
+    """The nearest rows by comparing all pairs.
+
+    Notes
+    -----
+    Cost O(n^2 p). Blocks of products in float32 give each pair a bound that its distance is not below, and only the
+    pairs that may be near by it are measured, in float64. Where few directions hold most of the variance of many columns,
+    the products are of those. The result is that of measuring every pair, to the bit: k nearest by distance, equal
+    distances by the lower row. Points that are not rows of numbers are compared by blocks of their own distances.
+
+    References
+    ----------
+    Higham (2002), Accuracy and Stability of Numerical Algorithms, section 3.1: the bound.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import BruteForce
+    >>> from tamiz.neighbors.points import Rows
+    >>> BruteForce().fit(Rows([[0.0], [1.0], [3.0]])).query(1).indices
+    array([1, 0, 1], dtype=int32)
+    """
+
+    def fit(self, points: Points) -> NeighborIndex:
+        """Make points ready for queries."""
+        values = points.euclidean_values()
+        return DistanceBlockIndex(points) if values is None else ProductIndex(points, DistinctRows(values))
+
+    def estimate_seconds(self, n_points: int, n_columns: int) -> float:
+        """Return about how long one core takes for the nearest of all points, when no direction saves columns."""
+        return 0.5e-9 * n_points**2 * (0.03 * (n_columns + 2) + 0.6)
+
+
+class ProductIndex(EuclideanIndex):
+    """Points in a Euclidean space, compared by blocks of products."""
+
+    description = "exact, by blocks of products"
+
+    def __init__(self, points: Points, distinct: DistinctRows) -> None:
+        super().__init__(points, distinct)
+        self.bounds = bounds = DistanceBounds(distinct.values, *choose_projection(distinct))
+        self._tiles = BoundTiles(bounds)
+        self._measure_args = distinct.values, bounds.fine_coordinates, bounds.slack, bounds.rounding_growth
+
+    def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return the `size` nearest rows of every point, those it stands for among them."""
+        bounds = self.bounds
+        dist, rows = self._empty_lists(bounds.n_points, size)
+        limits = np.full((len(bounds.right_factors) // RUN_LENGTH, RUN_LENGTH), np.inf, dtype=np.float32)
+        state = self.distinct.members, self.distinct.starts, limits, dist, rows, size
+        offer_duplicates(bounds.bound_factor, *state)
+        self._tighten_limits(limits, size)
+
+        def scan(tile: NDArray[np.float32], start: int, begun: int, triangle: bool) -> None:  # noqa: ARG001
+            scan_tile_pairs(tile, start, begun, *self._measure_args, bounds.bound_factor, *state)
+
+        for _ in self._tiles.map_point_tiles(scan):
+            pass
+        sort_lists(dist, rows, np.arange(0, len(dist) + 1, size))
+        return dist, rows
+
+    def _tighten_limits(self, limits: NDArray[np.float32], size: int) -> None:
+        """Lower the limits of points to what the rows beside them in a tree allow: fewer pairs are then measured."""
+        bounds, beside = self.bounds, max(_PRIMING_POINTS, 4 * size)
+        if bounds.n_points < 2 * beside:
+            return
+        order = ProjectionTree.build(bounds.leading_columns(_PRIMING_COLUMNS), 0, offset=False).order
+
+        def lower(span: tuple[int, int]) -> None:
+            points = order[slice(*span)]
+            right = bounds.right_factors[points]
+            tile = np.asarray(left_factors(right) @ right.T, dtype=np.float32)
+            tighten_limits(tile, points, self.distinct.values, bounds.bound_factor, size, limits)
+
+        for _ in parallel.map_blocks(lower, parallel.block_ranges(bounds.n_points, beside)):
+            pass
+
+    def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return the `size` nearest rows of numbers at the scale of the points, with equal ones among them."""
+        dist, rows = self._empty_lists(len(values), size)
+        standing = self.distinct.members, self.distinct.starts
+
+        def search(span: tuple[int, int]) -> None:
+            part, entries = values[slice(*span)], slice(span[0] * size, span[1] * size)
+            right, fine, slack = self.bounds.query_factors(part)
+            limits = np.full((1, len(part)), np.inf, dtype=np.float32)
+            heaps = dist[entries], rows[entries], size
+            for tile, begun in self._tiles.query_tiles(right):
+                scan_tile_rows(
+                    tile,
+                    begun,
+                    part,
+                    fine,
+                    slack,
+                    *self._measure_args,
+                    self.bounds.bound_factor,
+                    *standing,
+                    limits,
+                    *heaps,
+                )
+            for far in np.flatnonzero(np.isnan(right[:, -1])):
+                scan_query(part, far, self.distinct.values, *standing, *heaps)
+
+        spans = parallel.block_ranges(len(values), TILE_ROWS)
+        for _ in progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)):
+            pass
+        sort_lists(dist, rows, np.arange(0, len(dist) + 1, size))
+        return dist, rows
+
+    def _empty_lists(self, n_lists: int, size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return lists that nothing is in yet."""
+        return np.full(n_lists * size, np.inf), np.full(n_lists * size, self.points.n_samples, dtype=np.int32)
+
+    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
+        """Yield the pairs of rows of numbers and points within reach, those of the points themselves each once."""
+        return self._pairs_of_points(max_distance) if among_points else self._pairs_of_rows(values, max_distance)
+
+    def _pairs_of_points(self, max_distance: float) -> Iterator[PairArrays]:
+        bounds, values = self.bounds, self.distinct.values
+
+        def pairs(tile: NDArray[np.float32], start: int, begun: int, triangle: bool) -> PairArrays:
+            part = slice(start, start + len(tile))
+            return self._collect_pairs(
+                tile,
+                start,
+                begun,
+                triangle,
+                values[part],
+                bounds.fine_coordinates[part],
+                bounds.slack[part],
+                max_distance,
+            )
+
+        return self._tiles.map_point_tiles(pairs)
+
+    def _pairs_of_rows(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        def pairs(span: tuple[int, int]) -> list[PairArrays]:
+            part = values[slice(*span)]
+            right, fine, slack = self.bounds.query_factors(part)
+            found = [
+                self._collect_pairs(tile, span[0], begun, False, part, fine, slack, max_distance)
+                for tile, begun in self._tiles.query_tiles(right)
+            ]
+            for far in np.flatnonzero(np.isnan(right[:, -1])):
+                dist = np.empty(self.distinct.n_points)
+                row_distances(part, far, self.distinct.values, dist)
+                near = np.flatnonzero(dist <= max_distance).astype(np.int32)
+                found.append((np.full(len(near), span[0] + far, dtype=np.int32), near, dist[near]))
+            return found
+
+        spans = parallel.block_ranges(len(values), TILE_ROWS)
+        for found in progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans)):
+            yield from found
+
+    def _collect_pairs(
+        self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats,
+        fine: NDArray[np.float32], slack: Floats, max_distance: float,
+    ) -> PairArrays:  # fmt: skip
+        """Return the pairs of a tile within reach."""
+        # Beyond the range of float32 there is no bound.
+        limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
+        room = count_bounds(tile, limit)
+        low, high, dist = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32), np.empty(room)
+        n = collect_pairs(
+            tile,
+            start,
+            first_point,
+            triangle,
+            rows,
+            fine,
+            slack,
+            *self._measure_args,
+            limit,
+            max_distance,
+            low,
+            high,
+            dist,
+        )
+        return low[:n].copy(), high[:n].copy(), dist[:n].copy()

@@ -1,0 +1,196 @@
+"""Rows of mixed columns, some of their values missing."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.distance_blocks import gower_block
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.row_encoders import refuse_empty_rows
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.factory import align_to_schema
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
+
+
+@dataclass(frozen=True)
+class GowerScale:
+    """What a difference in each column is measured in; fitted once, applied to any row by itself.
+
+    Attributes
+    ----------
+    schema : Schema
+    columns : tuple of int
+        The source columns that vary.
+    exponents : ndarray of shape (n_columns,), int
+        Values are held divided by two to this power, which brings a numeric column's range near 1 without rounding.
+    inverse_ranges : ndarray of shape (n_columns,)
+        One over the range of the values held, 1 for the codes of a categorical column.
+    """
+
+    schema: Schema
+    columns: tuple[int, ...]
+    exponents: NDArray[Any]
+    inverse_ranges: Floats
+
+    invariants: ClassVar[Invariants] = {
+        "schema": InstanceOf(Schema),
+        "schema.n_columns": Integer(size="p"),
+        "columns": (
+            ListOf(Integer(below="p"), "c"),
+            Condition(lambda it: {*it.columns} <= {*it.schema.used.tolist()}, "has no such column"),
+        ),
+        "exponents": IntegerArray("c", low=-1100, below=1100, dtypes=(np.int32,)),
+        "inverse_ranges": FloatArray("c", low=0.0),
+    }
+
+    @classmethod
+    def fit(cls, source: Source) -> GowerScale:
+        """Learn the ranges; a column that does not vary is left out."""
+        schema, used = source.schema, source.schema.used.tolist()
+        least, largest = np.full(len(used), np.nan), np.full(len(used), np.nan)
+        for block in source.blocks(used):
+            for k, j in enumerate(used):
+                values = block.column(j)
+                present = values if schema.columns[j].is_number else values[values >= 0]
+                if len(present):
+                    least[k] = np.fmin(least[k], np.fmin.reduce(present))
+                    largest[k] = np.fmax(largest[k], np.fmax.reduce(present))
+        varies = np.flatnonzero(largest > least)
+        if len(varies) == 0:
+            n = schema.n_columns
+            raise DataError(f"Gower's distance needs a column that varies; none of the {n:,} does. Add one that does.")
+        columns = tuple(used[k] for k in varies.tolist())
+        ranges, exponents = np.frexp((largest - least)[varies])
+        codes = [not schema.columns[j].is_number for j in columns]
+        ranges[codes], exponents[codes] = 1.0, 0
+        return cls(schema, columns, exponents, 1.0 / ranges)
+
+    def scale_values(self, source: Source) -> Floats:
+        """Return the columns of a source one a row, NaN where a value is missing.
+
+        A code is a number too: two levels differ by at least 1, the most that a column counts.
+        """
+        n_rows = source.schema.n_rows
+        check_memory(
+            8.0 * n_rows * len(self.columns),
+            f"{n_rows:,} rows of {len(self.columns):,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        values = np.empty((len(self.columns), n_rows))
+        for block in source.blocks(self.columns):
+            for k, j in enumerate(self.columns):
+                held = values[k, block.rows.start : block.rows.stop]
+                if self.schema.columns[j].is_number:
+                    # Beyond the largest number a value is beyond the range, and counts as 1 either way.
+                    with np.errstate(over="ignore"):
+                        np.ldexp(block.column(j), -self.exponents[k], out=held)
+                else:
+                    held[:] = block.column(j)
+                    held[held < 0] = np.nan
+        return values
+
+
+class GowerPoints(Points):
+    """Rows of mixed columns at Gower's dissimilarity, in [0, 1].
+
+    .. math:: d(x, y) = \\frac{\\sum_k \\delta_k(x, y) d_k(x_k, y_k)}{\\sum_k \\delta_k(x, y)}
+
+    :math:`\\delta_k` is 1 where column k is present in both rows, else 0; :math:`d_k` is :math:`|x_k - y_k|` over the
+    column's range among the training rows, at most 1, for a number or a date, and 0 or 1 for a category. A column that
+    does not vary there counts nowhere. Rows without a column in common are at 1, the largest distance.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_columns, n_samples)
+        As `GowerScale.values` gives them.
+    scale : GowerScale
+    row_numbers : ndarray of shape (n_samples,)
+        The rows' numbers in the user's table, for messages.
+
+    Raises
+    ------
+    DataError
+        When no column varies, or a row has no value in any that does.
+
+    Notes
+    -----
+    Cost O(n p) a row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality
+    need not hold, and rows that differ in what is missing may be at 0.
+
+    References
+    ----------
+    Gower (1971), A general coefficient of similarity and some of its properties, Biometrics 27.
+    """
+
+    metric = "gower"
+    invariants: ClassVar[Invariants] = {
+        "values": FloatArray("c", "n", allow_missing=True),
+        "scale": InstanceOf(GowerScale),
+        "scale.inverse_ranges": FloatArray("c"),
+    }
+
+    def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
+        refuse_empty_rows(values, row_numbers)
+        self.values = values
+        self.scale = scale
+        self.n_samples = values.shape[1]
+        self._has_missing = np.isnan(values).any(axis=1)
+
+    @classmethod
+    def from_source(cls, source: Source) -> Self:
+        """Return the rows of a table, the ranges fitted on them."""
+        scale = GowerScale.fit(source)
+        return cls(scale.scale_values(source), scale, source.row_numbers)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the values and their scale; the rows' numbers were for messages."""
+        return {"values": self.values, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the rows as they were."""
+        return cls(**state, row_numbers=np.arange(state["values"].shape[1]))
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        out = np.empty((stop - start, self.n_samples))
+        gower_block(queries.values, start, stop, self.values, self.scale.inverse_ranges, self._has_missing, out)
+        return out
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the rows' bytes; what is missing is part of them."""
+        values = np.ascontiguousarray(self.values[:, rows].T)
+        values += 0.0
+        values[np.isnan(values)] = np.nan
+        return [row.tobytes() for row in values]
+
+    def row_hashes(self) -> Floats:
+        """Return the rows' places along one direction, what is missing at 0."""
+        directions = np.random.default_rng(0).standard_normal(len(self.values))
+        along = np.zeros(self.n_samples)
+        # New rows may hold what no training row does, and no number that is equal to anything is as well.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for direction, column in zip(directions, self.values, strict=True):
+                along += direction * np.where(np.isnan(column), 0.0, column)
+        return along
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        taken = copy(self)
+        taken.values = np.ascontiguousarray(self.values[:, rows])
+        taken.n_samples = taken.values.shape[1]
+        return taken
+
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows on the scales of the training rows; a level that was not there is missing."""
+        source = align_to_schema(rows, self.scale.schema)
+        return type(self)(self.scale.scale_values(source), self.scale, source.row_numbers)

@@ -1,0 +1,293 @@
+"""Rows that have distances: what a neighbour search measures on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from tamiz.kernels.matrix_products import project_rows
+from tamiz.neighbors.row_encoders import check_n_features, refuse_not_finite, refuse_zero_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import FloatArray, Invariants
+from tamiz.storage.records import Serializable
+
+# Keys that are held at a time.
+_KEY_BATCH = 1024
+
+
+class Points(Serializable, ABC):
+    """Rows under one metric.
+
+    Attributes
+    ----------
+    metric : str
+    n_samples : int
+    """
+
+    metric: str
+    n_samples: int
+
+    @abstractmethod
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return the distances of the queries `start : stop` to all points, of shape (stop - start, n_samples).
+
+        The distance of a pair is the same number whatever rows are asked for with it.
+        """
+
+    @property
+    def n_coordinates(self) -> int | None:
+        """Numbers that `new_points` expects of a new row; None where it reads a table by itself."""
+        return None
+
+    def euclidean_values(self) -> Floats | None:
+        """Return rows whose Euclidean distances order as these distances do, where there are such rows."""
+        return None
+
+    def from_euclidean(self, distances: Floats) -> Floats:
+        """Return the metric's distances for the Euclidean ones of `euclidean()`."""
+        return distances
+
+    def to_euclidean(self, distance: float) -> float:
+        """Return the Euclidean distance that stands for one of the metric's."""
+        return distance
+
+    @abstractmethod
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return for each of some rows what equal rows have in common and no other row has."""
+
+    @abstractmethod
+    def row_hashes(self) -> Floats:
+        """Return a number for every row: the same for equal rows, whatever rows come with them, and hardly ever for others."""
+
+    def first_occurrences(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row that is equal to it."""
+        # Keys are made only of rows whose hash is another's too.
+        _, inverse, counts = np.unique(self.row_hashes(), return_inverse=True, return_counts=True)
+        shared = np.flatnonzero(counts[inverse] > 1)
+        seen: dict[bytes, int] = {}
+        first = np.arange(self.n_samples)
+        for row, key in zip(shared.tolist(), self.row_keys(shared), strict=True):
+            first[row] = seen.setdefault(key, row)
+        return first
+
+    def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the queries that are equal to a point, ascending, and the lowest such point of each.
+
+        Distance 0 says less: rows with gaps may be at 0 from rows that differ, and tiny differences have squares of 0.
+        """
+        hashes, asked = self.row_hashes(), queries.row_hashes()
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        at, last = np.searchsorted(ordered, asked), np.searchsorted(ordered, asked, side="right")
+        found = np.full(queries.n_samples, self.n_samples)
+        left = np.flatnonzero(at < last)
+        while len(left):
+            rows = order[at[left]]
+            spans = [slice(*span) for span in parallel.block_ranges(len(rows), _KEY_BATCH)]
+            same = np.concatenate([self._rows_equal(rows[span], queries, left[span]) for span in spans])
+            found[left[same]] = rows[same]
+            at[left] += 1
+            left = left[~same & (at[left] < last[left])]
+        equal = np.flatnonzero(found < self.n_samples)
+        return equal, found[equal]
+
+    def _rows_equal(self, rows: NDArray[np.intp], queries: Self, others: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return whether each of some rows is equal to the query beside it."""
+        keys = zip(self.row_keys(rows), queries.row_keys(others), strict=True)
+        return np.array([key == other for key, other in keys], dtype=bool)
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+
+    @abstractmethod
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows under the same metric, with the scales that these points were given."""
+
+
+class EuclideanPoints(Points):
+    """Rows of numbers at their Euclidean distances."""
+
+    metric = "euclidean"
+    invariants: ClassVar[Invariants] = {"values": FloatArray("n", "d")}
+
+    def __init__(self, values: Floats) -> None:
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.n_samples = len(self.values)
+
+    @property
+    def n_coordinates(self) -> int:
+        """Numbers of a row."""
+        return int(self.values.shape[1])
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return np.asarray(cdist(queries.values[start:stop], self.values))
+
+    def euclidean_values(self) -> Floats:
+        """Return the rows."""
+        return self.values
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the rows' bytes, a zero without its sign."""
+        return [(self.values[row] + 0.0).tobytes() for row in rows]
+
+    def row_hashes(self) -> Floats:
+        """Return the rows' places along one direction."""
+        along = np.empty((self.n_samples, 1))
+        direction = np.random.default_rng(0).standard_normal((1, self.values.shape[1]))
+        project_rows(self.values, direction, along)
+        return along[:, 0]
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        return type(self)(self.values[rows])
+
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows."""
+        return type(self)(rows)
+
+
+# MERGED: Rows of numbers by their directions.
+# Numbers of one piece of work.
+_UNIT_CHUNK = 2**18
+
+
+class CosinePoints(Points):
+    """Rows of numbers at their cosine distances, 1 - x.y / (|x| |y|), in [0, 2].
+
+    Parameters
+    ----------
+    values : array-like or sparse of shape (n_samples, n_columns)
+    row_numbers : ndarray of shape (n_samples,), default=None
+        The rows' numbers in the user's table, for messages; None counts from 0.
+
+    Raises
+    ------
+    DataError
+        When a row holds only zeros, NaN or an infinite number.
+
+    Notes
+    -----
+    Taken as |u - v|^2 / 2 of the unit rows u and v: small distances keep their digits, where 1 - u.v loses them, and the
+    order is that of the Euclidean distances of the unit rows. A row and a multiple of it are at zero up to 1e-31.
+    """
+
+    metric = "cosine"
+    invariants: ClassVar[Invariants] = {"unit_rows": FloatArray("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
+
+    def __init__(self, values: Any, row_numbers: NDArray[np.intp] | None = None) -> None:
+        self.unit_rows = _unit_rows(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
+        self.n_samples = len(self.unit_rows)
+
+    @property
+    def n_coordinates(self) -> int:
+        """Numbers of a row."""
+        return int(self.unit_rows.shape[1])
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the rows at length 1; to divide them once more would change their last bits."""
+        return {"unit_rows": self.unit_rows}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the rows as they were."""
+        points = cls.__new__(cls)
+        points.unit_rows = state["unit_rows"]
+        points.n_samples = len(points.unit_rows)
+        return points
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return _half_squares(EuclideanPoints(self.unit_rows).block(EuclideanPoints(queries.unit_rows), start, stop))
+
+    def euclidean_values(self) -> Floats:
+        """Return the rows at length 1."""
+        return self.unit_rows
+
+    def from_euclidean(self, distances: Floats) -> Floats:
+        """Return d^2 / 2."""
+        return _half_squares(np.array(distances, dtype=np.float64))
+
+    def to_euclidean(self, distance: float) -> float:
+        """Return the square root of 2 d."""
+        return float(np.sqrt(2.0 * distance))
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the bytes of the rows at length 1: equal for rows of one direction, up to rounding."""
+        return EuclideanPoints(self.unit_rows).row_keys(rows)
+
+    def row_hashes(self) -> Floats:
+        """Return the places of the rows at length 1 along one direction."""
+        return EuclideanPoints(self.unit_rows).row_hashes()
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        taken = copy(self)
+        taken.unit_rows = self.unit_rows[rows]
+        taken.n_samples = len(taken.unit_rows)
+        return taken
+
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows."""
+        points = type(self)(rows)
+        check_n_features(points.unit_rows.shape[1], self.unit_rows.shape[1])
+        return points
+
+
+def _half_squares(distances: Floats) -> Floats:
+    """Return d^2 / 2 in the place of d."""
+    np.multiply(distances, distances, out=distances)
+    distances *= 0.5
+    return np.minimum(distances, 2.0, out=distances)
+
+
+def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
+    """Return rows at length 1, each by itself."""
+    n_rows, n_columns = values.shape
+    check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
+    unit = np.empty((n_rows, n_columns))
+    largest = np.zeros(n_rows)
+
+    def fill(span: tuple[int, int]) -> None:
+        part, out = np.asarray(values[slice(*span)], dtype=np.float64), unit[slice(*span)]
+        np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0), out=largest[slice(*span)])
+        # The largest number of a row is brought near 1 by a power of two, so that no square overflows or vanishes.
+        exponent = np.frexp(largest[slice(*span)])[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            np.multiply(part, np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None], out=out)
+            out /= np.sqrt((out * out).sum(axis=1))[:, None]
+
+    for _ in parallel.map_blocks(fill, parallel.block_ranges(n_rows, max(1, _UNIT_CHUNK // max(n_columns, 1)))):
+        pass
+    numbers = np.arange(n_rows) if row_numbers is None else row_numbers
+    refuse_not_finite(numbers[~np.isfinite(largest)])
+    refuse_zero_rows(numbers[largest == 0.0])
+    return unit
+
+
+# MERGED: Rows of numbers at the sums of their differences.
+class CityBlockPoints(EuclideanPoints):
+    """Rows at their city block (Manhattan) distances: the sum over columns of the differences, all taken as positive.
+
+    Notes
+    -----
+    Cost O(n p) a row.
+    """
+
+    metric = "cityblock"
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return np.asarray(cdist(queries.values[start:stop], self.values, "cityblock"))
+
+    def euclidean_values(self) -> None:  # type: ignore[override]  # of rows at other distances there are none
+        """Return None: no rows of numbers have these as their Euclidean distances."""

@@ -1,0 +1,288 @@
+"""What reads new rows of a table as those were read that a graph was built from."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.encoding import Encoding
+from tamiz.sources.factory import align_to_schema, as_source
+from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.sources.kinds import LARGEST_NUMBER
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Block, Floats
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
+
+# MERGED: Rows that a metric cannot measure, named.
+_MAX_LISTED_ROWS = 5
+
+
+def describe_rows(rows: NDArray[np.integer]) -> str:
+    """Return "Row 3 has" or "Rows 3, 8 and 11 more have"."""
+    listed = ", ".join(str(int(row)) for row in rows[:_MAX_LISTED_ROWS])
+    if len(rows) == 1:
+        return f"Row {listed} has"
+    more = f" and {len(rows) - _MAX_LISTED_ROWS:,} more" if len(rows) > _MAX_LISTED_ROWS else ""
+    return f"Rows {listed}{more} have"
+
+
+def refuse_not_finite(rows: NDArray[np.intp]) -> None:
+    """Refuse the rows named."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a NaN or an infinite value; distances need finite ones. "
+            "Fill such values in or leave such rows out."
+        )
+
+
+def refuse_too_large(rows: NDArray[np.intp]) -> None:
+    """Refuse the rows named."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a number above {LARGEST_NUMBER:g}, too large to be squared. Change the unit."
+        )
+
+
+def refuse_zero_rows(rows: NDArray[np.intp]) -> None:
+    """Refuse the rows named."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} only zeros and so no direction, which is what the cosine distance compares. "
+            "Leave such rows out, or use the Euclidean distance."
+        )
+
+
+def check_n_features(n_features: int, n_fitted: int) -> None:
+    """Refuse new rows of another number of columns."""
+    if n_features != n_fitted:
+        raise DataError(f"X has {n_features} features, but {n_fitted} were there in fit.")
+
+
+def refuse_empty_rows(values: Floats, row_numbers: NDArray[np.intp]) -> None:
+    """Refuse rows of which no column, a row of `values`, holds anything."""
+    empty = np.ones(values.shape[1], dtype=bool)
+    for column in values:
+        empty &= np.isnan(column)
+    if empty.any():
+        named = describe_rows(row_numbers[np.flatnonzero(empty)])
+        raise DataError(
+            f"{named} no value in any column that varies, and so no distance to others. Leave such rows out."
+        )
+
+
+def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool = False) -> None:
+    """Refuse rows with missing values, or tell that they are filled with the mean of their column.
+
+    In new rows an unknown level is missing too.
+    """
+    columns = source.schema.columns
+    gappy = [j for j in source.schema.used.tolist() if columns[j].n_missing]
+    n_missing = sum(columns[j].n_missing for j in gappy)
+    if not n_missing:
+        return
+    if fill_missing:
+        values, were = ("value", "was") if n_missing == 1 else ("values", "were")
+        if new_rows and any(not columns[j].is_number for j in gappy):
+            values += " or unknown level" + values.removeprefix("value")
+        whose = " of new rows" if new_rows else ""
+        warn_user(
+            [f"{n_missing:,} missing {values}{whose} {were} given the mean of the column before distances were taken."]
+        )
+        return
+    gaps = np.concatenate([_missing_mask(block, gappy) for block in source.blocks(gappy)])
+    rows = np.flatnonzero(gaps.any(axis=1))
+    if not len(rows):
+        # The gaps of a table of which these are a part lie elsewhere.
+        return
+    column = columns[gappy[int(np.argmax(gaps[rows[0]]))]]
+    what = "a missing value or an unknown level" if new_rows and not column.is_number else "a missing value"
+    where = f"in column {column.name}" if len(rows) == 1 else f"the first in column {column.name}"
+    why, way_out = (
+        ("the graph was built without any", "build the graph with fill=True")
+        if new_rows
+        else ("distances need all of them", "use metric='gower'")
+    )
+    raise DataError(
+        f"{describe_rows(source.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {way_out}."
+    )
+
+
+def _missing_mask(block: Block, columns: list[int]) -> NDArray[np.bool_]:
+    values = [block.values[j] for j in columns]
+    return np.column_stack([np.isnan(v) if v.dtype.kind == "f" else v < 0 for v in values])
+
+
+class RowEncoder(ABC):
+    """How rows of a table become points; new rows are read as those were that a graph was built from."""
+
+    @abstractmethod
+    def encode(self, X: Any) -> Any:
+        """Return new rows as `Points.like` takes them."""
+
+    @property
+    def n_coordinates(self) -> int | None:
+        """Numbers of a row that was read; None where rows are passed on as they came."""
+        return None
+
+    def table_schema(self) -> Schema | None:
+        """Return the columns as they were taken, None where the rows were not of a table."""
+        return None
+
+
+@dataclass(frozen=True)
+class IdentityEncoder(RowEncoder):
+    """Rows that need no reading: sparse ones, distances."""
+
+    def encode(self, X: Any) -> Any:
+        """Return what came."""
+        return X
+
+
+@dataclass(frozen=True)
+class SchemaEncoder(RowEncoder):
+    """Rows of a table that the points read themselves.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    invariants: ClassVar[Invariants] = {"schema": InstanceOf(Schema)}
+
+    def encode(self, X: Any) -> Any:
+        """Return what came."""
+        return X
+
+    def table_schema(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
+
+
+@dataclass(frozen=True)
+class TableEncoder(RowEncoder):
+    """Mixed columns as coordinates.
+
+    Attributes
+    ----------
+    schema : Schema
+    encoding : Encoding or None
+        None where every column is a number that is present in every row: they are the coordinates.
+    fill_values : ndarray of shape (n_coordinates,) or None
+        What a gap in a new row is given where there is no encoding; None where there is one, or gaps are refused.
+    fill_missing : bool
+        Whether gaps of new rows are filled, and told of, or refused.
+    """
+
+    schema: Schema
+    encoding: Encoding | None
+    fill_values: Floats | None
+    fill_missing: bool
+
+    invariants: ClassVar[Invariants] = {
+        "schema": InstanceOf(Schema),
+        "encoding": (
+            Nullable(InstanceOf(Encoding)),
+            Condition(
+                lambda it: it.encoding is None or it.encoding.matches(it.schema),
+                "does not fit the columns of the schema",
+            ),
+        ),
+        "fill_values": (
+            Nullable(FloatArray("d")),
+            Condition(
+                lambda it: it.fill_values is None or len(it.fill_values) == len(it.schema.numeric),
+                "does not fit the columns of the schema",
+            ),
+        ),
+        "fill_missing": InstanceOf(bool),
+    }
+
+    @classmethod
+    def fit(cls, source: Source, *, standardize: bool, fill_missing: bool) -> tuple[Floats, TableEncoder]:
+        """Return the coordinates of a table's rows, and how they were read; `fill_missing` as in `GraphBuilder.build`."""
+        check_missing_values(source, fill_missing=fill_missing)
+        schema = source.schema
+        plain = not schema.categorical and not any(schema.columns[j].n_missing for j in schema.numeric)
+        if not plain or not schema.numeric or standardize:
+            encoding = Encoding.fit(source, standardize=standardize, centred=standardize)
+            reading = cls(schema, encoding, None, fill_missing)
+            return reading.encode_source(source), reading
+        rows = cls(schema, None, None, fill_missing).encode_source(source)
+        weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
+        return rows, cls(schema, None, weights @ rows / weights.sum() if fill_missing else None, fill_missing)
+
+    def table_schema(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
+
+    def encode(self, X: Any) -> Floats:
+        """Return the coordinates of new rows; a gap, or a level that was not there in fit, is at its column's mean or refused."""
+        source = align_to_schema(X, self.schema)
+        check_missing_values(source, fill_missing=self.fill_missing, new_rows=True)
+        return self.encode_source(source)
+
+    @property
+    def n_coordinates(self) -> int:
+        """Coordinates of a row."""
+        return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
+
+    def encode_source(self, source: Source) -> Floats:
+        """Return the coordinates of a source's rows, its own memory where they lie there side by side."""
+        blocks = list(source.blocks())
+        if self.encoding is None and len(blocks) == 1 and blocks[0].numeric_matrix is not None:
+            return self._encode_block(blocks[0])
+        check_memory(
+            8.0 * source.schema.n_rows * self.n_coordinates,
+            f"{source.schema.n_rows:,} rows of {self.n_coordinates:,} coordinates",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        parts = [self._encode_block(block) for block in blocks]
+        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+    def _encode_block(self, block: Block) -> Floats:
+        if self.encoding is not None:
+            return self.encoding.transform(block)
+        rows = block.matrix(self.schema.numeric)
+        return rows if self.fill_values is None else np.where(np.isnan(rows), self.fill_values, rows)
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of whatever a table can be given as."""
+    if isinstance(X, Source):
+        return X.schema.n_rows
+    if sparse.issparse(X):
+        return int(X.shape[0])
+    if isinstance(X, str | os.PathLike):
+        return as_source(X).schema.n_rows
+    if is_frame(X):
+        # Of a lazy frame nothing but the number is made.
+        return int(nw.from_native(X).lazy().select(nw.len()).collect().item())
+    return len(check_matrix(X))
+
+
+def row_numbers(X: Any) -> NDArray[np.intp] | None:
+    """Return the numbers of the rows in the user's table, None where they are counted from 0."""
+    return X.row_numbers if isinstance(X, Source) else None
+
+
+def as_array(X: Any, expectation: str) -> NDArray[Any]:
+    """Return what was given as an array of rows and columns; a source is refused with what is expected in its place."""
+    if isinstance(X, Source):
+        schema = X.schema
+        raise TypeError(
+            f"{expectation}, got a source of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
+        )
+    return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)

@@ -1,0 +1,396 @@
+"""The minimum spanning tree of rows: the shortest edges that join them all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.spanning_tree import join_components, mark_undecided, nearest_by_component, shortest_edges
+from tamiz.neighbors.ball_blocks import CHUNK_ROWS, ROUNDING_MARGIN, BallBlocks, OutsideChunk
+from tamiz.neighbors.base import NeighborIndex
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.search_choice import choose_exact_search
+from tamiz.runtime import parallel, progress
+from tamiz.statistics.base import Floats
+
+# MERGED: The nearest rows outside the component of a row, for rows whose neighbours all lie inside.
+# Numbers of one piece of work.
+_CHUNK_VALUES = 2**21
+# Pieces of work between two looks at what they found.
+_CHUNKS_PER_BATCH = 8
+# Beyond these powers of two the squares of numbers, or of their differences, may overflow or vanish.
+_MAX_EXPONENT = 300
+
+
+@dataclass(frozen=True)
+class OutsideNeighbors:
+    """Rows found outside the components of some rows.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows,), int32
+        The rows that were looked at, in an order of the search's own.
+    outside_rows : ndarray of shape (n_rows, n_listed), int32
+        Outside rows, nearest first; the row itself where there are no more.
+    lengths : ndarray of shape (n_rows, n_listed)
+        Their distances, infinite for the row itself.
+    min_unlisted : ndarray of shape (n_rows,)
+        No row of a component that is not listed is nearer; infinite where all components are.
+    min_unlisted_row : ndarray of shape (n_rows,), int32
+        No such row at the distance `min_unlisted` makes an edge whose lower row is below this.
+    """
+
+    rows: NDArray[np.int32]
+    outside_rows: NDArray[np.int32]
+    lengths: Floats
+    min_unlisted: Floats
+    min_unlisted_row: NDArray[np.int32]
+
+    @classmethod
+    def concatenate(cls, parts: list[OutsideNeighbors]) -> OutsideNeighbors:
+        """Return what several searches found."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+class OutsideSearch(ABC):
+    """Points made ready for searches outside components.
+
+    Attributes
+    ----------
+    n_listed : int
+        Outside rows that a search lists for a row.
+    """
+
+    n_listed: int
+
+    @abstractmethod
+    def nearest(
+        self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
+    ) -> OutsideNeighbors:
+        """Return the nearest outside rows, at least of every row that may have the shortest edge out of its component.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows,)
+        labels : ndarray of shape (n_samples,)
+            The component of every row of the points.
+        limits : ndarray of shape (n_components,)
+            The shortest known edge out of every component: longer ones need not be found.
+        min_unlisted : ndarray of shape (n_samples,)
+            What is known already: the outside rows of a row are no nearer.
+        """
+
+
+def choose_outside_search(points: Points, labels: NDArray[np.int32]) -> OutsideSearch:
+    """Return the search that suits the points, for components that are joined from now on but never cut."""
+    values = points.euclidean_values()
+    return DistanceOutsideSearch(points) if values is None else BallOutsideSearch(points, values, labels)
+
+
+class DistanceOutsideSearch(OutsideSearch):
+    """All distances of a row, row by row, the likeliest rows first.
+
+    The nearest row in each of several components is listed, so that a row need not be looked at again as soon as its
+    component has been joined to the nearest other one.
+    """
+
+    n_listed = 8
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+
+    def nearest(
+        self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
+    ) -> OutsideNeighbors:
+        """Return the nearest outside rows."""
+        limits = limits.copy()
+        waiting = rows[np.argsort(min_unlisted[rows], kind="stable")]
+        size = max(1, _CHUNK_VALUES // self._points.n_samples)
+        found: list[OutsideNeighbors] = []
+
+        def look(part: NDArray[np.int32]) -> OutsideNeighbors:
+            distances = self._points.block(self._points.take(part.astype(np.intp)), 0, len(part))
+            near = np.empty((len(part), self.n_listed), dtype=np.int32)
+            lengths = np.empty(near.shape)
+            nearest_by_component(distances, part, labels, len(limits), near, lengths)
+            last = lengths[:, -1] if len(limits) - 1 > self.n_listed else np.full(len(part), np.inf)
+            return OutsideNeighbors(part, near, lengths, last, np.minimum(part, near[:, -1] + 1))
+
+        while waiting.size:
+            batch, waiting = np.split(waiting, [_CHUNKS_PER_BATCH * size])
+            for part in parallel.map_blocks(look, np.split(batch, range(size, len(batch), size))):
+                np.minimum.at(limits, labels[part.rows], part.lengths[:, 0])
+                found.append(part)
+            waiting = waiting[min_unlisted[waiting] <= limits[labels[waiting]]]
+        return OutsideNeighbors.concatenate(found)
+
+
+class BallOutsideSearch(OutsideSearch):
+    """Products of blocks of rows, where the balls around two blocks come near enough."""
+
+    n_listed = 1
+
+    def __init__(self, points: Points, values: Floats, labels: NDArray[np.int32]) -> None:
+        self._points = points
+        exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+        # A power of two changes no digit.
+        self._scale = 1.0 if abs(exponent) <= _MAX_EXPONENT else float(np.ldexp(1.0, min(-exponent, 1000)))
+        self._balls = BallBlocks(values if self._scale == 1.0 else values * self._scale, labels)
+
+    def nearest(
+        self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
+    ) -> OutsideNeighbors:
+        """Return the nearest outside rows."""
+        owner = self._balls.block_components(labels)
+        caps = np.full(len(limits), np.inf)
+        for c in np.unique(labels[rows]):
+            caps[c] = self._points.to_euclidean(float(limits[c])) * self._scale * (1 + ROUNDING_MARGIN)
+        gap = self._nearest_ball_distances(rows, owner, caps)
+        cap = caps[labels[rows]]
+        far = gap > cap
+        found = [self._certain_neighbors(rows[far], np.full(far.sum(), np.inf), rows[far], gap[far])]
+        worth = np.flatnonzero(~far & (min_unlisted[rows] <= self._metric_distances(cap) * (1 + ROUNDING_MARGIN)))
+        worth = worth[np.argsort(self._balls.positions[rows[worth]])]
+        parts = np.split(worth, range(CHUNK_ROWS, len(worth), CHUNK_ROWS)) if len(worth) else []
+        # The chunks that lie nearest to others come first: what they find spares the rest much work.
+        parts.sort(key=lambda part: float(gap[part].min()))
+        size = _CHUNKS_PER_BATCH
+        while parts:
+            batch, parts = parts[:size], parts[size:]
+            chunks = [OutsideChunk(self._balls, rows[part], labels, owner, caps) for part in batch]
+            # The next batch sees what this one found, and no chunk sees another of its own: threads change nothing.
+            for chunk in list(parallel.map_blocks(OutsideChunk.search, chunks)):
+                np.minimum.at(caps, labels[chunk.rows], chunk.best_distances)
+                found.append(
+                    self._certain_neighbors(chunk.rows, chunk.best_distances, chunk.nearest_rows, chunk.lower_bounds)
+                )
+            size *= 2
+        return OutsideNeighbors.concatenate(found)
+
+    def _metric_distances(self, distances: Floats) -> Floats:
+        return self._points.from_euclidean(distances / self._scale)
+
+    def _nearest_ball_distances(
+        self, rows: NDArray[np.int32], block_components: NDArray[np.int32], limits: Floats
+    ) -> Floats:
+        """Return how far off the nearest outside ball of every row's is, and lower the caps to lengths that there must be."""
+        groups, member = np.unique(self._balls.block_of_row[rows], return_inverse=True)
+        size = max(1, _CHUNK_VALUES // 8 // len(block_components))
+
+        def look(part: NDArray[np.int32]) -> tuple[Floats, Floats]:
+            least, most = self._balls.distance_bounds(part, block_components)
+            return least.min(axis=1), most.min(axis=1)
+
+        looks = list(parallel.map_blocks(look, np.split(groups, range(size, len(groups), size))))
+        least, most = (np.concatenate(ends) for ends in zip(*looks, strict=True))
+        single = block_components[groups] >= 0
+        np.minimum.at(limits, block_components[groups][single], most[single])
+        return np.asarray(least[member])
+
+    def _certain_neighbors(
+        self, rows: NDArray[np.int32], best: Floats, other: NDArray[np.int32], bound: Floats
+    ) -> OutsideNeighbors:
+        """Return what is sure of the nearest outside rows when rows from a bound on were passed over."""
+        sure = best < bound
+        lengths = np.where(sure, self._metric_distances(best), np.inf)
+        reach = np.where(sure, lengths, self._metric_distances(bound))
+        near = np.where(sure, other, rows)
+        low = np.where(sure, np.minimum(rows, other + 1), np.int32(0))
+        return OutsideNeighbors(rows, near[:, None], lengths[:, None], reach, low)
+
+
+# Neighbours that decide nearly every edge: of the 70,000 digits, all but some hundred rows need no other search.
+_N_NEIGHBORS = 15
+# Rows that are looked at together without a thought whether fewer would do.
+_MIN_SEARCH_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class SpanningTree:
+    """The minimum spanning tree of rows, its edges in the order of (length, head, tail).
+
+    Of edges equally long the one with the lower rows is taken, so that there is one such tree.
+
+    Attributes
+    ----------
+    heads : ndarray of shape (n_edges,), int32
+        The lower row of every edge.
+    tails : ndarray of shape (n_edges,), int32
+        The higher one.
+    lengths : ndarray of shape (n_edges,)
+        Distances in the metric's own unit.
+    """
+
+    heads: NDArray[np.int32]
+    tails: NDArray[np.int32]
+    lengths: Floats
+
+
+def spanning_tree(index: NeighborIndex) -> SpanningTree:
+    """Return the minimum spanning tree of all points.
+
+    Parameters
+    ----------
+    index : NeighborIndex
+        An exact one. Where some rows are equal another is made, of one of each: to each other they are no neighbours that
+        tell anything.
+
+    Notes
+    -----
+    Boruvka's rounds: every component is joined by the shortest edge that leaves it. A row whose farthest listed neighbour is
+    farther than an edge that leaves its component needs no other search; when every component has rows that do, those of the
+    components with few of them are searched for, and the component with the most never is. Cost: one search of 15 neighbours,
+    O(n k) a round, and O(p) for each pair of rows that the bounds leave, at most O(n^2 p log n).
+    """
+    forest = _Forest(index.points, np.arange(index.points.n_samples))
+    if forest.n_components > 1:
+        forest.list_neighbors(index)
+    return forest.build_tree()
+
+
+def longest_edge(index: NeighborIndex) -> float:
+    """Return the length of the longest edge of the minimum spanning tree: the least radius whose graph is connected."""
+    return float(spanning_tree(index).lengths.max(initial=0.0))
+
+
+def connecting_edges(
+    index: NeighborIndex, labels: NDArray[np.integer]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+    """Return heads, tails and lengths of the shortest edges that join components, in the order of a `SpanningTree`.
+
+    They are the minimum spanning tree of the components, two of which are as far apart as their nearest rows. Found exactly, by
+    whatever index: only its points are used.
+    """
+    forest = _Forest(index.points, labels)
+    # With small components nearly every row is searched for, which a search of neighbours does at less cost.
+    if forest.n_components > max(1, len(forest.rows) // _N_NEIGHBORS):
+        forest.list_neighbors()
+    tree = forest.build_tree()
+    return tree.heads, tree.tails, tree.lengths
+
+
+class _Forest:
+    """Components that grow together, one row standing for all that are equal to it.
+
+    A row p lists other rows, near[p] at lengths[p], nearest first, of which those before cursor[p] are in its component.
+    Edges to rows that are not listed come after (reach[p], reach_low[p]) in the order of (length, lower row).
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_distinct,)
+        The lowest of the rows that are equal, by which the others are known here.
+    n_components : int
+    """
+
+    def __init__(self, points: Points, labels: NDArray[np.integer]) -> None:
+        numbers, numbered = np.unique(labels, return_inverse=True)
+        first = points.first_occurrences()
+        self.n_components = len(numbers)
+        self._n_edges = len(numbers) - 1
+        self._labels = numbered.astype(np.int32)
+        self._edges: list[tuple[NDArray[np.int32], NDArray[np.int32], Floats]] = []
+        self._join_equal_rows(first.astype(np.int32))
+        self.rows = np.flatnonzero(first == np.arange(len(first)))
+        self._labels = np.ascontiguousarray(self._labels[self.rows])
+        self._points = points if len(self.rows) == len(first) else points.take(self.rows)
+        n = len(self.rows)
+        self._listed_rows: NDArray[np.int32] = np.empty((n, 0), dtype=np.int32)
+        self._listed_lengths: Floats = np.empty((n, 0))
+        self._cursor = np.zeros(n, dtype=np.int32)
+        self._min_unlisted, self._min_unlisted_row = np.zeros(n), np.zeros(n, dtype=np.int32)
+
+    def _join_equal_rows(self, first: NDArray[np.int32]) -> None:
+        """Join the components that have equal rows, by edges from the lowest of them."""
+        repeated = np.flatnonzero(first != np.arange(len(first)))
+        _, once = np.unique(first[repeated] * np.int64(len(first)) + self._labels[repeated], return_index=True)
+        tails = repeated[np.sort(once)].astype(np.int32)
+        heads = first[tails]
+        order = np.lexsort((tails, heads))
+        self._join_components(heads[order], tails[order], np.zeros(len(tails)), np.arange(len(first)))
+
+    def list_neighbors(self, index: NeighborIndex | None = None) -> None:
+        """List the nearest neighbours of every row, those of an index of all rows where no two of them are equal."""
+        n = len(self.rows)
+        if index is None or self._points is not index.points:
+            index = choose_exact_search(self._points).fit(self._points)
+        near = index.query(min(_N_NEIGHBORS, n - 1))
+        self._listed_rows, self._listed_lengths = near.indices.reshape(n, -1), near.distances.reshape(n, -1)
+        complete = self._listed_rows.shape[1] == n - 1
+        self._min_unlisted = np.full(n, np.inf) if complete else self._listed_lengths[:, -1].copy()
+        self._min_unlisted_row = np.minimum(np.arange(n, dtype=np.int32), self._listed_rows[:, -1] + 1)
+
+    def build_tree(self) -> SpanningTree:
+        """Join the components until one is left, and return the edges."""
+        search = None
+        while self.n_components > 1:
+            best, low, high, waiting = self._find_shortest_edges()
+            n_waiting = np.bincount(self._labels[waiting], minlength=self.n_components)
+            certain = np.flatnonzero((n_waiting == 0) & np.isfinite(best))
+            if len(certain):
+                self._join_components(low[certain], high[certain], best[certain], self.rows)
+                continue
+            if not len(waiting):
+                raise DataError(
+                    f"Distances overflow: {self.n_components:,} parts of the rows are infinitely far from each other. "
+                    "Divide the columns by a large number."
+                )
+            search = choose_outside_search(self._points, self._labels) if search is None else search
+            chosen = _components_to_search(n_waiting)[self._labels[waiting]]
+            self._store_neighbors(search.nearest(waiting[chosen], self._labels, best, self._min_unlisted))
+        heads, tails, lengths = (np.concatenate(ends) for ends in zip(*self._edges, strict=True))
+        order = np.lexsort((tails, heads, lengths))
+        return SpanningTree(heads[order], tails[order], lengths[order])
+
+    def _find_shortest_edges(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Return the shortest listed edge out of every component, and the rows that may have a shorter one."""
+        m = self.n_components
+        best, low, high = np.empty(m), np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
+        shortest_edges(self._labels, self._listed_rows, self._listed_lengths, self._cursor, best, low, high)
+        waits = np.empty(len(self.rows), dtype=np.bool_)
+        width = self._listed_rows.shape[1]
+        mark_undecided(self._labels, width, self._cursor, self._min_unlisted, self._min_unlisted_row, best, low, waits)
+        return best, low, high, np.flatnonzero(waits).astype(np.int32)
+
+    def _join_components(
+        self, heads: NDArray[np.int32], tails: NDArray[np.int32], lengths: Floats, rows: NDArray[np.intp]
+    ) -> None:
+        """Join components by those of the edges that join two, and keep them by the numbers that rows have outside."""
+        kept = np.empty(len(heads), dtype=np.bool_)
+        self.n_components = join_components(heads, tails, self.n_components, self._labels, kept)
+        self._edges.append((rows[heads[kept]].astype(np.int32), rows[tails[kept]].astype(np.int32), lengths[kept]))
+        progress.report_progress("Spanning tree", self._n_edges - self.n_components + 1, self._n_edges)
+
+    def _store_neighbors(self, neighbors: OutsideNeighbors) -> None:
+        """List what a search found, in place of what rows had listed."""
+        rows, width = neighbors.rows, neighbors.outside_rows.shape[1]
+        if width > self._listed_rows.shape[1]:
+            own = np.repeat(
+                np.arange(len(self.rows), dtype=np.int32)[:, None], width - self._listed_rows.shape[1], axis=1
+            )
+            self._listed_rows = np.ascontiguousarray(np.c_[self._listed_rows, own])
+            self._listed_lengths = np.ascontiguousarray(np.c_[self._listed_lengths, np.full(own.shape, np.inf)])
+        self._listed_rows[rows], self._listed_lengths[rows] = rows[:, None], np.inf
+        self._listed_rows[rows, :width], self._listed_lengths[rows, :width] = neighbors.outside_rows, neighbors.lengths
+        self._cursor[rows] = 0
+        farther = neighbors.min_unlisted > self._min_unlisted[rows]
+        self._min_unlisted[rows[farther]], self._min_unlisted_row[rows[farther]] = (
+            neighbors.min_unlisted[farther],
+            neighbors.min_unlisted_row[farther],
+        )
+
+
+def _components_to_search(n_waiting: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which components to search for, given their waiting rows: those with few, up to half of all, but never the last.
+
+    The edges out of the others may then be known from the other side.
+    """
+    order = np.argsort(n_waiting, kind="stable")
+    order = order[n_waiting[order] > 0]
+    enough = np.searchsorted(np.cumsum(n_waiting[order]), max(n_waiting.sum() // 2, _MIN_SEARCH_ROWS), side="right")
+    chosen = np.zeros(len(n_waiting), dtype=np.bool_)
+    chosen[order[: max(1, min(enough, len(order) - 1))]] = True
+    return chosen

@@ -1,0 +1,235 @@
+"""Sparse rows: most of their numbers are 0 and not stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.distance_blocks import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
+from tamiz.neighbors.metric_registry import SPARSE_METRICS
+from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
+from tamiz.neighbors.row_encoders import (
+    IdentityEncoder,
+    RowEncoder,
+    as_array,
+    check_n_features,
+    refuse_not_finite,
+    refuse_too_large,
+    refuse_zero_rows,
+)
+from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.kinds import LARGEST_NUMBER
+from tamiz.sources.sparse import find_sparse_matrix
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Integer, Invariants, OneOf
+
+# MERGED: Sparse rows as points, dense where that is faster.
+# Dense rows are made of sparse ones up to this size.
+MAX_DENSE_BYTES = 2**28
+# With more rows than this a search of all pairs takes long, and the others need dense rows.
+MAX_BRUTE_FORCE_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class DenseEncoder(RowEncoder):
+    """Sparse rows made dense, because the rows that a graph was built from were."""
+
+    n_columns: int
+    metric: str
+
+    invariants: ClassVar[Invariants] = {"n_columns": Integer(low=1), "metric": OneOf(*SPARSE_METRICS)}
+
+    @property
+    def n_coordinates(self) -> int:
+        """Columns of a row."""
+        return self.n_columns
+
+    def encode(self, X: Any) -> Floats:
+        """Return new rows, sparse or dense, as dense ones."""
+        rows = canonical_csr(X)
+        check_n_features(rows.shape[1], self.n_columns)
+        check_number_range(rows, self.metric)
+        return np.asarray(rows.toarray())
+
+
+def choose_sparse_points(matrix: Any, metric: str) -> tuple[Points, RowEncoder]:
+    """Return sparse rows as points: dense ones where those are small and searched faster, else `SparsePoints`.
+
+    Dense up to 256 MB, and then only where the rows are so full, or have so few columns, that products of dense rows cost
+    less than those of the numbers stored, or where there are more than 50,000 rows: dense ones alone can be searched by a tree
+    or by nearest-neighbour descent.
+    """
+    check_choice("metric", metric, SPARSE_METRICS)
+    rows = canonical_csr(matrix)
+    n_rows, n_columns = rows.shape
+    share = np.bincount(rows.indices, minlength=n_columns) / max(n_rows, 1)
+    # Nanoseconds a pair, measured: an entry that both have, a number of a column held whole, a number of a dense product.
+    sparse_work = 1.0 + float(np.minimum(1.2 * share**2, 0.25 * share).sum())
+    dense_work = 0.5 + 0.025 * n_columns
+    if 8.0 * n_rows * n_columns > MAX_DENSE_BYTES or (dense_work > sparse_work and n_rows <= MAX_BRUTE_FORCE_ROWS):
+        return SparsePoints(rows, metric=metric), IdentityEncoder()
+    check_number_range(rows, metric)
+    dense = rows.toarray()
+    return CosinePoints(dense) if metric == "cosine" else EuclideanPoints(dense), DenseEncoder(n_columns, metric)
+
+
+# A column stored in a larger share of the rows is added as a whole, which is faster than entry by entry.
+_DENSE_SHARE = 0.25
+# Columns are counted in 32 bits.
+_MAX_COLUMNS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class _ColumnEntries:
+    """The entries column by column.
+
+    Attributes
+    ----------
+    indptr, rows, data
+        In CSC form.
+    dense_position : ndarray of shape (n_columns,), int32
+        The row of `dense_columns` that holds a column, -1 for one that is not held whole.
+    dense_columns : ndarray of shape (n_full, n_rows)
+        The columns that are stored in many rows, their zeros among them.
+    """
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    data: Floats
+    dense_position: NDArray[np.int32]
+    dense_columns: Floats
+
+
+class SparsePoints(Points):
+    """Sparse rows at their Euclidean or cosine distances; nothing of size n_samples x n_columns is made.
+
+    Parameters
+    ----------
+    matrix : sparse of shape (n_samples, n_columns)
+        Any format; entries of one place are summed.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+
+    Raises
+    ------
+    DataError
+        When a number is NaN or infinite, or too large to be squared; for the cosine distance, when a row holds only zeros.
+
+    Notes
+    -----
+    A query costs O(n + the entries of the columns that it has). |x|^2 + |y|^2 - 2 x.y is used where it keeps its digits;
+    near rows are compared entry by entry, so that equal rows are at exactly 0 and near ones exact to about 1e-13. Under the
+    cosine distance that is so of the rows at length 1.
+    """
+
+    def __init__(self, matrix: Any, *, metric: str = "euclidean") -> None:
+        self.metric = check_choice("metric", metric, SPARSE_METRICS)
+        self.matrix = canonical_csr(matrix)
+        self.n_samples, self.n_columns = self.matrix.shape
+        self._indptr = np.ascontiguousarray(self.matrix.indptr, dtype=np.int64)
+        self._columns = np.ascontiguousarray(self.matrix.indices, dtype=np.int32)
+        self._data = np.ascontiguousarray(self.matrix.data)
+        check_number_range(self.matrix, metric)
+        self._squares = np.empty(self.n_samples)
+        if metric == "cosine":
+            unit = np.empty_like(self._data)
+            normalize_sparse_rows(self._indptr, self._data, unit)
+            self._data = unit
+        sparse_squared_norms(self._indptr, self._data, self._squares)
+        if metric == "cosine":
+            refuse_zero_rows(np.flatnonzero(self._squares == 0.0))
+
+    @property
+    def _scaled_matrix(self) -> sparse.csr_array:
+        """The rows as they are measured: at length 1 under the cosine distance."""
+        return sparse.csr_array((self._data, self._columns, self.matrix.indptr), shape=self.matrix.shape)
+
+    @cached_property
+    def _column_entries(self) -> _ColumnEntries:
+        counts = np.bincount(self._columns, minlength=self.n_columns)
+        whole = np.flatnonzero(counts > _DENSE_SHARE * self.n_samples)
+        check_memory(
+            24.0 * len(self._data) + 20.0 * self.n_columns + 8.0 * self.n_samples * len(whole),
+            f"{len(self._data):,} numbers of {self.n_columns:,} columns, held by column,",
+            "Keep fewer columns first, or hash them into fewer.",
+        )
+        form = self._scaled_matrix.tocsc()
+        place = np.full(self.n_columns, -1, dtype=np.int32)
+        place[whole] = np.arange(len(whole))
+        full = np.zeros((len(whole), self.n_samples))
+        for at, column in enumerate(whole.tolist()):
+            entries = slice(form.indptr[column], form.indptr[column + 1])
+            full[at, form.indices[entries]] = form.data[entries]
+        indptr, rows = np.asarray(form.indptr, dtype=np.int64), np.asarray(form.indices, dtype=np.int32)
+        return _ColumnEntries(indptr, rows, form.data, place, full)
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return distances."""
+        out = np.empty((stop - start, self.n_samples))
+        other = self._column_entries
+        sparse_distance_block(
+            (queries._indptr, queries._columns, queries._data, queries._squares),
+            start,
+            stop,
+            (self._indptr, self._columns, self._data, self._squares),
+            (other.indptr, other.rows, other.data, other.dense_position, other.dense_columns),
+            self.metric == "euclidean",
+            out,
+        )
+        return out
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the bytes of the columns that are not 0 and of their numbers."""
+        keys = []
+        for row in rows:
+            entries = slice(self._indptr[row], self._indptr[row + 1])
+            data = self._data[entries]
+            keys.append(self._columns[entries][data != 0.0].tobytes() + data[data != 0.0].tobytes())
+        return keys
+
+    def row_hashes(self) -> Floats:
+        """Return the rows' places along one direction."""
+        return np.asarray(self._scaled_matrix @ np.random.default_rng(0).standard_normal(self.n_columns))
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points."""
+        return type(self)(self.matrix[rows], metric=self.metric)
+
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows, sparse or dense."""
+        points = type(self)(rows, metric=self.metric)
+        check_n_features(points.n_columns, self.n_columns)
+        return points
+
+
+def check_number_range(rows: sparse.csr_array, metric: str) -> None:
+    """Refuse rows in which a number is not finite, or too large to be squared where it will be."""
+    data = rows.data
+    largest = max(data.max(initial=0.0), -data.min(initial=0.0))
+    if largest <= LARGEST_NUMBER or (metric == "cosine" and largest < np.inf):
+        return
+    for refuse, odd in ((refuse_not_finite, ~np.isfinite(data)), (refuse_too_large, np.abs(data) > LARGEST_NUMBER)):
+        refuse(np.unique(np.searchsorted(rows.indptr, np.flatnonzero(odd), side="right") - 1))
+
+
+def canonical_csr(matrix: Any) -> sparse.csr_array:
+    """Return rows in CSR form, columns in order and once, as float64; the caller's matrix stays as it is."""
+    given = find_sparse_matrix(matrix)
+    if given is None:
+        given = as_array(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
+    if given.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {given.ndim}D array instead: a table has rows and columns.")
+    if given.dtype.kind not in "fiub":
+        raise TypeError(f"Sparse rows must hold real numbers, got {given.dtype}.")
+    if given.shape[1] > _MAX_COLUMNS:
+        raise DataError(f"Sparse rows may have {_MAX_COLUMNS:,} columns, got {given.shape[1]:,}. Hash them into fewer.")
+    rows = sparse.csr_array(given.astype(np.float64, copy=False))
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows

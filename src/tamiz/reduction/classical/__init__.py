@@ -1,0 +1,1 @@
+"""Classical scaling: inner products of dissimilarities, their eigenvectors, and the out-of-sample extension."""

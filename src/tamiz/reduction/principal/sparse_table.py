@@ -1,0 +1,199 @@
+"""Sparse rows about their mean, which stay sparse: the mean is taken off after every product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.matrix_products import sparse_cross_products
+from tamiz.neighbors.sparse_points import canonical_csr
+from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.in_memory import weight_vector
+from tamiz.sources.kinds import LARGEST_NUMBER
+from tamiz.sources.table import check_enough_rows, scale_weights
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants, ListOf, Strings
+
+# A column stored in rows of a larger share of the weight is held whole and centred: its mean may be large beside its spread, and
+# taken off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
+_DENSE_COLUMN_SHARE = 0.5
+# Weight of less than this share is none.
+_ROUNDING = 1e-12
+# Entries of one piece of work.
+_ENTRIES_PER_TASK = 2**18
+
+
+def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
+    """Return rows in CSR form, refused where there are none or a number cannot be squared."""
+    rows = canonical_csr(matrix)
+    if 0 in rows.shape:
+        raise DataError(f"X has {rows.shape[0]:,} rows and {rows.shape[1]:,} columns; at least one of each is needed.")
+    odd = np.flatnonzero(~(np.abs(rows.data) <= LARGEST_NUMBER))
+    if len(odd):
+        row = int(np.searchsorted(rows.indptr, odd[0], side="right")) - 1
+        raise DataError(
+            f"Row {row}, column x{rows.indices[odd[0]]} holds {rows.data[odd[0]]}; sparse rows need finite numbers that can be "
+            "squared. Leave the row out, or pass a dense array, in which gaps are counted."
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class SparseCoordinateEncoder(CoordinateEncoder):
+    """How sparse rows are read."""
+
+    names: list[str]
+    mean: Floats
+    scale: Floats
+    level_spans: list[tuple[int, int]]
+
+    invariants: ClassVar[Invariants] = {
+        "names": Strings("d"),
+        "mean": FloatArray("d"),
+        "scale": (
+            FloatArray("d", low=0.0),
+            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+        ),
+        "level_spans": ListOf(ListOf(Integer(below="d+1"))),
+    }
+
+    def read(self, X: Any) -> sparse.csr_array:
+        """Return new rows; dense ones are taken as well."""
+        rows = _check_sparse_rows(X)
+        if rows.shape[1] != len(self.names):
+            raise DataError(f"X has {rows.shape[1]} features, but {len(self.names)} were there in fit.")
+        return rows
+
+    def coordinates(self, rows: sparse.csr_array) -> Iterator[Floats]:
+        """Yield the coordinates of rows, dense, some at a time."""
+        for start, stop in parallel.block_ranges(rows.shape[0], max(1, _ENTRIES_PER_TASK // len(self.names))):
+            yield (rows[start:stop].toarray() - self.mean) / self.scale
+
+    def project(self, rows: sparse.csr_array, directions: Floats) -> NDArray[Any]:
+        """Return rows along directions."""
+        scaled = directions / self.scale
+        # A product with sparse rows goes entry by entry, and so row by row.
+        return np.asarray(rows @ scaled.T) - scaled @ self.mean
+
+
+class SparseTableRows(CentredRows):
+    """Sparse rows.
+
+    Parameters
+    ----------
+    matrix : sparse of shape (n_samples, n_columns)
+    weight : array-like of shape (n_samples,) or None
+    standardize : bool
+    """
+
+    def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
+        self._rows = _check_sparse_rows(matrix)
+        self.n_rows, self.n_coordinates = self._rows.shape
+        check_enough_rows(self.n_rows)
+        given = weight_vector(weight, self.n_rows)
+        self._weight = scale_weights(given, float(given.sum()))
+        self._total_weight = float(self._weight.sum())
+        self._standardize = standardize
+        self.density = self._rows.nnz / max(self.n_rows * self.n_coordinates, 1)
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows."""
+        return self._total_weight
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats, Floats]:
+        """Return the mean of every column, its variance, and the weight of its stored entries next to that of all rows."""
+        by_column = self._rows.tocsc()
+        counts = np.diff(by_column.indptr)
+        column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
+        first = np.zeros(self.n_coordinates)
+        first[counts > 0] = by_column.data[by_column.indptr[:-1][counts > 0]]
+        held = self._sum_by_column(column, weight)
+        gaps = self._sum_by_column(column, weight * (by_column.data - first[column]))
+        inner = first + np.divide(gaps, held, out=np.zeros_like(held), where=held > 0)
+        share = held / self._total_weight
+        within = self._sum_by_column(column, weight * (by_column.data - inner[column]) ** 2)
+        # Sums of the same weights in another order differ in their last bits.
+        absent = np.where(1 - share > _ROUNDING, 1 - share, 0.0)
+        squares = within + held * absent * inner**2
+        return share * inner, squares / (self._total_weight - 1), share
+
+    def _sum_by_column(self, column: NDArray[np.intp], values: Floats) -> Floats:
+        """Return the sum of the values in each column; of none they would be whole numbers."""
+        return np.bincount(column, values, self.n_coordinates).astype(np.float64)
+
+    @cached_property
+    def encoder(self) -> SparseCoordinateEncoder:
+        """How they are read."""
+        mean, variance, _ = self._moments
+        scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
+        return SparseCoordinateEncoder([f"x{j}" for j in range(self.n_coordinates)], mean, scale, [])
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of every coordinate."""
+        return self._moments[1] / self.encoder.scale**2
+
+    def covariance(self) -> Floats:
+        """Return the covariance: from the stored entries alone, but for the columns that are held whole."""
+        q, mean = self.n_coordinates, self.encoder.mean
+        full = np.flatnonzero(self._moments[2] > _DENSE_COLUMN_SHARE)
+        few = self._rows
+        products = np.zeros((q, q))
+        if len(full):
+            few = self._rows.copy()
+            few.data[np.isin(few.indices, full)] = 0.0
+            few.eliminate_zeros()
+        at_once = max(_ENTRIES_PER_TASK, q * q // 4)
+        spans = parallel.block_ranges(self.n_rows, max(1, self.n_rows * at_once // max(few.nnz, 1)))
+        for part in parallel.map_blocks(lambda span: self._cross_products(few, span), spans):
+            products += part
+        products = products + np.triu(products, 1).T
+        thin = mean.copy()
+        thin[full] = 0.0
+        products -= self._total_weight * np.outer(thin, thin)
+        if len(full):
+            check_memory(16.0 * self.n_rows * len(full), f"{len(full):,} columns with few zeros", "Pass a dense array.")
+            whole = self._rows[:, full].toarray() - mean[full]
+            weighed = whole * self._weight[:, None]
+            # The centred columns have the sum 0, and so the mean of the others has no part in the products.
+            across = few.T @ weighed
+            products[:, full] += across
+            products[full, :] += across.T
+            products[np.ix_(full, full)] = whole.T @ weighed
+        return products / np.outer(self.encoder.scale, self.encoder.scale) / (self._total_weight - 1)
+
+    def _cross_products(self, rows: sparse.csr_array, span: tuple[int, int]) -> Floats:
+        out = np.zeros((self.n_coordinates, self.n_coordinates))
+        indptr = rows.indptr[span[0] : span[1] + 1].astype(np.int64)
+        sparse_cross_products(
+            indptr, rows.indices.astype(np.int32, copy=False), rows.data, self._weight[slice(*span)], out
+        )
+        return out
+
+    def times_covariance(self, X: Floats) -> Floats:
+        """Return X times the covariance."""
+        mean, scale = self.encoder.mean, self.encoder.scale
+        scaled = X / scale
+        images = ((self._rows @ scaled.T) - scaled @ mean) * self._weight[:, None]
+        found = (self._rows.T @ images).T - np.outer(images.sum(axis=0), mean)
+        return np.asarray(found / scale) / (self._total_weight - 1)
+
+    def weighted_rows(self) -> Floats:
+        """Return the rows, dense, each times the root of its weight: fewer rows than columns are to be decomposed."""
+        dense = (self._rows.toarray() - self.encoder.mean) / self.encoder.scale
+        return np.asarray(dense * np.sqrt(self._weight)[:, None])
+
+    def project(self, directions: Floats) -> NDArray[Any]:
+        """Return the rows along directions."""
+        return self.encoder.project(self._rows, directions)

@@ -1,0 +1,382 @@
+"""The rows of a table about their mean, read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels.matrix_products import multiply_indicators, multiply_indicators_transposed, project_rows
+from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
+from tamiz.reduction.principal.incomplete_rows import project_incomplete_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.encoding import (
+    CoordinateMoments,
+    Encoding,
+    check_has_features,
+    coordinate_moments,
+    coordinate_names,
+    level_indicators,
+)
+from tamiz.sources.factory import align_to_schema
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
+from tamiz.storage.invariants import Condition, InstanceOf, Invariants
+
+# Values of one piece of work.
+_VALUES_PER_TASK = 2**18
+# Numbers of float32 that a processor multiplies at a time: 100 coordinates take a quarter longer than 104.
+_FLOAT32_LANES = 8
+# Standard deviations between this and its inverse are multiplied in float32.
+_FLOAT32_RANGE = 1e8
+
+
+@dataclass(frozen=True)
+class TableCoordinateEncoder(CoordinateEncoder):
+    """How the rows of a table are read.
+
+    Attributes
+    ----------
+    schema : Schema
+    encoding : Encoding
+    fill : bool
+        Whether a missing value is put at its mean; else a row is placed by what is present of it.
+    """
+
+    schema: Schema
+    encoding: Encoding
+    fill: bool
+
+    invariants: ClassVar[Invariants] = {
+        "schema": InstanceOf(Schema),
+        "encoding": (
+            InstanceOf(Encoding),
+            Condition(lambda it: it.encoding.matches(it.schema), "does not fit the columns of the schema"),
+        ),
+        "fill": InstanceOf(bool),
+    }
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]  # read only
+        """The coordinates."""
+        return self.encoding.names
+
+    @property
+    def mean(self) -> Floats:  # type: ignore[override]
+        """The centre."""
+        return self.encoding.centre
+
+    @property
+    def scale(self) -> Floats:  # type: ignore[override]
+        """What coordinates are divided by."""
+        return self.encoding.scale
+
+    @property
+    def level_spans(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        """The coordinates of each categorical column."""
+        ends = np.cumsum([len(self.encoding.numeric), *(one.n_levels for one in self.encoding.indicators)]).tolist()
+        return list(pairwise(ends))
+
+    @property
+    def n_missing(self) -> int:  # type: ignore[override]
+        """Missing values among the rows of fit."""
+        return self.encoding.n_missing
+
+    def table_schema(self) -> Schema:
+        """Return the columns as they were taken."""
+        return self.schema
+
+    def read(self, X: Any) -> Source:
+        """Return new rows under the columns of fit; what counts as the mean, missing or never seen in fit, is told."""
+        rows = align_to_schema(X, self.schema)
+        n = sum(rows.schema.columns[j].n_missing for j in rows.schema.used.tolist())
+        if n and self.fill:
+            values = "missing value or unknown level" if n == 1 else "missing values or unknown levels"
+            warn_user([f"PCA: {n:,} {values} of new rows {'counts' if n == 1 else 'count'} as the mean of the column."])
+        return rows
+
+    def coordinates(self, rows: Source) -> Iterator[Floats]:
+        """Yield the coordinates of rows, some at a time."""
+        return (self.encoding.transform(piece, fill=self.fill) for piece in row_pieces(rows, len(self.mean)))
+
+    def project(self, rows: Source, directions: Floats) -> NDArray[Any]:
+        """Return rows along directions."""
+        dtype = next(rows.blocks()).dtype
+        out = np.empty((rows.schema.n_rows, len(directions)), dtype)
+        if self.fill:
+            split = CoordinateSplit(self.encoding)
+            table, of_numbers = (
+                split.level_scores(directions).astype(dtype),
+                pad_columns(split.numeric_part(directions), dtype),
+            )
+
+            def along_levels(piece: Block) -> None:
+                there = out[piece.rows.start : piece.rows.stop]
+                project_rows(split.numbers.transform(piece, dtype, padded_width=of_numbers.shape[1]), of_numbers, there)
+                multiply_indicators(piece.codes, split.level_starts, table, there)
+
+            run_all(along_levels, row_pieces(rows, split.width))
+            return out
+        wide, q = pad_columns(directions, dtype), len(self.mean)
+
+        def along(piece: Block) -> None:
+            points = self.encoding.transform(piece, dtype, fill=False, padded_width=wide.shape[1])
+            there = out[piece.rows.start : piece.rows.stop]
+            gappy = np.flatnonzero(np.isnan(points).any(axis=1))
+            project_rows(np.nan_to_num(points) if len(gappy) else points, wide, there)
+            if len(gappy):
+                there[gappy] = project_incomplete_rows(points[gappy, :q].astype(np.float64), directions)
+
+        run_all(along, row_pieces(rows, q))
+        return out
+
+
+class CoordinateSplit:
+    """The coordinates of a table in two parts: numbers, and levels, whose indicators are never written down.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Centred, so that a missing value is 0 in every coordinate.
+
+    Attributes
+    ----------
+    numbers : Encoding
+        That of the numbers alone.
+    level_starts : ndarray of shape (n_categorical,), int64
+        The place of each column's first level among the levels.
+    width : int
+        Values that a row holds.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        p, columns = len(encoding.numeric), encoding.indicators
+        self.numbers = replace(
+            encoding,
+            names=encoding.names[:p],
+            indicators=(),
+            **{name: getattr(encoding, name)[:p] for name in ("centre", "scale", "fill")},
+        )
+        sizes = np.array([column.n_levels for column in columns], dtype=np.int64)
+        self.level_starts = np.cumsum(sizes) - sizes
+        self.width = p + len(columns)
+        self._level_column = np.repeat(np.arange(len(columns)), sizes)
+        self._centre, self._scale = encoding.centre[p:, None], encoding.scale[p:, None]
+
+    def numeric_part(self, directions: Floats) -> Floats:
+        """Return the part of directions that belongs to the numbers."""
+        return np.ascontiguousarray(directions[:, : len(self.numbers.numeric)])
+
+    def level_scores(self, directions: Floats) -> Floats:
+        """Return what a row of each level adds along directions, of shape (n_levels, n_directions)."""
+        there = np.ascontiguousarray(directions[:, len(self.numbers.numeric) :].T) / self._scale
+        return there - self._sum_by_column(self._centre * there)
+
+    def centre_level_sums(self, sums: Floats) -> Floats:
+        """Return the product of scaled and centred indicators with rows from the sums of the rows of each level."""
+        return (sums - self._centre * self._sum_by_column(sums)) / self._scale
+
+    def _sum_by_column(self, values: Floats) -> Floats:
+        """Return for every level the sum over those of its column."""
+        return np.add.reduceat(values, self.level_starts)[self._level_column] if len(values) else values
+
+
+class TableRows(CentredRows):
+    """The rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    standardize : bool
+    missing : {"mean", "pairwise", "iterative"}
+        The last counts a gap at the mean, until the rows are completed.
+    categories : {"balanced", "famd"}
+        The total variance of a categorical column of K levels: 1, or K - 1.
+    """
+
+    def __init__(self, source: Source, *, standardize: bool, missing: str, categories: str) -> None:
+        check_has_features(source.schema)
+        self.source, self.schema = source, source.schema
+        self._standardize, self._missing, self._categories = standardize, missing, categories
+        self.n_rows = source.schema.n_rows
+        self.n_coordinates = len(coordinate_names(source.schema))
+        self._columns_with_missing = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
+        self.n_missing = sum(source.schema.columns[j].n_missing for j in self._columns_with_missing)
+        self._scatter: ScatterMatrix | None = None
+        self.semidefinite = missing != "pairwise"
+        self._is_float32 = next(source.blocks()).dtype == np.float32
+        if self._is_float32:
+            self.residual_tolerance = 1e-6
+
+    @cached_property
+    def _moments(self) -> CoordinateMoments:
+        if self._scatter is None:
+            return coordinate_moments(self.source)
+        scatter = self._scatter
+        return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.present_weight, scatter.total_weight)
+
+    @cached_property
+    def _pairwise_covariance(self) -> tuple[Floats, Floats]:
+        """The covariance of every pair over the rows that have both, and their weight; after `covariance`."""
+        assert self._scatter is not None
+        return self._scatter.pairwise_covariance()
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How rows become coordinates."""
+        moments, schema = self._moments, self.source.schema
+        spread = moments.std[: len(schema.numeric)] if self._standardize else None
+        scale = level_scale(moments, len(schema.numeric), level_indicators(schema), self._categories)
+        return Encoding.from_moments(schema, moments.mean, spread, moments.total_weight, level_scale=scale)
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows."""
+        return self.encoding.total_weight
+
+    @property
+    def encoder(self) -> TableCoordinateEncoder:
+        """How they are read."""
+        return TableCoordinateEncoder(self.source.schema, self.encoding, fill=self._missing == "mean")
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of every coordinate."""
+        if self._missing == "pairwise" and self._scatter is not None:
+            return np.asarray(self._pairwise_covariance[0].diagonal()) / self.encoding.scale**2
+        return self._moments.squared_deviations / self.encoding.scale**2 / (self._moments.total_weight - 1)
+
+    def collect_warnings(self) -> list[str]:
+        """Return which columns take no part, and how gaps were counted."""
+        told = list(self.source.schema.excluded_column_notes)
+        if self.n_missing and self._missing == "mean":
+            values = "missing value was" if self.n_missing == 1 else "missing values were"
+            told.append(f"PCA: {self.n_missing:,} {values} given the mean of the column.")
+        if self._missing == "pairwise" and self._scatter is not None:
+            apart = np.argwhere(self._pairwise_covariance[1] < 2)
+            if len(apart):
+                i, j = apart[0].tolist()
+                told.append(
+                    f"PCA: fewer than two rows have both {self.encoding.names[i]} and {self.encoding.names[j]}; the covariance of "
+                    "such a pair counts as 0."
+                )
+        return told
+
+    def covariance(self) -> Floats:
+        """Return the covariance, in one pass over the rows."""
+        schema = self.source.schema
+        constant = {j for j in schema.numeric if schema.columns[j].constant}
+        scatter = ScatterMatrix(schema.numeric, level_indicators(schema), self._columns_with_missing)
+        scatter = scatter.with_start_centre(next(self.source.blocks()), constant)
+        (scatter,) = self.source.reduce(scatter)
+        self._scatter = scatter
+        raw = (
+            self._pairwise_covariance[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total_weight - 1)
+        )
+        if (self.encoding.scale == 1.0).all():
+            return raw
+        return raw / np.outer(self.encoding.scale, self.encoding.scale)
+
+    def times_covariance(self, X: Floats) -> Floats:
+        """Return X times the covariance, in one pass over the rows."""
+        # Squares must stay within the range of float32.
+        spread = np.sqrt(self.variances.max())
+        dtype = np.float32 if self._is_float32 and 1 / _FLOAT32_RANGE < spread < _FLOAT32_RANGE else np.float64
+        split = CoordinateSplit(self.encoding)
+        table, of_numbers = split.level_scores(X), split.numeric_part(X)
+
+        def product(piece: Block) -> tuple[Floats, Floats]:
+            numbers = split.numbers.transform(piece, dtype)
+            images = numbers @ of_numbers.T.astype(dtype, copy=False)
+            sums = np.zeros(table.shape)
+            if len(table):
+                codes, images = piece.codes, images.astype(np.float64)
+                multiply_indicators(codes, split.level_starts, table, images)
+            if piece.weight is not None:
+                images *= piece.weight[:, None]
+            if len(table):
+                multiply_indicators_transposed(codes, split.level_starts, images, sums)
+            return np.asarray(images.T.astype(dtype, copy=False) @ numbers, dtype=np.float64), sums
+
+        by_number, by_level = np.zeros(of_numbers.shape), np.zeros(table.shape)
+        for numbers, levels in parallel.map_blocks(product, row_pieces(self.source, split.width)):
+            by_number += numbers
+            by_level += levels
+        return np.hstack([by_number, split.centre_level_sums(by_level).T]) / (self.total_weight - 1)
+
+    def weighted_rows(self) -> Floats:
+        """Return the rows, each times the root of its weight."""
+        rooted = np.empty((self.n_rows, self.n_coordinates))
+
+        def fill(piece: Block) -> None:
+            rooted[piece.rows.start : piece.rows.stop] = self.encoding.transform(piece)
+            if piece.weight is not None:
+                rooted[piece.rows.start : piece.rows.stop] *= np.sqrt(piece.weight)[:, None]
+
+        run_all(fill, row_pieces(self.source, self.n_coordinates))
+        return rooted
+
+    def project(self, directions: Floats) -> NDArray[Any]:
+        """Return the rows along directions."""
+        return self.encoder.project(self.source, directions)
+
+
+def level_scale(
+    moments: CoordinateMoments, first_level: int, columns: tuple[LevelIndicators, ...], categories: str
+) -> Floats:
+    """Return what the indicators of levels are divided by, of shape (n_levels,).
+
+    The square root of a level's share gives a column of K levels the total variance K - 1, as FAMD does; with the square root of
+    K - 1 as well it is 1, as that of a standardised number. Numbers are standardised with n - 1, and so are indicators: both
+    variances are exact, and missing values reduce both alike.
+
+    Parameters
+    ----------
+    moments : CoordinateMoments
+    first_level : int
+        The coordinate of the first indicator.
+    columns : tuple of LevelIndicators
+    categories : {"balanced", "famd"}
+
+    References
+    ----------
+    Pages (2004), Analyse factorielle de donnees mixtes, Revue de Statistique Appliquee 52.
+    """
+    scale = [np.empty(0)]
+    for column in columns:
+        own = slice(first_level, first_level := first_level + column.n_levels)
+        share, present = moments.mean[own], moments.present_weight[own]
+        freedom = present - 1
+        squares = np.divide(share * present, freedom, out=share.copy(), where=freedom > 0)
+        if categories == "balanced":
+            squares = squares * max(int((share > 0).sum()) - 1, 1)
+        scale.append(np.sqrt(squares))
+    return np.concatenate(scale)
+
+
+def pad_columns(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """Return directions with zeros behind them: `project` is slower where numbers are left over by its vectors."""
+    k, q = directions.shape
+    wide = np.zeros((k, -(-q // _FLOAT32_LANES) * _FLOAT32_LANES), dtype)
+    wide[:, :q] = directions
+    return wide
+
+
+def row_pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
+    """Yield the rows in pieces of work."""
+    size = max(1, _VALUES_PER_TASK // n_coordinates)
+    return (piece for block in source.blocks() for piece in block.split_rows(size))
+
+
+def run_all(work: Callable[[Block], None], items: Iterator[Block]) -> None:
+    """Do some work for every item, several at a time."""
+    for _ in parallel.map_blocks(work, items):
+        pass

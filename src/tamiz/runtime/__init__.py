@@ -1,0 +1,1 @@
+"""What every package uses: validation, warnings, random draws, threads, memory, progress, registries."""

@@ -1,0 +1,67 @@
+"""Checks of parameters and of the room they ask for. Each failure is one sentence with the limit and the value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+from tamiz.runtime.memory import format_bytes, free_memory, resident_memory, stated_limit, system_free_memory
+from tamiz.runtime.registry import suggestion
+
+
+def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return `value` as an int within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        limit = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be {limit}, got {number}.")
+    return number
+
+
+def check_real(name: str, value: Any, *, low: float | None = None) -> float:
+    """Return `value` as a float of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if value != value or (low is not None and value < low):
+        raise ValueError(f"{name} must be {'a number' if low is None else f'at least {low}'}, got {value}.")
+    return float(value)
+
+
+def check_n_features(name: str, value: Any, total: int) -> int:
+    """Return a number of columns of at least 1: a whole number, or a share in (0, 1] of `total`, rounded down."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        share = float(value)
+        if not 0 < share <= 1:
+            raise ValueError(f"{name} must be a whole number, or a share above 0 and at most 1, got {value!r}.")
+        # 0.29 * 100 is a little less than 29.
+        return max(1, math.floor(share * total + 1e-9))
+    return check_integer(name, value, low=1)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return `value` when it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        meant = suggestion(value, choices) if isinstance(value, str) else ""
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}{meant}.")
+    return str(value)
+
+
+def check_memory(n_bytes: float, task: str, advice: str) -> None:
+    """Refuse work that needs more memory than this process can have, before it starts."""
+    free = free_memory()
+    if n_bytes <= free:
+        return
+    of_stated = ""
+    if stated_limit() < float("inf") and n_bytes <= system_free_memory():
+        # What is resident differs a little from run to run.
+        least = 1e7 * math.ceil(1.06 * (resident_memory() + n_bytes) / 1e7)
+        of_stated = f" of the {format_bytes(stated_limit())} that were stated"
+        advice = f"State at least {format_bytes(least)}. {advice}"
+    raise MemoryError(
+        f"{task} needs {format_bytes(n_bytes)} of memory and {format_bytes(free)} are free{of_stated}. {advice}"
+    )

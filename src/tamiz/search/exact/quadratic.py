@@ -1,0 +1,165 @@
+"""A merit c'x / sqrt(x'Ax) by the units that move together, and the best set of them so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.runtime.validation import check_memory
+from tamiz.search.base import Problem
+from tamiz.search.unit_sets import expand_units
+from tamiz.statistics.base import Floats
+from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
+from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class UnitQuadraticForm:
+    """c and A by units, as heads and tails whose sums are exact; what the fixed columns bring is part of it.
+
+    Attributes
+    ----------
+    c, self_terms : ndarray of shape (2, n_units)
+        Relevance of every unit, and what it brings to the total by itself and with the fixed columns.
+    pair_terms : ndarray of shape (2, n_units, n_units)
+        Twice what two units bring together, 0 for a unit and itself.
+    widths : ndarray of shape (n_units,)
+        Columns of every unit.
+    fixed_terms : ndarray of shape (4,)
+        Relevance and total of the fixed columns.
+    magnitudes : ndarray of shape (2,)
+        Sums of the sizes of all numbers that relevances, and totals, are made of: rounding is measured by them.
+    size_limits : ndarray of shape (3,)
+        Columns that are fixed, least and most columns of a set.
+    """
+
+    c: Floats
+    self_terms: Floats
+    pair_terms: Floats
+    widths: Integers
+    fixed_terms: Floats
+    magnitudes: Floats
+    size_limits: Integers
+
+    @classmethod
+    def from_problem(cls, problem: Problem) -> UnitQuadraticForm | None:
+        """Return the sums of a problem, None where its merit is no such quotient of numbers."""
+        form = problem.merit_properties.quadratic_form()
+        if form is None or not all(np.isfinite(part).all() for part in form):
+            return None
+        c, A = form
+        n, p = len(problem.units), problem.n_columns
+        check_memory(
+            8.0 * (4 * p * p + 3 * p * n + 8 * n * n),
+            f"The sums over {n:,} units of {p:,} columns",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        unit = np.zeros((n + 1, p))
+        for row, columns in zip(unit, problem.units, strict=False):
+            row[columns] = 1.0
+        unit[n, problem.fixed] = 1.0
+        relevance, associations = (
+            SplitNumbers.from_values(c, power_of_two_scale(c)),
+            SplitNumbers.from_values(A, power_of_two_scale(A)),
+        )
+        # Sums of heads, and of tails, are exact in whatever order a product adds them up.
+        by_unit = np.stack([unit @ relevance.head, unit @ relevance.tail])
+        between = np.stack([unit @ part @ unit.T for part in (associations.head, associations.tail)])
+        inner = between[:, :n, :n]
+        own = np.einsum("kii->ki", inner) + between[:, :n, n] + between[:, n, :n]
+        pairs = inner + inner.transpose(0, 2, 1)
+        pairs[:, range(n), range(n)] = 0.0
+        n_fixed = int(problem.fixed.sum())
+        return cls(
+            np.ascontiguousarray(by_unit[:, :n]),
+            np.ascontiguousarray(own),
+            np.ascontiguousarray(pairs),
+            np.array([len(columns) for columns in problem.units], dtype=np.int64),
+            np.concatenate([by_unit[:, n], between[:, n, n]]),
+            np.array([np.abs(c).sum(), np.abs(A).sum()]),
+            np.array([n_fixed, problem.min_size, problem.max_size], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.widths)
+
+    def restrict(self, chosen: Masks) -> UnitQuadraticForm:
+        """Return the sums of some of the units."""
+        pairs = np.ascontiguousarray(self.pair_terms[:, chosen][:, :, chosen])
+        c, own = np.ascontiguousarray(self.c[:, chosen]), np.ascontiguousarray(self.self_terms[:, chosen])
+        return UnitQuadraticForm(
+            c, own, pairs, self.widths[chosen], self.fixed_terms, self.magnitudes, self.size_limits
+        )
+
+    def merit(self, members: Masks) -> float:
+        """Return the merit of a set of units with the fixed columns."""
+        relevance, total = (
+            self.fixed_terms[:2] + self.c[:, members].sum(axis=1),
+            self.fixed_terms[2:] + self.self_terms[:, members].sum(axis=1),
+        )
+        # Halves and doubles are exact.
+        total = total + self.pair_terms[:, members][:, :, members].sum(axis=(1, 2)) / 2
+        return float(relevance.sum() / np.sqrt(total.sum())) if total.sum() > 0 else 0.0
+
+    def size(self, members: Masks) -> int:
+        """Return the columns of a set of units with the fixed ones."""
+        return int(self.size_limits[0] + self.widths[members].sum())
+
+
+class Incumbent:
+    """The best set of units so far: the best merit, of equals the smaller set, then the one of earlier units.
+
+    Attributes
+    ----------
+    merit : float
+        Minus infinity while there is no set.
+    size : int
+        In columns, -1 while there is no set.
+    members : ndarray of shape (n_units,), bool
+    """
+
+    def __init__(self, n_units: int) -> None:
+        self.merit = -np.inf
+        self.size = -1
+        self.members: Masks = np.zeros(n_units, dtype=bool)
+
+    def update(self, merit: float, size: int, members: Masks) -> bool:
+        """Take a set where it is better, and tell whether it is."""
+        differ = np.flatnonzero(members != self.members)
+        ahead = bool(differ.size and members[differ[0]])
+        better = self.size < 0 or (merit, -size, ahead) > (self.merit, -self.size, False)
+        if better:
+            self.merit, self.size, self.members = merit, size, members
+        return better
+
+    def to_candidates(self, problem: Problem) -> Candidates:
+        """Return the set as one to be evaluated and written down."""
+        return Candidates.from_masks(expand_units(problem, self.members[None]))
+
+
+def no_candidates(problem: Problem) -> Candidates:
+    """Return no set."""
+    return Candidates.from_masks(np.empty((0, problem.n_columns), dtype=bool))
+
+
+@dataclass(frozen=True)
+class BoundedCandidates(Proposal):
+    """Sets to be evaluated, there may be none, and what is proven beside them.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    bound : float
+        Infinite while nothing is proven.
+    """
+
+    candidates: Candidates
+    bound: float
+
+    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - which of them fit the room the run decides
+        """Return the sets as they are."""
+        return ScanResult(self.candidates, bound=self.bound if np.isfinite(self.bound) else None)

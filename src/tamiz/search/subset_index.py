@@ -1,0 +1,95 @@
+"""Sets of columns by what they are known by, numbered in the order in which they come."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels import hashing as kernels
+from tamiz.subsets.candidates import Candidates
+
+SubsetKeys = NDArray[np.uint64]
+
+_INITIAL_CAPACITY = 1024
+
+
+class SubsetIndex:
+    """The sets that were seen, of a table of `n_columns`.
+
+    Each column has 128 random bits, and a set is known by the exclusive or of its columns': a flip changes it in one step.
+    That two of a billion sets share theirs has odds of 1 to 10^20.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self._column_keys = np.random.default_rng(0).integers(2**64, size=(n_columns, 2), dtype=np.uint64)
+        self._byte_keys = _keys_of_bytes(self._column_keys)
+        self._keys = np.empty((_INITIAL_CAPACITY, 2), dtype=np.uint64)
+        self._slots = np.full(2 * _INITIAL_CAPACITY, -1, dtype=np.int32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def n_bytes(self) -> int:
+        """What they take in memory."""
+        return self._keys.nbytes + self._slots.nbytes + self._byte_keys.nbytes + self._column_keys.nbytes
+
+    def keys(self, candidates: Candidates) -> SubsetKeys:
+        """Return what candidates are known by, two numbers each."""
+        parents, keys = (np.empty((n, 2), dtype=np.uint64) for n in (len(candidates.packed_parents), len(candidates)))
+        kernels.hash_sets(candidates.packed_parents, self._byte_keys, parents)
+        made_of = map(_as_int64, (candidates.parent_index, candidates.starts, candidates.flipped))
+        kernels.hash_candidates(parents, *made_of, self._column_keys, keys)
+        return keys
+
+    def lookup(self, keys: SubsetKeys) -> NDArray[np.int64]:
+        """Return the number of every set, -1 for one that was not seen."""
+        numbers = np.empty(len(keys), dtype=np.int64)
+        kernels.find_sets(keys, self._slots, self._keys, numbers)
+        return numbers
+
+    def are_new(self, keys: SubsetKeys) -> NDArray[np.bool_]:
+        """Return which of these sets were not seen, and stand here for the first time."""
+        return (self.lookup(keys) < 0) & (first_occurrences(keys) == np.arange(len(keys)))
+
+    def add(self, keys: SubsetKeys) -> None:
+        """Take in sets that are new, and differ."""
+        count = self._count + len(keys)
+        if count > len(self._keys):
+            known = np.empty((max(count, 2 * len(self._keys)), 2), dtype=np.uint64)
+            known[: self._count] = self._keys[: self._count]
+            self._keys = known
+        self._keys[self._count : count] = keys
+        if 2 * count > len(self._slots):
+            size = len(self._slots)
+            while size < 2 * count:
+                size *= 2
+            self._slots = np.full(size, -1, dtype=np.int32)
+            self._count = 0
+        kernels.insert_sets(self._keys, self._count, count, self._slots)
+        self._count = count
+
+
+def first_occurrences(keys: SubsetKeys) -> NDArray[np.int64]:
+    """Return for every set the place at which it stands for the first time among these."""
+    places = np.empty(len(keys), dtype=np.int64)
+    kernels.first_occurrences(keys, places)
+    return places
+
+
+def _keys_of_bytes(bits: SubsetKeys) -> NDArray[np.uint64]:
+    """Return the exclusive or of the bits of eight columns for every value that their byte of a set can have."""
+    n_bytes = -(-len(bits) // 8)
+    columns = np.zeros((8 * n_bytes, 2), dtype=np.uint64)
+    columns[: len(bits)] = bits
+    table = np.zeros((n_bytes, 256, 2), dtype=np.uint64)
+    values = np.arange(256)
+    for place in range(8):
+        # The first column of eight is the highest bit.
+        table[:, values >> (7 - place) & 1 == 1] ^= columns[place::8, None]
+    return table
+
+
+def _as_int64(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    return np.ascontiguousarray(numbers, dtype=np.int64)

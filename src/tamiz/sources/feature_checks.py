@@ -1,0 +1,92 @@
+"""What an estimator says of the columns it takes, and remembers of those it was fitted on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from tamiz.exceptions import DataError
+from tamiz.sources.base import Source
+from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
+
+
+def mixed_table_tags(tags: Tags) -> Tags:
+    """Return an estimator's tags with what every table may hold here: gaps, text and categories, and numbers in a sparse matrix."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
+    tags.input_tags.string = True
+    tags.input_tags.categorical = True
+    if tags.transformer_tags is not None:
+        tags.transformer_tags.preserves_dtype = []
+    return tags
+
+
+def float_dtype(X: Any) -> type[np.floating[Any]]:
+    """Return float32 where all numbers of a table lie in it, else float64."""
+    if X is None:
+        return np.float64
+    if isinstance(X, Source):
+        return next(X.blocks()).dtype
+    if is_frame(X):
+        kinds = [
+            kind for kind in nw.from_native(X).collect_schema().values() if kind.is_numeric() or kind.is_temporal()
+        ]
+        return np.float32 if kinds and all(kind == nw.Float32 for kind in kinds) else np.float64
+    dtype = X.dtype if sparse.issparse(X) else check_matrix(X).dtype
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def record_features(estimator: Any, X: Any) -> None:
+    """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does; neither where X is None."""
+    if X is None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+        return
+    if not isinstance(X, Source):
+        check_features(estimator, X, reset=True)
+        return
+    estimator.n_features_in_ = X.schema.n_columns
+    estimator.feature_names_in_ = np.array(X.schema.names, dtype=object)
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
+    """Refuse rows of other columns than those of fit; of a fit without rows none are known here."""
+    if not reset and not hasattr(estimator, "n_features_in_"):
+        return
+    if sparse.issparse(X):
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
+        elif X.shape[1] != estimator.n_features_in_:
+            name = type(estimator).__name__
+            raise DataError(
+                f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+            )
+        return
+    if isinstance(X, Source):
+        _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
+        return
+    # Of a frame the names will do, which a lazy one has only when it is collected.
+    table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
+    validate_data(estimator, table, reset=reset, skip_check_array=True)
+
+
+def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
+    if len(names) != n_fitted:
+        raise DataError(
+            f"The source has {len(names)} columns, but {n_fitted} were there in fit; opened with like= the model's schema_ it has "
+            "those."
+        )
+    for j, name in enumerate(names if fitted is not None else ()):
+        if name != fitted[j]:
+            raise DataError(
+                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}; put them in that order, or open the "
+                "source with like= the model's schema_, which takes them by name."
+            )

@@ -1,0 +1,365 @@
+"""Tables in memory: arrays, and data frames of every library that narwhals knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Number
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.moments import add_deviations
+from tamiz.runtime import parallel
+from tamiz.sources.kinds import (
+    LARGEST_NUMBER,
+    Numbers,
+    check_finite,
+    encode_target,
+    level_text,
+    numeric_column,
+    to_numbers,
+)
+from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.sources.schema import Column
+from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, is_every_row
+from tamiz.sources.text_values import as_exact_integers
+
+
+# MERGED: One vector of values as codes, for the functions that take plain vectors.
+def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
+    """Return codes with -1 for missing, and the number of different values."""
+    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
+    if encoded.values is None:
+        return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
+    return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
+
+
+def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the weights of n values, ones where none are given; what is no weight is refused."""
+    if sample_weight is None:
+        return np.ones(n)
+
+    def word(at: int) -> str:
+        return f"value {at}"
+
+    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), word)
+    if len(weight) != n:
+        raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
+    check_weights(weight, word)
+    return np.ascontiguousarray(weight, dtype=np.float64)
+
+
+# Values of one piece of work.
+_MAX_PIECE_VALUES = 2**18
+
+
+def is_frame(data: Any) -> bool:
+    """Whether narwhals takes it for a data frame."""
+    try:
+        native = nw.from_native(data, pass_through=True, allow_series=False)
+    except nw.exceptions.DuplicateError:
+        raise DataError(
+            f"Column {_first_duplicate(data)!r} occurs twice; give every column a name of its own."
+        ) from None
+    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def _first_duplicate(data: Any) -> str:
+    """Return the first name that occurs twice among the columns of a frame of pandas or Arrow."""
+    seen: set[str] = set()
+    for name in map(str, getattr(data, "column_names", data.columns)):
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
+
+
+def to_raw_column(values: Any, name: str) -> RawColumn:
+    """Turn one column that came beside the table (a target, weights) into a raw column."""
+    series = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(series, nw.DataFrame):
+        if len(series.columns) != 1:
+            raise DataError(f"The {name} must be one column, got {len(series.columns)}; pass one of them.")
+        series = series[series.columns[0]]
+    if isinstance(series, nw.Series):
+        called = str(series.name) if series.name not in (None, "") else name
+        return (
+            _from_pandas(called, series.to_native())
+            if series.implementation.is_pandas()
+            else _from_series(called, series)
+        )
+    array = _unmasked(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"The {name} must be one column, got an array of shape {array.shape}; pass one of them.")
+    raw = raw_from_array(name, array)
+    # What hides a value of integers has no place for it.
+    return replace(raw, original=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
+
+
+def eager_frame(data: Any) -> nw.DataFrame[Any]:
+    """Return a data frame of any library under narwhals, a lazy one collected."""
+    opened = nw.from_native(data, allow_series=False)
+    return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+
+
+def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
+    """Return the names of a frame's or an array's columns, and what gives one of them."""
+    if is_frame(data):
+        frame = eager_frame(data)
+        check_shape(len(frame), len(frame.columns))
+        names = [str(name) for name in frame.columns]
+        place = {name: j for j, name in enumerate(names)}
+        if not frame.implementation.is_pandas():
+            return names, lambda name: _from_series(name, frame[:, place[name]])
+        # Taken by position, a column of pandas costs several times as much as one of all in turn.
+        native = [series for _, series in frame.to_native().items()]
+        return names, lambda name: _from_pandas(name, native[place[name]])
+    array = check_matrix(data)
+    return [f"x{j}" for j in range(array.shape[1])], lambda name: raw_from_array(name, array[:, int(name[1:])])
+
+
+def check_matrix(data: Any) -> NDArray[Any]:
+    """Return data as an array of rows and columns."""
+    if isinstance(data, str | Mapping):
+        way_out = "open_source takes a file's name" if isinstance(data, str) else "pandas.DataFrame(data) makes one"
+        raise TypeError(f"A table must be an array or a data frame, got a {type(data).__name__}; {way_out}.")
+    if isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series):
+        raise ValueError("Expected a table, got a Series, which is one column; its to_frame() is a table.")
+    array = _unmasked(data)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: a table has "
+            "rows and columns, array.reshape(-1, 1) is one column, array.reshape(1, -1) one row."
+        )
+    check_shape(*array.shape)
+    if np.iscomplexobj(array):
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    return array
+
+
+def to_numpy(data: Any) -> NDArray[Any]:
+    """Return an array of any library that numpy can read as numpy's; refuse one that it cannot, such as one on a GPU."""
+    try:
+        # Libraries of the array API standard need not have __array__; numpy would make one object of such an array.
+        by_dlpack = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
+        return np.from_dlpack(data) if by_dlpack else np.asarray(data)
+    except (TypeError, RuntimeError, BufferError) as error:
+        if not hasattr(data, "__dlpack__"):
+            raise
+        sort = type(data)
+        raise TypeError(
+            f"A {sort.__module__}.{sort.__qualname__} was given that numpy cannot read: {str(error).rstrip('.')}. Pass it as a "
+            "numpy array, a tensor of torch as X.detach().cpu().numpy()."
+        ) from error
+
+
+def _unmasked(data: Any) -> NDArray[Any]:
+    """Return data as a plain array; what a masked array hides is missing."""
+    if not isinstance(data, np.ma.MaskedArray):
+        array = to_numpy(data)
+        if (
+            array.dtype.kind == "f"
+            and isinstance(data, list | tuple)
+            and (np.abs(array) >= LARGEST_EXACT_INTEGER).any()
+        ):
+            # numpy made floats of whole numbers too large for it, or of those that have a missing one beside them.
+            return np.asarray(data, dtype=object)
+        return array
+    if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not _is_beyond_float(np.ma.getdata(data))):
+        return np.where(np.ma.getmaskarray(data), np.nan, np.ma.getdata(data).astype(np.float64))
+    values = np.array(np.ma.getdata(data), dtype=object)
+    values[np.ma.getmaskarray(data)] = None
+    return values
+
+
+def open_frame(data: Any, options: OpenOptions) -> TableSource:
+    """Open a data frame."""
+    frame = eager_frame(data)
+    names, load = column_loader(frame)
+    place = {name: j for j, name in enumerate(names)}
+    handed_on = frame if options.frame_data is None else eager_frame(options.frame_data)
+
+    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        # By position: not every frame's names are text.
+        part = handed_on[:, [place[name] for name in wanted]]
+        return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
+
+    return build_table(names, load, options, frame_of)
+
+
+def open_array(data: Any, options: OpenOptions) -> TableSource:
+    """Open an array of two dimensions; its columns are called x0, x1, ..."""
+    array = check_matrix(data)
+    names, load = column_loader(array)
+
+    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        given = data if isinstance(data, np.ndarray) else array
+        given = given if options.frame_data is None else options.frame_data
+        return given[:, [int(name[1:]) for name in wanted]][rows]
+
+    exact = array.dtype.kind in "iu" and _is_beyond_float(array)
+    if (
+        array.dtype.kind in "fiu"
+        and not exact
+        and options.kinds is None
+        and not options.role_by_column
+        and options.reader is None
+    ):
+        return _open_numbers(array, names, options, frame_of)
+    return build_table(names, load, options, frame_of, has_names=False)
+
+
+def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> TableSource:
+    """Open a matrix of numbers as it lies in memory: nothing is copied but what must change."""
+    # The target and other roles take the general road, over a table of one column that stands for the others.
+    stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
+    frame = build_table(["x0"], lambda _: stand_in, options, make_frame)
+    numbers = np.asarray(array, dtype=to_float_type(array.dtype))
+    if frame.schema.n_dropped:
+        numbers = numbers[frame.row_numbers]
+    departure = _deviations_from_first(numbers)
+    columns: list[Column] = []
+    for j, name in enumerate(names):
+        # Neither a gap nor an infinity is among them.
+        if departure[j] <= LARGEST_NUMBER:
+            columns.append(Column(name, "numeric", constant=not departure[j]))
+            continue
+        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
+    schema = replace(frame.schema, columns=tuple(columns))
+    values = {j: numbers[:, j] for j in schema.numeric}
+    (block,) = frame.blocks()
+    whole = numbers if len(values) == len(columns) else None
+    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
+    source.class_labels = frame.class_labels
+    source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
+    return source
+
+
+def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """Return what numbers are held as: float32 as it is, everything else as float64."""
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _deviations_from_first(numbers: Numbers) -> Numbers:
+    """Return the sums of the distances of each column's values from its first, read by rows, as they mostly lie."""
+    spans = parallel.block_ranges(len(numbers), max(1, _MAX_PIECE_VALUES // numbers.shape[1]))
+    first = np.ascontiguousarray(numbers[0])
+
+    def look(span: tuple[int, int]) -> Numbers:
+        total = np.zeros_like(first)
+        add_deviations(np.ascontiguousarray(numbers[slice(*span)]), first, total)
+        return total
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Numbers = np.sum(list(parallel.map_blocks(look, spans)), axis=0)
+    return np.where(np.abs(first) <= LARGEST_NUMBER, found, np.nan)
+
+
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Refuse a table without rows or columns."""
+    if n_rows == 0:
+        raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
+    if n_columns == 0:
+        raise DataError(f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+
+
+def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
+    return replace(_series_values(name, series), original=series.to_native())
+
+
+def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
+    dtype = series.dtype
+    if isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
+    if dtype.is_float():
+        values = series.to_numpy()
+        return RawColumn(name, np.asarray(values, dtype=to_float_type(values.dtype)))
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        values = _combine_chunks(series.to_arrow())
+        return RawColumn(name, values, "categorical", ordered=isinstance(dtype, nw.Enum) or values.type.ordered)
+    if isinstance(dtype, nw.Object | nw.Unknown):
+        return raw_from_array(name, series.to_numpy())
+    return raw_from_arrow(name, _combine_chunks(series.to_arrow()))
+
+
+def _from_pandas(name: str, series: Any) -> RawColumn:
+    """Turn a pandas column into a raw one.
+
+    Its codes and its floats are taken as they lie: the way through narwhals and Arrow copies, and costs ten times as much.
+    """
+    codes = getattr(series.array, "codes", None)
+    if codes is not None:
+        words = tuple(map(level_text, series.array.categories.tolist()))
+        return RawColumn(name, codes, "categorical", words, series.array.ordered, series)
+    if series.dtype == np.float64 and isinstance(series.dtype, np.dtype):
+        return RawColumn(name, series.to_numpy(), original=series)
+    return _from_series(name, nw.from_native(series, series_only=True))
+
+
+def _combine_chunks(values: Any) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def raw_from_array(name: str, array: NDArray[Any]) -> RawColumn:
+    """Turn an array of one dimension into a raw column."""
+    return replace(_array_values(name, array), original=array)
+
+
+def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
+    if array.dtype.kind in "iu" and _is_beyond_float(array):
+        return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
+    if array.dtype.kind in "fiu":
+        return RawColumn(name, np.ascontiguousarray(array, dtype=to_float_type(array.dtype)))
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    if array.dtype.kind in "mM":
+        return raw_from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[us]")))
+    values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
+    try:
+        return raw_from_arrow(name, pa.array(values))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        if all(v is None or (isinstance(v, Number) and not isinstance(v, bool | complex)) for v in values):
+            return RawColumn(name, _exact_numbers(list(values)))
+        return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
+
+
+def _exact_numbers(values: Sequence[Any]) -> Any:
+    """Return numbers of several types, None for missing: exactly where all are whole, as float64 otherwise."""
+    whole = as_exact_integers(pa.array([None if v is None else str(v) for v in values], pa.string()))
+    return np.array([np.nan if v is None else float(v) for v in values]) if whole is None else whole
+
+
+def _is_beyond_float(array: NDArray[Any]) -> bool:
+    """Whether whole numbers are so large that several of them are one as float64."""
+    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_EXACT_INTEGER
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.generic) and bool(value != value)
+
+
+def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
+    """Turn an Arrow array into a raw column; a dictionary is declared categorical."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return RawColumn(name, values, "categorical", ordered=kind.ordered)
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError(
+            f"Column {name}: values of type {kind} cannot be used; every argument must be a string or a number, a "
+            "boolean or a date. Leave the column out or turn it into one of these."
+        )
+    if pa.types.is_interval(kind):
+        raise DataError(f"Column {name}: values of type {kind} cannot be used; cast it.")
+    if pa.types.is_string_view(kind):
+        values = values.cast(pa.string())
+    return RawColumn(name, values)

@@ -1,0 +1,187 @@
+"""What rows are to folds: the group that each is of, and its place in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from tamiz.exceptions import DataError
+from tamiz.sources.kinds import encode_target
+from tamiz.sources.raw_column import RawColumn
+from tamiz.sources.text_values import as_dates, as_numbers, try_cast
+from tamiz.statistics.base import Codes
+
+# MERGED: The classes of a target as the user wrote them, for estimators and scorers to which they mean something.
+# What int64 holds.
+_LARGEST_INT64 = 2**63 - 1
+
+
+def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> NDArray[Any]:
+    """Return the value that every level stands for, in the order of the codes.
+
+    Values given in memory keep their type, as scikit-learn's estimators see them; those of a file have the type that the file says,
+    and numbers in text are integers where every one is whole.
+
+    Parameters
+    ----------
+    raw : RawColumn
+        The target as it was read.
+    codes : ndarray of shape (n_rows,)
+        Of every row, -1 where the target is missing; every level occurs.
+    levels : sequence of str
+    """
+    present = np.flatnonzero(codes >= 0)[::-1]
+    rows = np.empty(len(levels), dtype=np.intp)
+    # Of several values assigned to one place the last one stays: that of the first row.
+    rows[codes[present]] = present
+    if raw.original is not None and _is_typed(found := _original_labels(raw.original, rows)):
+        return found
+    if isinstance(raw.values, pa.Array) and _is_typed(found := _arrow_labels(raw.values, rows)):
+        return found
+    return _parse_labels(levels)
+
+
+def _original_labels(original: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    if isinstance(original, np.ndarray):
+        return original[rows]
+    taken = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
+    # As an estimator of scikit-learn's reads a series: pandas' own integers and booleans become float64.
+    return np.asarray(column_or_1d(taken))
+
+
+def _arrow_labels(values: pa.Array, rows: NDArray[np.intp]) -> NDArray[Any]:
+    taken = values.take(pa.array(rows))
+    taken = taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken
+    found = taken.to_numpy(zero_copy_only=False)
+    return np.array(found.tolist()) if _is_text(found) else found
+
+
+def _is_typed(found: NDArray[Any]) -> bool:
+    """Whether these are values of one type: objects of several cannot be put in order."""
+    return found.dtype.kind != "O" or _is_text(found)
+
+
+def _is_text(found: NDArray[Any]) -> bool:
+    return found.dtype.kind == "O" and all(isinstance(value, str) for value in found.tolist())
+
+
+def _parse_labels(levels: Sequence[str]) -> NDArray[Any]:
+    """Return integers where every level is one, numbers where every one is, text otherwise; "01" is text."""
+    if all(map(_is_integer_text, levels)):
+        return np.array([int(level) for level in levels], dtype=np.int64)
+    if all(_is_integer_text(level) or _is_float_text(level) for level in levels):
+        return np.array([float(level) for level in levels])
+    return np.array(levels)
+
+
+def _is_integer_text(level: str) -> bool:
+    try:
+        return str(int(level)) == level and abs(int(level)) <= _LARGEST_INT64
+    except ValueError:
+        return False
+
+
+def _is_float_text(level: str) -> bool:
+    try:
+        return repr(float(level)) == level and np.isfinite(float(level))
+    except ValueError:
+        return False
+
+
+Times = NDArray[np.float64] | NDArray[np.int64]
+
+# Months, quarters and weeks of a year, which sort as text in the order of time: 2024-03, 2024-Q1, 2024-W07.
+_PERIOD_PATTERNS = (r"^\d{4}-\d{2}$", r"^\d{4}-?Q\d$", r"^\d{4}-?W\d{2}$")
+_ADVICE = "Fill it in, or leave the row out."
+
+
+def group_codes(raw: RawColumn, describe_row: Callable[[int], str]) -> tuple[Codes, tuple[str, ...]]:
+    """Return the group of every row as a code, and the groups' names in code order; a row without one is refused."""
+    encoded = encode_target(raw, "categorical", describe_row)
+    codes = np.full(len(raw), -1) if encoded.values is None else encoded.values
+    _check_no_missing(codes < 0, "group", describe_row)
+    return np.ascontiguousarray(codes, dtype=np.int32), encoded.column.levels
+
+
+def time_values(raw: RawColumn, describe_row: Callable[[int], str]) -> Times:
+    """Return numbers that sort as the rows do in time; a row without a time is refused.
+
+    Numbers and dates are taken as they are, in their own unit; so is text that reads as such, and years with a month, quarter or
+    week.
+    """
+    values = raw.values
+    if raw.categories is not None:
+        values = pa.DictionaryArray.from_arrays(
+            pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
+        )
+    if isinstance(values, np.ndarray):
+        values = pa.array(values, from_pandas=True)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    _check_no_missing(np.asarray(values.is_null()), "time", describe_row)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        values = _parse_times(raw.name, values, describe_row)
+    return _plain_times(values)
+
+
+def _plain_times(values: Any) -> Times:
+    if pa.types.is_temporal(values.type):
+        narrow = pa.types.is_date32(values.type) or pa.types.is_time32(values.type)
+        values = values.cast(pa.int32()) if narrow else values
+        return np.asarray(values.cast(pa.int64()), dtype=np.int64)
+    if pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and not values.type.scale):
+        whole = try_cast(values, pa.int64())
+        # Those that are too long are replaced by their order: float64 may make one time of several.
+        return np.asarray(pc.rank(values, tiebreaker="dense") if whole is None else whole, dtype=np.int64)
+    return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
+
+
+def _parse_times(name: str, text: Any, describe_row: Callable[[int], str]) -> Any:
+    """Return text as what it says: numbers, dates, or the order of periods."""
+    text = pc.utf8_trim_whitespace(text)
+    readers: list[Callable[[Any], Any]] = [
+        _parse_integers,
+        _parse_floats,
+        as_dates,
+        *(partial(_parse_periods, form) for form in _PERIOD_PATTERNS),
+    ]
+    for read in readers:
+        if (found := read(text)) is not None:
+            return found
+    first = [read for read in readers if read(text[:1]) is not None]
+    at = next(at for at in range(len(text)) if not first or first[0](text[at : at + 1]) is None)
+    raise DataError(
+        f"{describe_row(at)}, column {name}: {text[at].as_py()!r} is no time as the others are; times are numbers, dates "
+        "(YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
+    )
+
+
+def _parse_integers(text: Any) -> Any:
+    return try_cast(text, pa.int64())
+
+
+def _parse_floats(text: Any) -> Any:
+    return as_numbers(text, decimal_comma=False)
+
+
+def _parse_periods(pattern: str, text: Any) -> Any:
+    if not pc.all(pc.match_substring_regex(text, pattern)).as_py():
+        return None
+    _, order = np.unique(np.asarray(text), return_inverse=True)
+    return pa.array(order)
+
+
+def _check_no_missing(missing: NDArray[np.bool_], role: str, describe_row: Callable[[int], str]) -> None:
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        raise DataError(f"{describe_row(at)}: the {role} is missing, and every row needs one. {_ADVICE}")

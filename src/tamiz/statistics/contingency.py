@@ -1,0 +1,203 @@
+"""Contingency tables of pairs of columns, and the coded rows from which a search asks for pairs as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels.contingency import add_pair_weights, bin_values, count_pairs
+from tamiz.statistics.base import Block, Codes, Floats, Statistic
+
+
+# MERGED: Columns as codes: levels as they are, numbers by their cut points.
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How each source column turns into codes 0 .. size - 1, with -1 for missing.
+
+    Attributes
+    ----------
+    sizes : mapping of column to int
+        How many values a coded column has; the schema's `n_columns` stands for the target.
+    edges : mapping of column to ndarray
+        Ascending cut points of the columns that are numbers; a value equal to a cut goes left.
+    """
+
+    sizes: Mapping[int, int]
+    edges: Mapping[int, Floats]
+
+    def encode(self, block: Block, column: int) -> Codes:
+        """Return the codes of a column in the rows of a block."""
+        values = block.column(column)
+        if column not in self.edges:
+            return values
+        codes = np.empty(len(values), dtype=np.int32)
+        bin_values(values, self.edges[column], codes)
+        return codes
+
+    def stored_codes(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
+        """Return the codes of a column as they are held, in one, two or four bytes."""
+        return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # a target is there
+
+    @cached_property
+    def fingerprint(self) -> tuple[tuple[int, int, bytes], ...]:
+        """What the codes depend on, hashable."""
+        none = np.empty(0)
+        return tuple((c, n, self.edges.get(c, none).tobytes()) for c, n in sorted(self.sizes.items()))
+
+
+class ContingencyTables(Statistic):
+    """Weighted counts of the pairs of values of two columns, for a tile of pairs.
+
+    Attributes
+    ----------
+    tables : list of ndarray of shape (size_a + 1, size_b + 1)
+        One table a pair; its last row and column count missing values.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[int, int]], coding: Coding) -> None:
+        self.pairs = tuple(pairs)
+        self.coding = coding
+        self.columns = tuple(sorted({column for pair in self.pairs for column in pair}))
+        self.tables: list[Floats] = [np.zeros((coding.sizes[a] + 1, coding.sizes[b] + 1)) for a, b in self.pairs]
+
+    @property
+    def key(self) -> Hashable:
+        """Pairs and coding."""
+        return type(self), self.pairs, self.coding.fingerprint
+
+    def empty(self) -> Self:
+        """Return a new one that has seen nothing."""
+        return type(self)(self.pairs, self.coding)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        coded: dict[int, Codes] = {}
+        last_use = {column: k for k, pair in enumerate(self.pairs) for column in pair}
+        for k, (table, (a, b)) in enumerate(zip(self.tables, self.pairs, strict=True)):
+            for column in (a, b):
+                if column not in coded:
+                    coded[column] = self.coding.encode(block, column)
+            if block.weight is None:
+                counted = np.zeros(table.shape, dtype=np.int64)
+                count_pairs(coded[a], coded[b], counted)
+                table += counted
+            else:
+                add_pair_weights(coded[a], coded[b], block.weight, table)
+            for column in {a, b}:
+                if last_use[column] == k:
+                    del coded[column]
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add all that another one has seen."""
+        for mine, theirs in zip(self.tables, other.tables, strict=True):
+            mine += theirs
+        self.n_samples += other.n_samples
+        return self
+
+
+class LevelCounts(Statistic):
+    """Weighted counts of the values of each column.
+
+    Attributes
+    ----------
+    counts : list of ndarray of shape (size + 1,)
+        One array a column; its last entry counts missing values.
+    """
+
+    def __init__(self, columns: Sequence[int], coding: Coding) -> None:
+        self.columns = tuple(columns)
+        self.coding = coding
+        self.counts: list[Floats] = [np.zeros(coding.sizes[column] + 1) for column in self.columns]
+
+    @property
+    def key(self) -> Hashable:
+        """Columns and coding."""
+        return type(self), self.columns, self.coding.fingerprint
+
+    def empty(self) -> Self:
+        """Return a new one that has seen nothing."""
+        return type(self)(self.columns, self.coding)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        for counts, column in zip(self.counts, self.columns, strict=True):
+            codes = self.coding.encode(block, column)
+            counts += np.bincount(np.where(codes < 0, len(counts) - 1, codes), block.weight, len(counts))
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add all that another one has seen."""
+        for mine, theirs in zip(self.counts, other.counts, strict=True):
+            mine += theirs
+        self.n_samples += other.n_samples
+        return self
+
+
+# Codes of up to two bytes; the last one is for missing values.
+MAX_CODES = 2**16 - 1
+
+
+class CodedRows(Statistic):
+    """The rows themselves as small codes, a column after another: one or two bytes a value.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_columns, n_samples), uint8 or uint16
+        A missing value is coded as the number of values of its column.
+    weight : ndarray of shape (n_samples,), or of shape (0,) where rows have no weight
+    """
+
+    def __init__(self, columns: Sequence[int], coding: Coding) -> None:
+        self.columns = tuple(columns)
+        self.coding = coding
+        largest = max((coding.sizes[c] for c in self.columns), default=0)
+        self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
+        self._dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
+        self._code_blocks: list[NDArray[np.unsignedinteger[Any]]] = []
+        self._weights: list[Floats] = []
+
+    @property
+    def key(self) -> Hashable:
+        """Columns and coding."""
+        return type(self), self.columns, self.coding.fingerprint
+
+    def empty(self) -> Self:
+        """Return a new one that has seen nothing."""
+        return type(self)(self.columns, self.coding)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        part = np.empty((len(self.columns), len(block.rows)), dtype=self._dtype)
+        for k, column in enumerate(self.columns):
+            codes = np.asarray(self.coding.stored_codes(block, column))
+            np.copyto(part[k], codes, casting="unsafe")
+            if codes.size and codes.min() < 0:
+                part[k][codes < 0] = self.coding.sizes[column]
+        self._code_blocks.append(part)
+        if block.weight is not None:
+            self._weights.append(block.weight)
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add all that another one has seen."""
+        self._code_blocks += other._code_blocks
+        self._weights += other._weights
+        self.n_samples += other.n_samples
+        return self
+
+    def finish(self) -> None:
+        """Put the parts together."""
+        shape = (len(self.columns), 0)
+        parts = self._code_blocks or [np.empty(shape, dtype=self._dtype)]
+        self.codes = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self.weight = np.concatenate(self._weights) if self._weights else np.empty(0)
+        self._code_blocks, self._weights = [], []

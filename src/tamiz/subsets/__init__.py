@@ -1,0 +1,1 @@
+"""Candidate subsets and their evaluators: the contract between merits and searches."""

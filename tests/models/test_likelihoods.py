@@ -1,0 +1,69 @@
+"""The log loss and the area under a ROC curve from likelihoods, and where only a refit can tell."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from tests.models.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
+
+from tamiz.models.score_functions import _roc_area, likelihood_scorer
+
+
+def tables():
+    rng = np.random.default_rng(2)
+    yield load_breast_cancer(return_X_y=True)
+    yield make_classification(300, 8, n_informative=5, random_state=1)
+    # Many rows that are the same, and of both classes.
+    X = rng.integers(0, 3, (200, 5)).astype(float)
+    yield X, np.where(X[:, 0] + rng.integers(0, 3, 200) > 2, "yes", "no")
+    yield load_iris(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("table", "scoring"), [(t, s) for t in range(4) for s in ("roc_auc", "neg_log_loss") if t < 3 or s[0] == "n"]
+)
+def test_any_set_has_the_score_of_its_refits(table, scoring):
+    rng = np.random.default_rng(table)
+    X, y = list(tables())[table]
+    n_refits = n = 0
+    for _ in range(12):
+        mask = rng.random(X.shape[1]) < rng.random()
+        mask[rng.integers(X.shape[1])] = True
+        cv, weight = drawn_folds(rng, GaussianNB(), y), drawn_weight(rng, len(y))
+        evaluator = evaluator_of(X, y, GaussianNB(), cv, scoring, weight)
+        assert "not refitted" in evaluator.method
+        expected = refitted(GaussianNB(), X[:, mask], y, cv, scoring, weight)
+        np.testing.assert_allclose(evaluator.fold_scores(flipped(rng, mask))[0], expected, rtol=1e-9)
+        score, columns = likelihood_scorer(evaluator.task), np.flatnonzero(mask)
+        n_refits += sum(score(evaluator.backend, columns, fold) is None for fold in range(len(expected)))
+        n += len(expected)
+    assert n_refits < n / 2
+
+
+def test_probabilities_within_rounding_are_left_to_the_refit_unless_the_rows_are_the_same():
+    chance, noise = np.array([0.1, 0.5, 0.5 + 1e-15, 0.9]), np.full(4, 1e-14)
+    positive, weight = np.array([False, True, False, True]), np.ones(4)
+    apart, same = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.0], [2.0], [2.0], [4.0]])
+    assert _roc_area(chance, noise, positive, weight, lambda rows: apart[rows]) is None
+    tied = roc_auc_score(positive, [0.1, 0.5, 0.5, 0.9])
+    assert _roc_area(chance, noise, positive, weight, lambda rows: same[rows]) == tied
+    # Rows of one class may lie as they like.
+    assert _roc_area(chance, noise, np.array([False, True, True, True]), weight, lambda rows: apart[rows]) == 1.0
+
+
+def test_a_fold_without_one_of_the_classes_has_scikit_learns_sentence():
+    X, y = load_iris(return_X_y=True)
+    folds = [(np.arange(30, 150), np.arange(30)), (np.arange(120), np.arange(120, 150))]
+    evaluator = evaluator_of(X, y, GaussianNB(), folds, "neg_log_loss")
+    with pytest.raises(ValueError, match="Fold 1 of 2"):
+        evaluator.evaluate(flipped(np.random.default_rng(0), np.ones(4, dtype=bool)))
+
+
+def test_a_set_is_as_much_work_as_it_takes_so_that_rules_for_stopping_are_asked_in_time():
+    X, y = load_breast_cancer(return_X_y=True)
+    by_sums, by_area = (
+        evaluator_of(X[:100], y[:100], GaussianNB(), 5, scoring, None) for scoring in ("accuracy", "roc_auc")
+    )
+    assert by_area.evaluation_cost >= 1000 > by_sums.evaluation_cost

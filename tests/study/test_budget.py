@@ -1,0 +1,157 @@
+"""What a study may take: estimates before each step, samples that follow from them, and what is left out."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from tamiz import study
+from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
+from tamiz._study.estimates import estimate_steps
+from tamiz._study.graph import graph_seconds, max_graph_rows
+from tamiz._study.models import affordable_searches, evaluation_size
+from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz._study.study import budget as budgets
+from tamiz.exceptions import TamizWarning
+from tamiz.runtime import progress
+from tamiz.search import Evaluations
+from tamiz.search.stopping import AnyOf, Seconds
+from tamiz.sources.schema import Column, Schema
+
+X, Y = load_iris(return_X_y=True, as_frame=True)
+
+
+def schema_of(n_rows, n_numeric, levels=()):
+    """The schema of a table that nobody has to make."""
+    numbers = [Column(f"x{j}", "numeric") for j in range(n_numeric)]
+    texts = [Column(f"c{j}", "categorical", [f"L{k}" for k in range(n)]) for j, n in enumerate(levels)]
+    return Schema((*numbers, *texts), n_rows, target=Column("y", "categorical", ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (150, 4),
+        (300_000, 15, (4000,)),
+        (3_000_000, 15, (4000,)),
+        (10, 100_000),
+        (100_000, 1000),
+        (20_000, 3000),
+        (2000, 10_000),
+    ],
+    ids=str,
+)
+def test_a_study_that_nobody_limits_is_to_end_within_about_two_minutes(shape):
+    schema = schema_of(*shape)
+    steps = estimate_steps(schema, DEFAULT_BUDGET, min(schema.n_rows, 2000), 4, sample_graph=True, search_subset=True)
+    assert 0 < sum(step.seconds for step in steps.values()) < 150
+    assert all(0 < step.n_bytes < 2.5e9 and 0 <= step.n_rows <= schema.n_rows for step in steps.values())
+
+
+def test_what_was_asked_for_is_estimated_for_all_rows():
+    schema = schema_of(1_000_000, 20)
+    all_rows = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=False, search_subset=False)
+    some = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=True, search_subset=False)
+    assert all_rows["graph"].n_rows == 1_000_000 > some["graph"].n_rows
+    assert all_rows["graph"].seconds > 5 * some["graph"].seconds
+    assert "subset" not in all_rows
+
+
+def test_samples_grow_with_the_seconds_up_to_all_rows():
+    schema = schema_of(1_000_000, 40)
+    sizes = [max_graph_rows(schema, 100, Budget(seconds)) for seconds in (1.2, 12, 120, 1200, np.inf)]
+    assert sizes == sorted(sizes)
+    assert sizes[1] == pytest.approx(10 * sizes[0], rel=1e-3)
+    assert (sizes[2], sizes[-1]) == (max_graph_rows(schema, 100, DEFAULT_BUDGET), 1_000_000)
+    assert graph_seconds(sizes[2], 40) <= 25
+    assert [n_compared_rows(1000, 10**6, Budget(s)) for s in (120, 240, np.inf)] == [8008, 16016, 10**6]
+    assert [max_compared_columns(10**4, Budget(s)) for s in (30, 120, np.inf)] == [1000, 2000, 10**4]
+    assert [evaluation_size(schema, Budget(s))[0] for s in (30, 120, 480, np.inf)] == [1500, 3000, 6000, 10**6]
+
+
+@pytest.mark.parametrize(("seconds", "n"), [(0.01, 105), (1.0, 25), (5.0, 6), (20.0, 0)])
+def test_searches_are_repeated_as_often_as_there_is_time_for(seconds, n):
+    assert affordable_searches(99, 5, seconds, 40.0) == n
+
+
+def test_a_step_says_what_it_takes_before_it_starts():
+    told = []
+    with progress.use_listener(lambda label, done, total: told.append(label)):
+        study(X, Y, assess=False)
+    steps = [label for label in told if label.startswith("Step: ") and label != "Step: read"]
+    assert len(steps) > 8
+    assert all(
+        re.fullmatch(r"Step: [a-z ]+, about [\d.]+ s and \d+ [kM]B", step)
+        for step in dict.fromkeys(steps)
+        if "table" not in step
+    )
+
+
+def test_seconds_that_are_over_leave_out_what_can_be_left_out_and_say_so():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    with pytest.warns(TamizWarning, match="max_seconds"):
+        found = study(X, y, max_seconds=1e-6).to_dict()
+    assert found["ranking"]["columns"] == list(X)
+    assert found["subset"]["stopped"].startswith("stopped after") or found["subset"]["columns"]
+    assert found["maps"] == []
+    assert found["quality"] is found["recommendation"] is found["assessment"] is found["argument"] is None
+    (note,) = [one for one in found["warnings"] if one.startswith("Left out")]
+    assert note.startswith(
+        "Left out, because the 1e-06 seconds of max_seconds (--max-seconds) are over, or too few are left: "
+    )
+    for part in ("the graph of the rows (about 0.1 s and ", "PCA (", "the noise experiment ("):
+        assert part in note
+
+
+def test_a_step_that_memory_has_no_room_for_is_left_out(monkeypatch):
+    monkeypatch.setattr(budgets, "free_memory", lambda: 5e9)
+    assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1e9, 4e9, 1)) is None
+    assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1, 6e9, 1)) == "5 GB of memory are free (memory=, --memory)"
+
+
+def test_infinite_seconds_take_all_rows(monkeypatch):
+    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.models._MAX_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.models._MIN_ROWS", 100)
+    with pytest.warns(TamizWarning, match="The graph joins 100 of the 150 rows"):
+        drawn = study(X, Y, points=50, maps=["pca"], assess=False).to_dict()
+    whole = study(X, Y, points=50, maps=["pca"], assess=False, max_seconds=np.inf).to_dict()
+    assert (drawn["graph"]["n_rows"], whole["graph"]["n_rows"]) == (100, 150)
+    assert any("The graph joins" in note for note in drawn["warnings"])
+    assert not any("The graph joins" in note for note in whole["warnings"])
+
+
+def test_the_search_ends_when_its_share_of_the_seconds_is_over():
+    assert DEFAULT_BUDGET.search_stopping(None, 100) is None
+    assert Budget(np.inf).search_stopping(stop := Evaluations(3), 100) is stop
+    assert DEFAULT_BUDGET.search_stopping(stop, 100_000) is stop
+    assert DEFAULT_BUDGET.search_stopping(None, 100_000).limit == 5_000_000
+    assert Budget(np.inf).search_stopping(None, 100_000) is None
+    limited = Budget(100.0).search_stopping(None, 100)
+    assert isinstance(limited, Seconds)
+    assert limited.time_limit() == pytest.approx(40, abs=1)
+    both = Budget(100.0).search_stopping(Evaluations(3), 100)
+    assert isinstance(both, AnyOf)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "message"),
+    [
+        (0, ValueError, "max_seconds must be above 0, got 0"),
+        (float("nan"), ValueError, "max_seconds must be above 0, got nan"),
+        ("60", TypeError, "max_seconds must be a number of seconds, got '60'"),
+        (True, TypeError, "max_seconds must be a number of seconds, got True"),
+    ],
+)
+def test_seconds_that_are_none_are_refused(seconds, error, message):
+    with pytest.raises(error, match=message):
+        study(X, Y, max_seconds=seconds)
+
+
+def test_columns_are_compared_with_axes_over_fewer_rows_where_there_are_many(monkeypatch):
+    monkeypatch.setattr("tamiz._study.maps._MAX_RANKED_VALUES", 400)
+    monkeypatch.setattr("tamiz._study.maps._MIN_CORRELATED_ROWS", 50)
+    found = study(pd.DataFrame(X), Y, maps=["pca"], assess=False).to_dict()
+    assert found["maps"][0]["explanation"]["n_rows"] == 100

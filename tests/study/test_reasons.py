@@ -1,0 +1,170 @@
+"""Why columns are in or out: the merits are those of sets made by hand, and what is repeated is counted anew."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from tamiz import SubsetSelector, open_source, study
+from tamiz._study.study import subset
+from tamiz._study.subset import describe_reasons
+from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.search import Backward, BestFirst, Evaluations, Exhaustive, Forward, Genetic
+
+WINE = load_wine(as_frame=True)
+NAMES = list(WINE.data.columns)
+TABLE = WINE.data.assign(wine=np.array(["a", "b", "c"])[WINE.target])
+
+
+def told_of(selector, table=TABLE, target="wine", **more):
+    source = open_source(table, target, **more)
+    fitted = selector.fit(source)
+    return fitted, {reason["name"]: reason for reason in describe_reasons(fitted, source)}
+
+
+@pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(), Genetic(population=8)], ids=repr)
+def test_the_merit_of_each_flip_is_that_of_the_set_evaluated_alone(search):
+    selector, told = told_of(SubsetSelector(CFS(), search, random_state=0))
+    for j, name in enumerate(NAMES):
+        flipped = selector.support_.copy()
+        flipped[j] ^= True
+        names = [other for other, taken in zip(NAMES, flipped, strict=True) if taken]
+        alone = SubsetSelector(CFS(), Forward(start=names, fixed=names), n_features=len(names) or None)
+        if names:
+            assert told[name]["other_merit"] == alone.fit(TABLE[NAMES], TABLE["wine"]).merit_
+        assert told[name]["chosen"] == selector.support_[j]
+        assert told[name]["other_size"] == len(names)
+
+
+def test_a_wrapper_is_asked_on_the_folds_of_its_search():
+    selector, told = told_of(SubsetSelector(CrossValidated("gaussian_nb", 5), Genetic(population=6), random_state=3))
+    every = SubsetSelector(CrossValidated("gaussian_nb", 5), Exhaustive(), n_features=(1, 2), random_state=3)
+    assert set(told) == set(NAMES)
+    again = every.fit(TABLE[NAMES], TABLE["wine"])
+    masks = np.eye(len(NAMES), dtype=bool)
+    found = selector.merits(masks, TABLE[NAMES], TABLE["wine"])
+    np.testing.assert_array_equal(found, again.merits(masks, TABLE[NAMES], TABLE["wine"]))
+
+
+def test_what_a_column_repeats_is_the_nearest_of_those_kept():
+    classes = (
+        pd.DataFrame({name: pd.qcut(WINE.data[name], 4, labels=False) for name in NAMES}).astype(str).astype("category")
+    )
+    selector, told = told_of(SubsetSelector(CFS(), BestFirst()), classes.assign(wine=TABLE["wine"]))
+    kept = [name for name, taken in zip(NAMES, selector.support_, strict=True) if taken]
+    for name in NAMES:
+        shared = {other: symmetric_uncertainty(classes[name], classes[other]) for other in kept if other != name}
+        nearest = sorted(shared, key=lambda other: -shared[other])[: 1 if name in kept else 2]
+        assert [other for other, _ in told[name]["repeats"]] == nearest
+        np.testing.assert_allclose([value for _, value in told[name]["repeats"]], [shared[other] for other in nearest])
+        assert told[name]["relevance"] == pytest.approx(symmetric_uncertainty(classes[name], TABLE["wine"]))
+
+
+def test_with_a_numeric_target_columns_are_cut_as_cfs_cuts_them():
+    table = WINE.data
+    _, told = told_of(SubsetSelector(CFS(), BestFirst()), table, "alcohol")
+    source = open_source(table, "alcohol")
+    pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).pairwise(source.reduce, source.schema)
+    with_target = pairs.associations(np.arange(12), np.full(12, 12))
+    assert [told[name]["relevance"] for name in NAMES[1:]] == with_target.tolist()
+
+
+def test_fixed_excluded_and_grouped_columns_say_so():
+    search = BestFirst(fixed=["ash"], excluded=["proline"], column_groups=[["hue", "flavanoids"]])
+    selector, told = told_of(SubsetSelector(CFS(), search))
+    assert {name: reason["role"] for name, reason in told.items() if reason["role"]} == {
+        "ash": "fixed",
+        "proline": "excluded",
+    }
+    assert told["hue"]["together"] == ["flavanoids"]
+    assert told["hue"]["other_merit"] == told["flavanoids"]["other_merit"]
+    assert abs(told["hue"]["other_size"] - selector.support_.sum()) == 2
+    flipped = selector.support_.copy()
+    flipped[[NAMES.index("hue"), NAMES.index("flavanoids")]] ^= True
+    assert told["hue"]["other_merit"] == selector.merits(flipped, TABLE[NAMES], TABLE["wine"])[0]
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_columns_that_take_no_part_have_no_reason():
+    _, told = told_of(SubsetSelector(CFS(), BestFirst()), TABLE.assign(row=np.arange(len(TABLE))))
+    assert set(told) == set(NAMES)
+
+
+def test_no_column_kept_is_told_too():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(0, 2, 40).astype(str), "b": ["x"] * 40, "y": ["p", "q"] * 20})
+    with pytest.warns(TamizWarning, match="no column worth keeping"):
+        _, told = told_of(SubsetSelector(CFS(), Forward(excluded=["a"])), table, "y")
+    assert told["b"] | {"relevance": None} == {
+        "name": "b", "chosen": False, "role": None, "same_as": None, "together": [],
+        "other_merit": 0.0, "other_size": 1, "relevance": None,
+        "repeats": [],
+    }  # fmt: skip
+
+
+def test_what_is_much_work_is_left_out_and_told(monkeypatch):
+    monkeypatch.setattr(subset, "_MAX_EFFORT", 3.0)
+    source = open_source(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+    with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less the merits of 10 were not asked for"):
+        told = describe_reasons(selector, source)
+    known = [reason["name"] for reason in told if reason["other_merit"] is not None]
+    assert len(known) == 3
+    assert all(reason["chosen"] for reason in told if reason["name"] in known)
+
+
+def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
+    source = open_source(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+    monkeypatch.setattr(subset, "_MAX_BYTES", 5 * source.schema.n_columns)
+    with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less the merits of 8 were not asked for"):
+        told = describe_reasons(selector, source)
+    assert sum(reason["other_merit"] is not None for reason in told) == 5
+
+
+def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
+    source = open_source(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+
+    def fail(*arguments, **named):
+        raise DataError("Fold 3 of 10: no.")
+
+    monkeypatch.setattr(SubsetSelector, "merits", fail)
+    with pytest.warns(TamizWarning, match="there is no merit: Fold 3 of 10: no"):
+        told = describe_reasons(selector, source)
+    assert all(reason["other_merit"] is None for reason in told)
+
+
+def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    table = X.assign(y=y.astype(str))
+    _, whole = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
+    monkeypatch.setattr(subset, "_MAX_ROWS", 300)
+    monkeypatch.setattr(subset, "_MIN_ROWS", 300)
+    with pytest.warns(TamizWarning, match="by 300 of the 569 rows, evenly spaced"):
+        _, some = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
+    assert [some[name]["other_merit"] for name in some] == [whole[name]["other_merit"] for name in whole]
+    shared = np.array(
+        [[max((v for _, v in told[name]["repeats"]), default=0.0) for name in X] for told in (whole, some)]
+    )
+    assert np.abs(shared[0] - shared[1]).mean() < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_table_of_which_no_column_takes_part_has_no_reasons():
+    empty = pd.DataFrame({"gaps": [None] * 20, "y": ["p", "q"] * 10})
+    subset = study(empty, "y", maps=[], relevances=[], assess=False).to_dict()["subset"]
+    assert (subset["columns"], subset["reasons"], subset["lattice"]) == ([], [], None)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_what_was_found_stays_when_the_reasons_are_interrupted(monkeypatch):
+    def interrupt(selector, source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz._study.study.explain_subset", interrupt)
+    found = study(TABLE, "wine", maps=[], relevances=[], assess=False).to_dict()
+    assert found["subset"]["columns"]
+    assert (found["subset"]["reasons"], found["subset"]["lattice"]) == ([], None)
+    assert "'reasons'" in found["interrupted"]

@@ -1,0 +1,247 @@
+"""The shares of pairs of columns against the public function, and groups of columns that were made to repeat each other."""
+
+import base64
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.datasets import load_breast_cancer
+
+from tamiz import RankSelector, open_source
+from tamiz._study.redundancy import (
+    REDUNDANCY_THRESHOLD,
+    compare_column_pairs,
+    complete_linkage_groups,
+    describe_redundancy,
+    leaf_order,
+    redundant_pair_notes,
+)
+from tamiz._study.study import redundancy
+from tamiz.criteria import SymmetricUncertainty, symmetric_uncertainty
+from tamiz.exceptions import TamizWarning
+from tamiz.runtime import parallel
+from tamiz.statistics.cuts import EqualFrequency, SortedColumn
+
+
+def described(*data, scored=None, missing="distribute", **more):
+    return describe_redundancy(open_source(*data, **more), scored, missing)
+
+
+def groups(found):
+    return {frozenset(group["columns"]) for group in found["groups"]}
+
+
+def shares(found):
+    """Every pair drawn with what it shares, to a step of 1 / 255."""
+    values = np.frombuffer(base64.b64decode(found["values"]), dtype=np.uint8) / 255
+    return {frozenset(pair): v for pair, v in zip(itertools.combinations(found["columns"], 2), values, strict=True)}
+
+
+def mixed(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n))
+    a[rng.random(n) < 0.1] = np.nan
+    colour = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2]).astype(object)
+    colour[rng.random(n) < 0.1] = None
+    return pd.DataFrame({
+        "a": a,
+        "twice a": 2 * a + 1,
+        "near a": a + 0.01 * rng.normal(size=n),
+        "b": b,
+        "b falling": -(b**3),
+        "colour": colour,
+        "farbe": pd.Series(colour).map({"red": "rot", "green": "gruen", "blue": "blau"}),
+        "noise": rng.normal(size=n),
+    })  # fmt: skip
+
+
+def cut(values, n_bins):
+    """Codes of numbers in intervals of equal frequency, NaN where missing."""
+    present = np.sort(values[~np.isnan(values)])
+    ones = np.ones(len(present))
+    edges = EqualFrequency(n_bins).cuts(SortedColumn(present, ones.astype(np.int32), ones, 1, np.empty(0)))
+    return np.where(np.isnan(values), np.nan, np.searchsorted(edges, values))
+
+
+@pytest.mark.parametrize("missing", ["distribute", "category"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_are_the_public_symmetric_uncertainties_of_the_cut_columns(missing, weighted):
+    frame = mixed()
+    weight = np.random.default_rng(1).integers(1, 4, len(frame)).astype(float) if weighted else None
+    source = open_source(frame, np.arange(len(frame)) % 2, weight=weight)
+    compared = compare_column_pairs(source, list(range(8)), missing)
+    names = [source.schema.names[j] for j in compared.columns]
+    assert names == sorted(frame)
+    if weighted:
+        # Cuts of weighted columns are those of repeated rows.
+        frame = frame.loc[frame.index.repeat(weight.astype(int))]
+    coded = {name: cut(frame[name].to_numpy(), 10) if frame[name].dtype == float else frame[name] for name in names}
+    plain = [symmetric_uncertainty(coded[a], coded[b], missing=missing) for a, b in itertools.combinations(names, 2)]
+    np.testing.assert_allclose(compared.uncertainties, plain, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["classes", "number", None])
+def test_copies_are_groups_whatever_the_target_is(target):
+    frame = mixed()
+    y = {"classes": np.where(frame["noise"] > 0, "p", "q"), "number": frame["noise"] ** 2, None: None}[target]
+    found = described(frame, y)
+    assert groups(found) == {
+        frozenset({"a", "twice a", "near a"}),
+        frozenset({"b", "b falling"}),
+        frozenset({"colour", "farbe"}),
+    }
+    by_first = {group["columns"][0]: group for group in found["groups"]}
+    assert by_first["b"]["least"] == pytest.approx(1, abs=0.02)
+    assert by_first["colour"]["least"] == pytest.approx(1, abs=1e-12)
+    assert REDUNDANCY_THRESHOLD <= by_first["a"]["least"] < 1
+    assert (found["n_columns"], found["n_rows"], found["n_left"]) == (8, 600, 0)
+    assert [len(group["columns"]) for group in found["groups"]] == [3, 2, 2]
+
+
+def test_the_column_that_says_most_of_the_target_is_kept_else_the_first():
+    frame = mixed()
+    y = np.where(frame["near a"] > 0, "p", "q")
+    told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.0, 0.5, 0.5, None]}}
+    kept = {group["keep"] for group in described(frame, y, scored=told)["groups"]}
+    assert kept == {"near a", "b", "colour"}
+    # Without the ranking's scores they are counted.
+    counted = RankSelector(SymmetricUncertainty()).fit(frame, y).scores_
+    best = max(("a", "twice a", "near a"), key=lambda name: counted[list(frame).index(name)])
+    assert best in {group["keep"] for group in described(frame, y, scored={"scores": {}})["groups"]}
+    assert {group["keep"] for group in described(frame)["groups"]} == {"a", "b", "colour"}
+
+
+def test_columns_in_another_order_give_the_same_groups_and_the_same_matrix():
+    data = load_breast_cancer(as_frame=True)
+    shuffled = data.data.iloc[:, np.random.default_rng(0).permutation(30)]
+    one, other = described(data.data, data.target), described(shuffled, data.target)
+    assert groups(one) == groups(other)
+    assert {group["keep"] for group in one["groups"]} == {group["keep"] for group in other["groups"]}
+    assert (one["columns"], one["values"]) == (other["columns"], other["values"])
+
+
+def test_radius_perimeter_and_area_of_a_nucleus_say_the_same():
+    data = load_breast_cancer(as_frame=True)
+    found = described(data.data, data.target)
+    sizes = ("radius", "perimeter", "area")
+    assert groups(found) == {frozenset(f"{which} {size}" for size in sizes) for which in ("mean", "worst")}
+    # Columns of a group stand side by side.
+    for group in found["groups"]:
+        places = sorted(found["columns"].index(name) for name in group["columns"])
+        assert places == list(range(places[0], places[0] + 3))
+
+
+def test_every_pair_of_a_group_is_alike_and_groups_are_those_of_complete_linkage():
+    rng = np.random.default_rng(0)
+    n = 40
+    values = rng.random(n * (n - 1) // 2)
+    found = complete_linkage_groups(values, values, n, 0.5)
+    labels = fcluster(linkage(1 - values, "complete"), 0.5, "distance")
+    assert {tuple(group) for group, _ in found} == {
+        tuple(np.flatnonzero(labels == label)) for label in np.unique(labels) if (labels == label).sum() > 1
+    }
+    square = np.zeros((n, n))
+    square[np.triu_indices(n, 1)] = values
+    for group, least in found:
+        between = [square[i, j] for i, j in itertools.combinations(group, 2)]
+        assert least == min(between) >= 0.5
+
+
+def test_pairs_exactly_at_the_threshold_are_alike():
+    # The pairs of columns 0, 1 and 2.
+    values = np.array([0.7, 0.7, 0.1, 0.7, 0.1, 0.1])
+    ((group, least),) = complete_linkage_groups(values, values, 4, 0.7)
+    assert (group.tolist(), least) == ([0, 1, 2], 0.7)
+
+
+def test_like_columns_stand_side_by_side():
+    # Three blocks of two.
+    square = np.full((6, 6), 0.1)
+    for i, j in ((0, 5), (1, 3), (2, 4)):
+        square[i, j] = square[j, i] = 0.9
+    order = leaf_order(square[np.triu_indices(6, 1)], 100).tolist()
+    assert {frozenset(order[k : k + 2]) for k in (0, 2, 4)} == {frozenset({0, 5}), frozenset({1, 3}), frozenset({2, 4})}
+    square[0, 5] = square[5, 0] = 0.2
+    assert set(leaf_order(square[np.triu_indices(6, 1)], 4).tolist()) == {1, 2, 3, 4}
+
+
+def test_columns_of_many_values_are_not_alike_by_chance():
+    rng = np.random.default_rng(0)
+    n = 1000
+    ticket, cabin = rng.integers(0, 450, (2, n))
+    frame = pd.DataFrame({
+        "ticket": [f"t{k}" for k in ticket], "cabin": [f"c{k}" for k in cabin], "booking": [f"b{k}" for k in ticket],
+        "x": rng.normal(size=n),
+    })  # fmt: skip
+    found = described(frame)
+    assert shares(found)[frozenset({"ticket", "cabin"})] > REDUNDANCY_THRESHOLD
+    assert groups(found) == {frozenset({"ticket", "booking"})}
+
+
+def test_few_rows_are_cut_into_few_intervals():
+    rng = np.random.default_rng(0)
+    found = described(rng.normal(size=(14, 6)))
+    assert (found["groups"], found["how"]) == ([], "numbers cut into 2 intervals of equal frequency")
+    assert described(rng.normal(size=(200, 3)))["how"] == "numbers cut into 6 intervals of equal frequency"
+
+
+def test_what_holds_one_value_is_not_compared():
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    x[:, 1] = 4.0
+    assert described(x)["columns"] == ["x0", "x2"]
+    x[:, 2] = 1.0
+    assert described(x) is None
+    assert described(x[:, :1]) is None
+
+
+def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch):
+    monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
+    frame = mixed()
+    told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None]}}
+    with pytest.warns(TamizWarning, match="^Of 8 columns the 4 that say most of 'target' were compared"):
+        found = described(frame, np.where(frame["noise"] > 0, "p", "q"), scored=told)
+    assert set(found["columns"]) == {"twice a", "near a", "colour", "farbe"}
+    assert found["n_left"] == 4
+    with pytest.warns(TamizWarning, match="^Of 8 columns the 4 first were compared"):
+        assert set(described(frame)["columns"]) == {"a", "twice a", "near a", "b"}
+
+
+def test_of_many_rows_a_sample_is_compared_that_is_always_the_same(monkeypatch):
+    monkeypatch.setattr(redundancy, "_MAX_WORK", 28 * 200)
+    monkeypatch.setattr(redundancy, "_MIN_ROWS", 100)
+    first, second = described(mixed()), described(mixed())
+    assert first == second
+    assert first["n_rows"] == 200
+    assert groups(first) == groups(described(mixed()))
+
+
+def test_what_cannot_be_counted_is_left_out_and_said(monkeypatch):
+    monkeypatch.setattr("tamiz.criteria.uncertainty.MAX_CODES", 2)
+    with pytest.warns(TamizWarning, match="^The redundancy of the columns is left out: Column .* values"):
+        assert described(mixed()) is None
+
+
+def test_threads_change_nothing():
+    data = load_breast_cancer(as_frame=True)
+    made = []
+    for n_jobs in (1, 2):
+        with parallel.thread_session(n_jobs):
+            made.append(described(data.data, data.target))
+    assert made[0] == made[1]
+
+
+def test_chosen_columns_that_share_much_are_named_with_what_they_share():
+    table = mixed()
+    source = open_source(table.assign(y=np.arange(600) % 2), "y")
+    found = redundant_pair_notes(source, ["a", "near a", "b", "b falling", "noise"], "distribute")
+    (sentence,) = found
+    assert "2 pairs" in sentence
+    assert "'b' and 'b falling' (1.00)" in sentence
+    assert "'a' and 'near a' (0.9" in sentence
+    assert redundant_pair_notes(source, ["a", "b", "noise"], "distribute") == []
+    assert redundant_pair_notes(source, ["a"], "distribute") == []
+    (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"], "distribute")
+    assert few.count(" and '") == 3
+    assert ", and 1 more" in few

@@ -1,0 +1,306 @@
+"""The command, the script and the config file that a study prints are run, and give the same study."""
+
+import json
+import shlex
+import shutil
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from tamiz import open_source, study
+from tamiz.cli import main
+from tamiz.criteria import CFS, CrossValidated, InformationGain, LaplacianScore, Variance
+from tamiz.graphs import Binary, HeatKernel, KNearest, Radius, SameClass
+from tamiz.reduction import PCA
+from tamiz.search import (
+    Backward,
+    Beam,
+    BestFirst,
+    Evaluations,
+    Forward,
+    Genetic,
+    MinGain,
+    Patience,
+    RandomSubsets,
+    Seconds,
+    TargetMerit,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+RNG = np.random.default_rng(5)
+CODES = RNG.integers(0, 3, 90)
+TABLE = pd.DataFrame(
+    {
+        "it's": CODES + RNG.normal(size=90),
+        'say "a, b"': -CODES + RNG.normal(size=90),
+        "two\nlines": RNG.integers(0, 4, 90),
+        "-dash": np.array(["p", "q", None])[RNG.integers(0, 3, 90)],
+        "rooms": RNG.integers(1, 6, 90),
+        "patient": np.arange(90) // 3,
+        "count": RNG.integers(1, 4, 90),
+        "price": CODES * 10.0 + RNG.normal(size=90),
+        "class": np.array(["a", "b", "c"])[CODES],
+    }
+)
+BY_CLASS = {"target": "class", "kinds": {"price": "id", "patient": "id"}}
+USUAL = {"metric": "seuclidean", "weight": Binary()}
+
+STUDIES = {
+    "the default scores": {"target": "class", "relevances": None},
+    "no target": {},
+    "a numeric target": {"target": "price", "kinds": {"class": "text"}},
+    "kinds": {"target": "class", "kinds": {"rooms": "categorical", "two\nlines": "categorical", "patient": "id"}},
+    "a wrapper and a genetic search": {
+        **BY_CLASS, "merit": CrossValidated("gaussian_nb"), "search": Genetic(), "stop": Evaluations(60),
+    },
+    "a wrapper by another score": {
+        **BY_CLASS, "merit": CrossValidated("knn", 4, "f1_macro"), "search": Forward(), "n_features": 2,
+    },
+    "sizes and sets": {
+        **BY_CLASS,
+        "search": Beam(4, fixed=["it's"], excluded=["rooms"], column_groups=[['say "a, b"', "two\nlines"]], start=["-dash"]),
+        "n_features": (2, 5),
+    },
+    "columns by number": {**BY_CLASS, "search": BestFirst(direction="backward", fixed=[1], column_groups=[[0, 2]])},
+    "rules": {
+        **BY_CLASS, "search": Backward(),
+        "stop": Evaluations(50) | Patience(4) | MinGain(1e-7) | TargetMerit(3), "max_seconds": 1000.5,
+    },
+    "maps": {**BY_CLASS, "maps": ["pca", "mds:ordinal"], "dissimilarity": "gower", "map_rows": 60},
+    "a graph": {**BY_CLASS, "graph": KNearest(7, metric="seuclidean", weight=HeatKernel(2.5)), "maps": ["laplacian_eigenmaps"]},
+    "a graph of classes": {**BY_CLASS, "graph": SameClass(), "maps": ["pca"]},
+    "a radius": {**BY_CLASS, "graph": Radius(2.5, **USUAL), "maps": ["pca"]},
+    "scores": {**BY_CLASS, "relevances": [Variance(), InformationGain(missing="category")], "missing": "category"},
+    "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
+    "times": {"target": "class", "time": "patient", "merit": CrossValidated("mixed_nb", 3), "search": Forward()},
+    "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
+    "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
+    "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},
+    "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1, "header": True},
+}  # fmt: skip
+# One map, one score, and no search inside folds where a study is not about these.
+QUICK = {"maps": ["pca"], "relevances": [Variance()], "assess": False}
+NAMES = ["table.csv", 'it\'s $HOME & "co".csv']
+
+
+def without_repeat(result):
+    numbers = json.loads(json.dumps(result))
+    return {name: value for name, value in numbers.items() if name != "reproduction"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# The others take a minute.
+QUICKLY_REPEATED = (
+    "kinds",
+    "sizes and sets",
+    "a graph",
+    "groups and weights",
+)
+ALL_STUDIES = [
+    pytest.param(name, marks=() if name in QUICKLY_REPEATED else pytest.mark.slow, id=name) for name in STUDIES
+]
+
+
+@pytest.fixture(scope="module", params=ALL_STUDIES)
+def done(request, tmp_path_factory):
+    """A study of a file in another folder, and the file."""
+    asked = {**QUICK, **STUDIES[request.param]}
+    file = tmp_path_factory.mktemp("elsewhere") / NAMES[len(request.param) % 2]
+    TABLE.to_csv(file, index=False)
+    return study(file, **asked).to_dict(), file
+
+
+@pytest.fixture
+def studied(done, folder):
+    """The study, and this folder with a file of the same name."""
+    result, file = done
+    shutil.copy(file, folder / file.name)
+    return result
+
+
+def test_the_script_runs_and_chooses_the_same_columns(studied, folder, capsys):
+    repeat = studied["reproduction"]
+    assert repeat["given"] == []
+    made = {}
+    exec(repeat["python"], made)
+    assert without_repeat(made["result"].to_dict()) == without_repeat(studied)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [str(studied["subset"]["columns"])] * len(printed) if studied["subset"] else not printed
+    assert list(folder.glob("*-report.html"))
+
+
+def test_the_command_runs_and_gives_the_same_numbers(studied, folder):
+    words = shlex.split(studied["reproduction"]["command"])
+    assert words[:2] == ["tamiz", "study"]
+    done = CliRunner().invoke(main, [*words[1:], "--json", "r.json", "-q"])
+    assert done.exit_code == 0, done.stderr
+    again = json.loads((folder / "r.json").read_text())
+    assert without_repeat(again) == without_repeat(studied)
+    assert again["reproduction"]["command"] == studied["reproduction"]["command"]
+
+
+def test_the_config_file_gives_the_same_numbers(studied, folder):
+    (folder / "study.toml").write_text(studied["reproduction"]["config"], encoding="utf-8")
+    done = CliRunner().invoke(main, ["study", "--config", "study.toml", "--json", "r.json", "-q"])
+    assert done.exit_code == 0, done.stderr
+    assert without_repeat(json.loads((folder / "r.json").read_text())) == without_repeat(studied)
+
+
+def test_nothing_tells_of_a_folder(studied, folder):
+    told = json.dumps(studied["reproduction"])
+    assert "elsewhere0" not in told
+    assert str(folder) not in told
+
+
+def test_what_is_the_default_is_not_written(folder):
+    TABLE.to_csv("t.csv", index=False)
+    asked = {"merit": CFS(), "search": BestFirst(), "points": True, "random_state": 0, "assess": False}
+    repeat = study("t.csv", "class", **asked).to_dict()["reproduction"]
+    assert repeat["command"] == "tamiz study t.csv --target class --no-assess"
+    assert repeat["config"] == 'table = "t.csv"\ntarget = "class"\nassess = false\n'
+
+
+def test_the_script_is_as_a_user_would_write_it(folder):
+    TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
+    assert study("t.csv", "class", assess=False).to_dict()["reproduction"]["python"] == (
+        "from sklearn.pipeline import make_pipeline\n"
+        "from tamiz import MixedNB, SubsetSelector, open_source, study\n"
+        "from tamiz.criteria import CFS\n"
+        "from tamiz.search import BestFirst\n"
+        "\n"
+        "result = study('t.csv', target='class', assess=False)\n"
+        "result.to_html('t-report.html')\n"
+        "\n"
+        "# The selection alone.\n"
+        "source = open_source('t.csv', target='class')\n"
+        "selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
+        "print(selector.get_feature_names_out().tolist())\n"
+        "\n"
+        "# The same as a step of a scikit-learn pipeline: whatever fits it chooses the columns anew.\n"
+        "table = open_source('t.csv').frame()\n"
+        "X, y = table.drop_columns(['class']), table['class']\n"
+        "pipeline = make_pipeline(SubsetSelector(CFS(), BestFirst(), random_state=0), MixedNB())\n"
+        "pipeline.fit(X, y)\n"
+        "print(pipeline[0].get_feature_names_out().tolist())\n"
+    )
+
+
+def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_values(folder):
+    frame = TABLE.rename(columns={"it's": "secret 4711"})
+    repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["reproduction"]
+    assert (repeat["command"], repeat["config"]) == (None, None)
+    assert repeat["no_command"] == "The table was in memory, and a command line reads files."
+    assert repeat["given"] == ["data", "target"]
+    assert "data = ...  # pandas DataFrame\ntarget = ...  # pandas Series\n" in repeat["python"]
+    script = repeat["python"].replace("data = ...", "data = frame").replace("target = ...", "target = frame['class']")
+    made = {"frame": frame}
+    exec(script, made)
+    assert (folder / "report.html").exists()
+    assert (
+        made["selector"].get_feature_names_out().tolist()
+        == study(frame, frame["class"], kinds={"class": "id"}, **QUICK).to_dict()["subset"]["columns"]
+    )
+
+
+def test_a_source_is_named_as_one():
+    repeat = study(open_source(TABLE, "class"), **QUICK).to_dict()["reproduction"]
+    assert "\ndata = ...  # tamiz TableSource\n" in repeat["python"]
+    assert (
+        "\nsource = data\nselector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
+        in repeat["python"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        pytest.param(
+            {"merit": CrossValidated("knn", encode=True)},
+            r"no way to say CrossValidated\('knn', encode=True\)",
+            marks=pytest.mark.slow,
+        ),
+        ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
+        pytest.param(
+            {"stop": Evaluations(5) & Patience(2)},
+            r"no way to say Evaluations\(5\) & Stale\(2\)",
+            marks=pytest.mark.slow,
+        ),
+        ({"stop": Evaluations(5) | Evaluations(7)}, "takes one of a rule"),
+        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)", marks=pytest.mark.slow),
+        pytest.param(
+            {"relevances": [LaplacianScore(graph=KNearest(3))]},
+            r"no way to say LaplacianScore\(graph=KNearest\(3\)\)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"relevances": [InformationGain(missing="category")]},
+            r"no way to say InformationGain\(missing='category'\)",
+            marks=pytest.mark.slow,
+        ),
+        ({"maps": [PCA(2)]}, "takes maps by name, and the study was given reducers"),
+        pytest.param({"graph": KNearest(9)}, r"no way to say KNearest\(9\)", marks=pytest.mark.slow),
+        pytest.param({"random_state": None}, "without a seed of its own", marks=pytest.mark.slow),
+        pytest.param({"random_state": np.random.default_rng(0)}, "without a seed of its own", marks=pytest.mark.slow),
+        ({"weight": np.ones(90)}, "No command line can say weight: it was passed as ndarray in memory"),
+    ],
+)
+def test_what_no_command_line_can_say_is_told(folder, asked, why):
+    TABLE.to_csv("t.csv", index=False)
+    result = study("t.csv", "class", **{**QUICK, **asked}).to_dict()
+    repeat = result["reproduction"]
+    assert repeat["command"] is None
+    with pytest.raises(AssertionError, match=why):
+        raise AssertionError(repeat["no_command"])
+    if not repeat["given"] and asked.get("random_state", 0) is not None:
+        made = {}
+        exec(repeat["python"], made)
+        assert without_repeat(made["result"].to_dict()) == without_repeat(result)
+
+
+def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
+    TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
+    graph = KNearest(5).build(TABLE[["it's", "rooms"]].to_numpy())
+    repeat = study("t.csv", "class", graph=graph, **QUICK).to_dict()["reproduction"]
+    assert repeat["no_command"] == "The command line builds its graph, and the study was given one that was built."
+    assert repeat["given"] == ["graph"]
+
+
+def test_without_a_seed_the_selection_has_the_lots_that_were_drawn(folder):
+    TABLE.to_csv("t.csv", index=False)
+    result = study(
+        "t.csv", "class", search=RandomSubsets(6), kinds={"price": "id"}, random_state=None, **QUICK
+    ).to_dict()
+    made = {}
+    script = result["reproduction"]["python"]
+    exec(script[script.index("# The selection alone") :], _imports(script, made))
+    assert made["selector"].get_feature_names_out().tolist() == result["subset"]["columns"]
+
+
+def _imports(script, made):
+    exec("\n".join(line for line in script.splitlines() if line.startswith("from ")), made)
+    return made
+
+
+def test_a_journal_is_named_without_its_folder(folder):
+    TABLE.to_csv("t.csv", index=False)
+    repeat = study("t.csv", "class", journal=folder / "search.journal", **QUICK).to_dict()["reproduction"]
+    assert "--journal search.journal" in repeat["command"]
+    assert "journal='search.journal'" in repeat["python"]
+    assert tomllib.loads(repeat["config"])["journal"] == "search.journal"
+    assert str(folder) not in json.dumps(repeat)
+
+
+def test_a_file_that_begins_with_a_dash_is_no_option(folder):
+    TABLE.to_csv("-t.csv", index=False)
+    command = study("./-t.csv", "class", **QUICK).to_dict()["reproduction"]["command"]
+    assert command.startswith("tamiz study ./-t.csv --target class")
+    assert CliRunner().invoke(main, [*shlex.split(command)[1:], "-q"]).exit_code == 0
