@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tamiz._study.study import mean_rank
+from tamiz._study import mean_rank
 from tamiz.assessment import predictors
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
