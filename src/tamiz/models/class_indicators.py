@@ -100,7 +100,7 @@ def _indicator_task(task: CVTask, code: int) -> CVTask:
         scoring=resolve_scoring("r2", has_classes=False),
     )
     # The rows as points are the same for every class.
-    vars(made)["points"] = task.matrix
+    vars(made)["matrix"] = task.matrix
     return made
 
 

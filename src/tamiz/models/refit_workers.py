@@ -117,7 +117,7 @@ def score_refits(
         try:
             with warned.record_fit() as found:
                 fitted = rows.refit(estimator, columns)
-                value = scoring.value(fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
+                value = scoring.score(fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
         except Exception:  # noqa: BLE001 - raised again, with its place, by the process that asked
             return None
         return value, found
