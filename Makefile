@@ -29,20 +29,18 @@ chromium:
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || \
 	echo "Chromium is not here and cannot be installed: the tests of the page are skipped."
 
-# Kernels are compiled once, before anything is timed or run in parallel. The tests of the page mostly wait for the browser, and the
-# other halves take a core each; what each says comes one after the other.
-HALF   := $(addprefix tests/,cluster comparison contracts criteria display graphs kernels metrics reduction sources statistics storage wrappers)
+# One worker more than there are cores: the tests of the page mostly wait for the browser.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 
+# Kernels are compiled once, before anything is timed or run in parallel.
 test: $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/language.py
 	$(BIN)/python -m tamiz.kernels
-	$(BIN)/pytest -m "browser and not slow" tests/report > $(VENV)/browser.log 2>&1 & page=$$!; \
-	$(BIN)/pytest -m "not slow and not browser" $(HALF) > $(VENV)/half.log 2>&1 & half=$$!; \
-	$(BIN)/pytest -m "not slow and not browser" $(HALF:%=--ignore=%); rest=$$?; \
-	wait $$half; half=$$?; wait $$page; page=$$?; cat $(VENV)/half.log $(VENV)/browser.log; exit $$((rest | half | page))
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 slow: test $(VENV)/docs
 	$(BIN)/pytest -m slow
@@ -66,8 +64,10 @@ bench: $(VENV)/bench
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-json=.benchmarks/last.json
 	$(BIN)/python benchmarks/table.py .benchmarks/last.json
 
+# What is read of the code in place of the code: type stubs, the list of methods, the diagram of the packages.
 stubs: $(VENV)/dev
 	$(BIN)/python tools/stubs.py
+	$(BIN)/python tools/house.py
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix
