@@ -48,7 +48,7 @@ def long_table(monkeypatch):
 @pytest.fixture
 def sampled(monkeypatch):
     """The rows that maps are fitted on, in the order in which they are drawn."""
-    from tamiz._study.study import maps
+    from tamiz._study import maps
 
     draw, drawn = maps.sample_including, []
     monkeypatch.setattr(maps, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
@@ -226,13 +226,13 @@ def test_pairs_of_rows_are_told_by_their_distances_at_the_best_scale_of_each_map
     X = np.random.default_rng(0).normal(size=(20, 3))
     result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()
     pairs = result["quality"]["pairs"]
-    assert (pairs["every_pair"], len(pairs["in_table"])) == (True, 190)
+    assert (pairs["all_pairs"], len(pairs["in_table"])) == (True, 190)
     for drawn, on_map in zip(result["maps"], pairs["on_map"], strict=True):
         expected = shepard(X, np.array(drawn["points"]))
         np.testing.assert_allclose(pairs["in_table"], expected.dissimilarities, rtol=1e-12)
         np.testing.assert_allclose(on_map, expected.scale * expected.distances, rtol=1e-9)
     many = study(source).to_dict()["quality"]["pairs"]
-    assert (many["every_pair"], len(many["in_table"])) == (False, 600)
+    assert (many["all_pairs"], len(many["in_table"])) == (False, 600)
 
 
 def test_maps_are_judged_by_the_rows_that_are_drawn(long_table):
@@ -273,7 +273,7 @@ class Flat(PCA):
 def test_a_map_that_cannot_be_judged_is_told_of_and_the_others_are_judged(source):
     result = study(source, relevances=[], maps=[Flat(), PCA()]).to_dict()
     assert any(
-        told.startswith("The quality of Flat is left out: All rows of the embedding are at one place")
+        told.startswith("The quality of Flat is left out: All rows of the embedding have the same coordinates")
         for told in result["warnings"]
     )
     judged = result["quality"]

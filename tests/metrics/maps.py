@@ -1,4 +1,4 @@
-"""Small tables with maps of them, chosen for what goes wrong: ties, duplicates, lattices, outliers, lost digits."""
+"""Small tables with maps that provoke numerical errors: ties, duplicates, lattices, outliers, lost digits."""
 
 import numpy as np
 from scipy.spatial.distance import cdist

@@ -1,4 +1,4 @@
-"""Shepard diagrams: every pair, drawn pairs, and how far they go together."""
+"""Shepard diagrams: all pairs, sampled pairs and their correlations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The whole card: exact numbers, estimates with their errors, what it prints."""
+"""quality(): exact values, estimates with their standard errors, representations."""
 
 import json
 
@@ -26,7 +26,7 @@ LABELS = np.arange(60) % 3
 
 
 def single(X, Y, k):
-    """The numbers of the card from the functions, each by itself."""
+    """The measures from the single functions."""
     diagram, errors = shepard(X, Y), mean_relative_rank_errors(X, Y, n_neighbors=k)
     return {
         "normalized_stress": normalized_stress(X, Y),
@@ -43,19 +43,19 @@ def single(X, Y, k):
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_the_card_has_the_numbers_of_the_functions(name):
+def test_quality_has_the_numbers_of_the_functions(name):
     X, Y = MAPS[name]
-    card = quality(X, Y, n_neighbors=7)
-    assert {m.name: m.value for m in card.measures} == pytest.approx(single(X, Y, 7), rel=1e-13)
-    assert all(m.error == 0.0 for m in card.measures)
-    assert card.is_exact
+    measured = quality(X, Y, n_neighbors=7)
+    assert {m.name: m.value for m in measured.measures} == pytest.approx(single(X, Y, 7), rel=1e-13)
+    assert all(m.error == 0.0 for m in measured.measures)
+    assert measured.is_exact
 
 
 def test_labels_are_a_number_more():
     X, Y = scattered()
-    card = quality(X, Y, labels=LABELS, n_neighbors=4)
-    assert card["label_accuracy"].value == label_accuracy(Y, LABELS, n_neighbors=4)
-    assert card.measures[-1].name == "label_accuracy"
+    measured = quality(X, Y, labels=LABELS, n_neighbors=4)
+    assert measured["label_accuracy"].value == label_accuracy(Y, LABELS, n_neighbors=4)
+    assert measured.measures[-1].name == "label_accuracy"
 
 
 def test_a_sample_of_all_rows_is_exact():
@@ -81,16 +81,16 @@ def test_standard_errors_are_as_large_as_estimates_differ():
     Y[:50] = Y[np.random.default_rng(0).permutation(50)]
     labels = np.random.default_rng(1).integers(0, 2, size=200)
     whole = {m.name: m.value for m in quality(X, Y, labels=labels).measures}
-    gaps = {name: [] for name in whole}
+    differences = {name: [] for name in whole}
     errors = {name: [] for name in whole}
     for seed in range(50):
         for m in quality(X, Y, labels=labels, sample=40, random_state=seed).measures:
-            gaps[m.name].append(m.value - whole[m.name])
+            differences[m.name].append(m.value - whole[m.name])
             errors[m.name].append(m.error)
     for name in whole:
-        spread, told = np.sqrt(np.mean(np.square(gaps[name]))), np.sqrt(np.mean(np.square(errors[name])))
-        assert 0.6 < told / spread < 1.7, (name, told, spread)
-        assert abs(np.mean(gaps[name])) < 0.6 * spread, name
+        spread, stated = np.sqrt(np.mean(np.square(differences[name]))), np.sqrt(np.mean(np.square(errors[name])))
+        assert 0.6 < stated / spread < 1.7, (name, stated, spread)
+        assert abs(np.mean(differences[name])) < 0.6 * spread, name
 
 
 def test_the_same_seed_draws_the_same_rows():
@@ -104,55 +104,57 @@ def test_the_same_seed_draws_the_same_rows():
 def test_more_than_ten_thousand_rows_are_sampled_and_told():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_001, 3))
-    card = quality(X, X[:, :2])
-    assert not card.is_exact
-    assert card["trustworthiness"].error > 0
-    assert repr(card).startswith(
-        "Quality of a map: 1,000 rows drawn of 10,001, each compared with all; 15 neighbours, "
+    measured = quality(X, X[:, :2])
+    assert not measured.is_exact
+    assert measured["trustworthiness"].error > 0
+    assert repr(measured).startswith(
+        "Quality of a map: 1,000 rows sampled of 10,001, each compared with all; 15 neighbours, "
     )
-    assert np.isnan(card.point_values("stress")).sum() == 9_001
+    assert np.isnan(measured.point_values("stress")).sum() == 9_001
 
 
 def test_numbers_of_points_colour_the_map():
     X, Y = scattered()
-    card = quality(X, Y)
-    np.testing.assert_array_equal(card.point_values("recall"), card.points.recall)
-    assert card.points.trustworthiness.mean() == pytest.approx(card["trustworthiness"].value, abs=1e-15)
+    measured = quality(X, Y)
+    np.testing.assert_array_equal(measured.point_values("recall"), measured.points.recall)
+    assert measured.points.trustworthiness.mean() == pytest.approx(measured["trustworthiness"].value, abs=1e-15)
     with pytest.raises(ValueError, match=r"^name must be one of stress, trustworthiness, .*, got 'area'\.$"):
-        card.point_values("area")
+        measured.point_values("area")
 
 
-def test_the_card_prints_as_an_aligned_table():
+def test_the_quality_prints_as_an_aligned_table():
     X, species = load_iris(return_X_y=True)
-    card = quality(X, PCA(2).fit_transform(X), labels=species)
-    head, *lines = repr(card).splitlines()
+    measured = quality(X, PCA(2).fit_transform(X), labels=species)
+    head, *lines = repr(measured).splitlines()
     assert head == ("Quality of a map: 150 rows, each compared with all; 15 neighbours, euclidean distances")
     assert len(lines) == 11
     assert lines[0].split()[:2] == ["normalized_stress", "0.0418"]
     assert len({line.index("is better") for line in lines if "larger" in line}) == 1
-    html = card._repr_html_()
+    html = measured._repr_html_()
     assert html.count("<tr>") == 11
     assert "<td>trustworthiness</td>" in html
 
 
 def test_errors_are_printed_beside_estimates():
     X, Y = scattered(100)
-    card = quality(X, Y, sample=50)
-    measure = card["trustworthiness"]
-    assert f"{measure.value:.4f} ± {measure.error:.4f}" in repr(card)
+    measured = quality(X, Y, sample=50)
+    measure = measured["trustworthiness"]
+    assert f"{measure.value:.4f} ± {measure.error:.4f}" in repr(measured)
 
 
-def test_the_card_as_a_dictionary_is_json():
+def test_the_quality_as_a_dictionary_is_json():
     X, Y = scattered()
-    told = json.loads(json.dumps(quality(X, Y).to_dict()))
-    assert told["n_rows"] == told["n_samples"] == 60
-    assert told["measures"][4]["name"] == "trustworthiness"
-    assert told["measures"][4]["larger_is_better"] is True
+    restored = json.loads(json.dumps(quality(X, Y).to_dict()))
+    assert restored["n_rows"] == restored["n_samples"] == 60
+    assert restored["measures"][4]["name"] == "trustworthiness"
+    assert restored["measures"][4]["larger_is_better"] is True
 
 
 def test_an_unknown_number_is_refused_with_those_there_are():
     X, Y = scattered()
-    with pytest.raises(KeyError, match=r"There is no 'stress'; there are normalized_stress, kruskal_stress"):
+    with pytest.raises(
+        KeyError, match=r"There is no measure 'stress'; the measures are normalized_stress, kruskal_stress"
+    ):
         quality(X, Y)["stress"]
 
 
@@ -162,5 +164,5 @@ def test_what_cannot_be_sampled_is_refused():
         quality(X, Y, sample=61)
     with pytest.raises(ValueError, match=r"^sample must be from 2 to 60, got 1\.$"):
         quality(X, Y, sample=1)
-    with pytest.raises(DataError, match=r"^There are 59 labels for 60 rows; give one for each\.$"):
+    with pytest.raises(DataError, match=r"^There are 59 labels for 60 rows; pass one label for each row\.$"):
         quality(X, Y, labels=LABELS[:-1])

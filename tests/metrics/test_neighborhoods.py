@@ -1,4 +1,4 @@
-"""Trustworthiness and its kin against dense references, closed forms and scikit-learn."""
+"""Trustworthiness and related measures against dense references, closed forms and scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -180,9 +180,9 @@ def test_what_is_no_map_of_the_rows_is_refused(function):
         DataError, match=r"^embedding has 39 rows and X has 40; give the coordinates of the rows of X\.$"
     ):
         function(X, Y[:-1])
-    with pytest.raises(DataError, match=r"^Row 3 of the embedding holds a NaN or an infinite number\. Leave rows"):
+    with pytest.raises(DataError, match=r"^Row 3 of the embedding contains a NaN or an infinite number\. Remove rows"):
         function(X, np.where(np.arange(40)[:, None] == 3, np.inf, Y))
-    with pytest.raises(TypeError, match=r"^embedding must hold real numbers, got <U1\.$"):
+    with pytest.raises(TypeError, match=r"^embedding must contain real numbers, got <U1\.$"):
         function(X, np.full((40, 2), "a"))
     with pytest.raises(ValueError, match=r"^metric must be one of 'euclidean', .*, got 'euclid' \(did you mean"):
         function(X, Y, metric="euclid")
@@ -193,14 +193,14 @@ def test_weights_are_refused():
     source = open_source(pd.DataFrame(X).assign(w=1.0), weight="w")
     with pytest.raises(
         DataError,
-        match=r"^The numbers of a map count every row once, and the source has the weights 'w'; open it without",
+        match=r"^Map quality is not defined for weighted rows, and the source has the weights 'w'; open it without",
     ):
         trustworthiness(source, Y)
 
 
 def test_labels_that_do_not_fit_are_refused():
     _, Y = scattered(20)
-    with pytest.raises(DataError, match=r"^There are 19 labels for 20 rows; give one for each\.$"):
+    with pytest.raises(DataError, match=r"^There are 19 labels for 20 rows; pass one label for each row\.$"):
         label_accuracy(Y, np.zeros(19))
-    with pytest.raises(DataError, match=r"^Row 4 has no label; leave it out, or pass no labels\.$"):
+    with pytest.raises(DataError, match=r"^Row 4 has no label; remove the row, or pass no labels\.$"):
         label_accuracy(Y, [None if i == 4 else "a" for i in range(20)])

@@ -119,10 +119,10 @@ def test_two_rows_have_no_stress_at_the_best_scale():
 @pytest.mark.parametrize("function", [normalized_stress, kruskal_stress])
 def test_nothing_to_compare_is_refused(function):
     X, Y = scattered(30)
-    with pytest.raises(DataError, match=r"^All distances of X are 0: there is nothing that a map could show\.$"):
+    with pytest.raises(DataError, match=r"^All distances of X are 0, so a map has no structure to show\.$"):
         function(np.zeros((30, 30)), Y, metric="precomputed")
     with pytest.raises(
-        DataError, match=r"^All rows of the embedding are at one place: there is no distance to compare\.$"
+        DataError, match=r"^All rows of the embedding have the same coordinates, so there is no distance to compare\.$"
     ):
         function(X, np.ones((30, 2)))
     with pytest.raises(

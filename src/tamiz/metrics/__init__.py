@@ -1,4 +1,4 @@
-"""Numbers that judge a map: how far its distances and its neighbours are those of the data."""
+"""Quality measures of a map: how well it preserves the distances and the neighbours of the data."""
 
 from tamiz.runtime.registry import Registry
 

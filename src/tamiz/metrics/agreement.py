@@ -1,4 +1,4 @@
-"""How far the order of all rows about each row is the same in the data and on a map: co-ranking."""
+"""Rank agreement of the data and a map over all neighbourhood sizes (co-ranking matrix, Q_NX, LCMC, R_NX)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tamiz.statistics.base import Floats
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """How many of the K nearest are the same in the data and on the map, for every K.
+    """Shares of the K nearest neighbours that data and map have in common, for every K.
 
     Attributes
     ----------
     n_neighbors : ndarray of shape (n_samples - 2,)
         K, from 1.
     q_nx : ndarray of the same shape
-        Mean share of the K nearest in the data that are among the K nearest on the map.
+        Mean share of the K nearest neighbours in the data that are among the K nearest on the map.
     lcmc : ndarray of the same shape
-        What that is above chance, `q_nx` - K / (n_samples - 1).
+        Local continuity meta-criterion: `q_nx` minus its value for a random map, K / (n_samples - 1).
     r_nx : ndarray of the same shape
-        The same as a share of what it could be: 1 for a map that keeps all, 0 for one by chance.
+        `q_nx` rescaled to 1 for a map that preserves all neighbours and 0 for a random map.
     area : float
         The mean of `r_nx` with weights 1 / K, so that small neighbourhoods count as much as large ones; at most 1.
     area_error : float
-        Its standard error, 0 where every row was counted.
+        Standard error of `area`; 0 where every row was counted.
     """
 
     n_neighbors: NDArray[np.int64]
@@ -56,15 +56,16 @@ def rank_agreement(
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
     sample : int, default=None
-        So many rows, drawn, are compared with all, and the area has a standard error. None is every row.
+        Number of rows drawn at random and compared with all rows; `area_error` is then above 0. None uses every row.
     random_state : int, Generator or None, default=0
-        For the rows drawn.
+        Draws the sample of rows.
 
     Returns
     -------
@@ -78,8 +79,8 @@ def rank_agreement(
 
     Notes
     -----
-    Cost O(n^2 p), for all rows about each are put in order; memory O(n p). Equally near rows are in the order of their numbers:
-    ranks are a permutation.
+    Cost O(n^2 p), because all rows are ranked about each row; memory O(n p). Ties are ranked by row number, so that ranks are a
+    permutation.
 
     References
     ----------
@@ -95,10 +96,10 @@ def rank_agreement(
     (array([0.4  , 0.5  , 0.733]), array([ 0.2  ,  0.   , -0.067]), 0.097)
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        gains = area_rank_weights(judged.n)
-        judged = judged.sample_rows(sample, make_rng(random_state))
-        return agreement_from_scan(judged, judged.scan(rank_weights=gains))
+        pair = read_embedding_pair(X, embedding, metric)
+        weights = area_rank_weights(pair.n)
+        pair = pair.sample_rows(sample, make_rng(random_state))
+        return agreement_from_scan(pair, pair.scan(rank_weights=weights))
 
 
 def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[np.int64]:
@@ -109,11 +110,12 @@ def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
 
     Returns
     -------
@@ -124,13 +126,13 @@ def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[
     Raises
     ------
     MemoryError
-        When there is no memory for the matrix.
+        When the matrix does not fit in memory.
     DataError
         When there is not one row of coordinates for every row of X, or fewer than 3 rows.
 
     Notes
     -----
-    Cost O(n^2 p), memory O(n^2) for the answer alone. Ranks as in `rank_agreement`, whose curves need no matrix.
+    Cost O(n^2 p), memory O(n^2) for the returned matrix. Ranks are those of `rank_agreement`, which needs no matrix.
 
     References
     ----------
@@ -144,41 +146,41 @@ def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[
            [3, 0]])
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        check_three_rows(judged.n)
+        pair = read_embedding_pair(X, embedding, metric)
+        check_three_rows(pair.n)
         check_memory(
-            8.0 * judged.n**2,
-            f"The co-ranking matrix of {judged.n:,} rows",
+            8.0 * pair.n**2,
+            f"The co-ranking matrix of {pair.n:,} rows",
             "Use rank_agreement, which needs no matrix.",
         )
-        return judged.scan(rank_pairs=True).rank_pairs
+        return pair.scan(rank_pairs=True).rank_pairs
 
 
 def area_rank_weights(n: int) -> Floats:
-    """Return what a pair adds to its row's area under R_NX, by the larger of its two ranks.
+    """Return the contribution of a pair to its row's area under R_NX, indexed by the larger of its two ranks.
 
     A pair of larger rank r counts in Q_NX(K) for every K >= r.
     """
     check_three_rows(n)
     sizes = np.arange(1, n - 1)
     parts = (n - 1) / (sizes * sizes * (n - 1.0 - sizes))
-    gains = np.zeros(n)
-    gains[1 : n - 1] = np.cumsum(parts[::-1])[::-1]
-    return gains / (1.0 / sizes).sum()
+    weights = np.zeros(n)
+    weights[1 : n - 1] = np.cumsum(parts[::-1])[::-1]
+    return weights / (1.0 / sizes).sum()
 
 
 def row_areas(scan: PairScanResult) -> Floats:
-    """Return each row's own area under R_NX, whose mean is that of all."""
+    """Return the area under R_NX of each row; their mean is the area of the map."""
     return scan.weighted_counts - 1.0
 
 
 def area_estimate(scan: PairScanResult, n: int) -> SampleEstimate:
-    """Return the area under R_NX."""
+    """Return the area under R_NX with its standard error."""
     return mean_estimate(row_areas(scan), n)
 
 
 def agreement_from_scan(pair: EmbeddingPair, scan: PairScanResult) -> RankAgreement:
-    """Return the curves for what a pass found."""
+    """Return the curves from the counts of a pass over the pairs."""
     n = pair.n
     k = np.arange(1, n - 1)
     q = np.cumsum(scan.larger_ranks[1 : n - 1]) / (k * float(len(pair.rows)))

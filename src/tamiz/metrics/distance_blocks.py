@@ -1,4 +1,9 @@
-"""Distances of some rows to all, in pieces that stay in the cache: what every number of a map is counted from."""
+"""Distances from a block of rows to all points, computed tile by tile in cache-sized buffers.
+
+Three spaces compute the keys by which pairs are compared: squared differences (up to 8 columns), matrix products (more columns),
+and blocks of any other metric. Keys may carry a rounding error with a known bound; a pair whose order the bound leaves open is
+measured exactly.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +23,33 @@ from tamiz.statistics.base import Floats
 
 RowIndices = NDArray[np.intp]
 
-# Rows of one piece and columns of one tile: keys of both sides stay in the second-level cache, or nearly.
+# Rows of a block and columns of a tile: the keys of data and map together nearly fit the second-level cache.
 BLOCK_ROWS, TILE_COLUMNS = 256, 512
-# Distances of one piece where they are not made tile by tile.
+# Distances of a block that is not computed tile by tile.
 _MAX_BLOCK_DISTANCES = 2**20
-# Differences of so many columns are squared one by one; of more, products of matrices are faster.
+# Up to this many columns, squared differences are summed directly; beyond it, matrix products are faster.
 _MAX_DIFFERENCE_COLUMNS = 8
-# A square below this share of the squared lengths that it is the difference of has lost too many digits.
+# A squared distance below this share of the squared lengths that it is computed from has lost too many digits.
 _MIN_SQUARE_SHARE = 2.0**-7
 _UNIT_ROUNDOFF = 2.0**-53
-# The largest number may lie between these powers of two: no square of a difference overflows, none that matters vanishes.
+# Values are rescaled unless the exponent of the largest lies in this range, where squared differences neither overflow nor vanish.
 _MIN_EXPONENT, _MAX_EXPONENT = -300, 450
-# Squares of numbers at that scale that vanish differ by no more.
+# Bound of the error of squares that underflow at that scale.
 _UNDERFLOW_BOUND = 2.0**-1000
 
 
 class DistanceBlock(ABC):
-    """Some rows and their distances to all.
+    """A block of rows and their distances to all points.
 
-    Keys order as the distances do but for their blur: two pairs whose keys differ by more than the blur of both, and by more than
-    the share `relative_error`, are in the order of their keys.
+    Keys increase with distances up to a rounding error: the exact key of a pair lies between its key and its key plus the error
+    bounds of its row and its point, up to the relative error `relative_error`.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        The numbers of the rows.
+        Row numbers.
     relative_error : float
+        Relative error of a key.
     """
 
     rows: RowIndices
@@ -51,44 +57,47 @@ class DistanceBlock(ABC):
 
     @abstractmethod
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return the keys of the rows and the points first .. last, and twice the points' share of blur.
+        """Return the keys of the rows and the points `first : last`, and the error bounds of these points.
 
-        The keys lie in a room that the next ones are put into.
+        The next call overwrites the keys.
         """
 
     @abstractmethod
     def distances(self, keys: Floats, first: int, last: int) -> Floats:
-        """Return the metric's distances for these keys, in their place or not."""
+        """Return the distances of the metric for these keys; the keys may be overwritten."""
 
     @abstractmethod
     def row_error_bounds(self) -> Floats:
-        """Return twice the rows' share of blur."""
+        """Return the error bounds of the rows."""
 
     @abstractmethod
     def exact_keys(self, points: NDArray[np.int32]) -> Floats:
-        """Return what orders as distances do without a blur, of each row and the points in its row of an array."""
+        """Return exactly measured keys of each row and the points listed in its row of an array."""
 
     @abstractmethod
     def key_bounds(self, exact_keys: Floats) -> tuple[Floats, Floats]:
-        """Return two bounds for each limit: keys below the first, all blur added, are nearer, those above the second are not."""
+        """Return two bounds for each exact key.
+
+        A pair is nearer if its key plus all error bounds is below the first, and not nearer if its key is above the second.
+        """
 
     @abstractmethod
     def exact_pair_keys(self, rows: NDArray[np.int32], points: NDArray[np.int32]) -> Floats:
-        """Return what orders as distances do without a blur, of pairs of one of the rows, counted from 0, and a point."""
+        """Return exactly measured keys of pairs of a row, numbered from 0 within the block, and a point."""
 
     @abstractmethod
     def pair_distances(self, points: NDArray[np.int32]) -> Floats:
-        """Return the metric's distances of each row and the points in its row of an array."""
+        """Return the distances of the metric of each row and the points listed in its row of an array."""
 
 
 class DistanceSpace(ABC):
-    """Points whose distances are asked for slab by slab.
+    """Points whose distances are computed block by block.
 
     Attributes
     ----------
     points : Points
     n_rows : int
-        Rows of one slab.
+        Largest number of rows of a block.
     """
 
     def __init__(self, points: Points, n_rows: int) -> None:
@@ -98,12 +107,12 @@ class DistanceSpace(ABC):
     @abstractmethod
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Lend the slab of some rows."""
+        """Open the block of some rows; its buffers return to the pool when the context ends."""
         yield NotImplemented
 
 
 def create_space(points: Points) -> DistanceSpace:
-    """Return the points as a space: rows of numbers by differences or by products, others by blocks of their own distances."""
+    """Return a space by differences or matrix products for numeric rows, by blocks of distances for other metrics."""
     values = points.euclidean_values()
     if values is None:
         return GenericSpace(points)
@@ -111,19 +120,19 @@ def create_space(points: Points) -> DistanceSpace:
 
 
 class GenericSpace(DistanceSpace):
-    """Points that only tell their distances."""
+    """Points of which only the distances are known."""
 
     def __init__(self, points: Points) -> None:
         super().__init__(points, max(1, min(BLOCK_ROWS, _MAX_BLOCK_DISTANCES // points.n_samples)))
 
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Lend the slab of some rows."""
+        """Open the block of some rows."""
         yield GenericDistanceBlock(rows, self.points.block(self.points.take(rows), 0, len(rows)))
 
 
 class GenericDistanceBlock(DistanceBlock):
-    """Some rows and their distances to all, which are there as a whole."""
+    """A block whose distances are computed as a whole; keys are distances and have no error."""
 
     relative_error = 0.0
 
@@ -149,7 +158,7 @@ class GenericDistanceBlock(DistanceBlock):
         return np.take_along_axis(self._block, points.astype(np.intp), axis=1)
 
     def key_bounds(self, exact_keys: Floats) -> tuple[Floats, Floats]:
-        """Return the limits, below which nothing is left in doubt."""
+        """Return the keys themselves and -infinity: no pair is undecided."""
         return exact_keys, np.full_like(exact_keys, -np.inf)
 
     def exact_pair_keys(self, rows: NDArray[np.int32], points: NDArray[np.int32]) -> Floats:
@@ -162,14 +171,14 @@ class GenericDistanceBlock(DistanceBlock):
 
 
 class EuclideanSpace(DistanceSpace):
-    """Rows of numbers whose Euclidean distances order as the points' distances do.
+    """Numeric rows whose Euclidean distances increase with the distances of the metric.
 
     Attributes
     ----------
     values : ndarray of shape (n, n_columns)
-        At a scale where squares neither overflow nor vanish.
+        Scaled by a power of two so that squares neither overflow nor vanish.
     relative_error : float
-        The share by which the square of a measured distance may differ from that of the distance.
+        Bound of the relative error of a measured squared distance.
     """
 
     def __init__(self, points: Points, values: Floats) -> None:
@@ -183,14 +192,14 @@ class EuclideanSpace(DistanceSpace):
         self._buffers = parallel.BufferPool(partial(np.empty, BLOCK_ROWS * TILE_COLUMNS))
 
     def to_metric(self, distances: Floats) -> Floats:
-        """Return the metric's distances for Euclidean ones of the values."""
+        """Convert Euclidean distances of the values to distances of the metric."""
         if self._scale != 1.0:
             distances /= self._scale
         return self.points.from_euclidean(distances)
 
 
 class EuclideanDistanceBlock(DistanceBlock):
-    """Some rows of numbers, measured when it is asked for."""
+    """A block of numeric rows whose keys are computed tile by tile."""
 
     def __init__(self, space: EuclideanSpace, rows: RowIndices, buffer: Floats) -> None:
         self.rows = rows
@@ -204,18 +213,18 @@ class EuclideanDistanceBlock(DistanceBlock):
         return self._buffer[: n_rows * n_columns].reshape(n_rows, n_columns)
 
     def exact_keys(self, points: NDArray[np.int32]) -> Floats:
-        """Return distances as every exact search measures them."""
+        """Return distances, computed as in the exact neighbour searches."""
         rows = np.repeat(np.arange(len(points), dtype=np.int32), points.shape[1])
         return self.exact_pair_keys(rows, points.reshape(-1)).reshape(points.shape)
 
     def key_bounds(self, exact_keys: Floats) -> tuple[Floats, Floats]:
-        """Return squares, a little less and a little more."""
+        """Return the squares, lowered and raised by the error bounds."""
         squares = exact_keys * exact_keys
-        blur = self.row_error_bounds()[:, None]
-        return squares * (1.0 - self.relative_error) - blur, squares * (1.0 + self.relative_error) + _UNDERFLOW_BOUND
+        bounds = self.row_error_bounds()[:, None]
+        return squares * (1.0 - self.relative_error) - bounds, squares * (1.0 + self.relative_error) + _UNDERFLOW_BOUND
 
     def exact_pair_keys(self, rows: NDArray[np.int32], points: NDArray[np.int32]) -> Floats:
-        """Return distances as every exact search measures them."""
+        """Return distances, computed as in the exact neighbour searches."""
         out = np.empty(len(points))
         values = self._space.values
         pair_distances(values, self._rows32[rows], values, np.ascontiguousarray(points), out)
@@ -227,21 +236,21 @@ class EuclideanDistanceBlock(DistanceBlock):
 
 
 class LowDimensionalSpace(EuclideanSpace):
-    """Rows of a few numbers: differences are squared as they are asked for."""
+    """Rows of at most 8 numbers: keys are sums of squared differences."""
 
     def __init__(self, points: Points, values: Floats) -> None:
         super().__init__(points, values)
         n, n_columns = values.shape
-        # An even number of columns, the last of them zeros.
+        # Padded with zeros to an even number of columns.
         self.columns = np.zeros((n_columns + n_columns % 2, n))
         self.columns[:n_columns] = self.values.T
         self.zero_errors = np.zeros(len(values))
 
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Lend the slab of some rows."""
-        with self._buffers.borrow() as room:
-            yield _LowDimensionalBlock(self, rows, room)
+        """Open the block of some rows."""
+        with self._buffers.borrow() as buffer:
+            yield _LowDimensionalBlock(self, rows, buffer)
 
 
 class _LowDimensionalBlock(EuclideanDistanceBlock):
@@ -258,32 +267,32 @@ class _LowDimensionalBlock(EuclideanDistanceBlock):
         return tile, self._space.zero_errors[first:last]
 
     def distances(self, keys: Floats, first: int, last: int) -> Floats:  # noqa: ARG002
-        """Return roots."""
+        """Return the square roots of the keys."""
         return self._space.to_metric(np.sqrt(keys, out=keys))
 
     def row_error_bounds(self) -> Floats:
-        """Return what squares that vanish may differ by."""
+        """Return the error bound of squares that underflow."""
         return np.full(len(self.rows), _UNDERFLOW_BOUND)
 
 
 class MatrixProductSpace(EuclideanSpace):
-    """Rows of many numbers: |x|^2 + |y|^2 - 2 x.y is the product of (-2 x, |x|^2, 1) and (y, 1, |y|^2).
+    """Rows of many numbers: keys are the products of (-2 x, |x|^2, 1) and (y, 1, |y|^2), that is |x|^2 + |y|^2 - 2 x.y.
 
-    With u the unit of rounding and m the length of the product, that is off by at most 2 m u / (1 - m u) (|x|^2 + |y|^2), whatever
-    order BLAS adds in (Higham 2002, section 3.1); differences to the centre are off by u of themselves, which makes 4 u (1 + u)
-    of the same sum; squared lengths are off by m u of themselves. The blur is more than all of that, and is taken off the squared
-    lengths: keys are bounds below the squared distances.
+    With the unit roundoff u and the length m of the product, its error is at most 2 m u / (1 - m u) (|x|^2 + |y|^2) for any order
+    of summation in BLAS (Higham 2002, section 3.1). Centring has the relative error u, which adds 4 u (1 + u) of the same sum.
+    Squared lengths have the relative error m u. The error bound exceeds the sum of these and is subtracted from the squared
+    lengths, so that a key is a lower bound of the squared distance, below it by at most twice the bounds of row and point.
 
     Attributes
     ----------
     squared_lengths, error_bounds : ndarray of shape (n,)
-        Squared lengths about the centre, and the share of them that may be rounding.
+        Squared lengths about the centre, and the bounds of their rounding errors.
     """
 
     def __init__(self, points: Points, values: Floats) -> None:
         super().__init__(points, values)
         n, n_columns = values.shape
-        # The median of some rows: a mean would lie far from all of them for the sake of one.
+        # The median of up to 1,024 rows: one outlier would move a mean far from all other rows.
         centre = np.median(self.values[:: 1 + n // 1024], axis=0)
         self.right_factors = np.empty((n, n_columns + 2))
         self.squared_lengths = np.empty(n)
@@ -303,9 +312,9 @@ class MatrixProductSpace(EuclideanSpace):
 
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Lend the slab of some rows."""
-        with self._buffers.borrow() as room:
-            yield _MatrixProductBlock(self, rows, room)
+        """Open the block of some rows."""
+        with self._buffers.borrow() as buffer:
+            yield _MatrixProductBlock(self, rows, buffer)
 
 
 class _MatrixProductBlock(EuclideanDistanceBlock):
@@ -318,13 +327,13 @@ class _MatrixProductBlock(EuclideanDistanceBlock):
         self._left_factors[:, -2], self._left_factors[:, -1] = self._left_factors[:, -1].copy(), 1.0
 
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return bounds below squared distances."""
+        """Return lower bounds of the squared distances."""
         tile = self._tile(last - first)
         np.dot(self._left_factors, self._space.right_factors[first:last].T, out=tile)
         return tile, self._space.doubled_error_bounds[first:last]
 
     def distances(self, keys: Floats, first: int, last: int) -> Floats:  # noqa: ARG002
-        """Return roots of the squares, those measured that have lost their digits."""
+        """Return distances; pairs whose squares lost too many digits are measured again from the values."""
         space = self._space
         distances_from_bounds(
             space.values, self._rows32, first, space.squared_lengths, space.error_bounds, _MIN_SQUARE_SHARE, keys
@@ -332,5 +341,5 @@ class _MatrixProductBlock(EuclideanDistanceBlock):
         return space.to_metric(keys)
 
     def row_error_bounds(self) -> Floats:
-        """Return twice the rows' share of blur."""
+        """Return twice the rounding error bounds of the rows."""
         return self._space.doubled_error_bounds[self.rows]

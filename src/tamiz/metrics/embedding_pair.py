@@ -1,4 +1,4 @@
-"""Rows and their map, read and checked together."""
+"""The data and a map of the same rows: reading, checks, nearest neighbours and passes over their pairs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 
-# MERGED: The nearest others of some rows.
 PointIndices = NDArray[np.int32]
 
 
 class NeighborRanks(NamedTuple):
-    """The k nearest others of some rows, the nearest first, equal distances by the lower row.
+    """The k nearest neighbours of some rows, nearest first; ties in the order of row numbers.
 
     Attributes
     ----------
     points : ndarray of shape (n_rows, k)
     ranks : ndarray of shape (n_rows, k)
-        One more than the others that are strictly nearer.
+        One plus the number of other rows that are strictly nearer.
     """
 
     points: PointIndices
@@ -40,7 +39,7 @@ class NeighborRanks(NamedTuple):
 
 
 def nearest_neighbors(points: Points, rows: NDArray[np.intp], k: int) -> NeighborRanks:
-    """Return the k nearest others of each of some rows, ascending row numbers."""
+    """Return the k nearest neighbours of the rows with these ascending numbers, a row itself excluded."""
     index = choose_exact_search(points).fit(points)
     if len(rows) == points.n_samples:
         found = index.query(k)
@@ -48,31 +47,31 @@ def nearest_neighbors(points: Points, rows: NDArray[np.intp], k: int) -> Neighbo
     found = index.query(k + 1, points.take(rows))
     indices = found.indices.reshape(-1, k + 1)
     other = indices != rows[:, None]
-    # Of a row with more than k duplicates below it, the row itself is not among those found.
+    # A row with more than k duplicates of lower number is not among its own k + 1 nearest.
     other[other.all(axis=1), -1] = False
     return _rank_distances(indices[other].reshape(-1, k), found.distances.reshape(-1, k + 1)[other].reshape(-1, k))
 
 
 def _rank_distances(indices: PointIndices, distances: Floats) -> NeighborRanks:
-    places = np.broadcast_to(np.arange(1, distances.shape[1] + 1), distances.shape).copy()
-    places[:, 1:][distances[:, 1:] == distances[:, :-1]] = 0
-    return NeighborRanks(indices, np.maximum.accumulate(places, axis=1))
+    ranks = np.broadcast_to(np.arange(1, distances.shape[1] + 1), distances.shape).copy()
+    ranks[:, 1:][distances[:, 1:] == distances[:, :-1]] = 0
+    return NeighborRanks(indices, np.maximum.accumulate(ranks, axis=1))
 
 
-# What a neighbour comes to with its ranks on both sides.
+# Memory of a neighbour with its ranks in data and map, measured upper bound.
 _BYTES_PER_NEIGHBOR = 100.0
 
 
 @dataclass(frozen=True)
 class EmbeddingPair:
-    """Points, and their places on a map.
+    """Points of the data and the coordinates of the same rows on a map.
 
     Attributes
     ----------
     data : Points
-    embedding : Rows
+    embedding : EuclideanPoints
     rows : ndarray of row numbers, ascending
-        Those that are compared with all.
+        The rows that are compared with all rows.
     """
 
     data: Points
@@ -81,27 +80,27 @@ class EmbeddingPair:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """Number of rows of the data."""
         return self.data.n_samples
 
     @cached_property
     def spaces(self) -> tuple[DistanceSpace, DistanceSpace]:
-        """The data and the map, ready for passes."""
+        """The distance spaces of the data and of the map."""
         return create_space(self.data), create_space(self.embedding)
 
     def sample_rows(self, m: int | None, rng: np.random.Generator) -> EmbeddingPair:
-        """Return the same with so many rows, drawn, to compare with all; None is as they are."""
+        """Return the pair restricted to m rows drawn at random; None keeps the rows."""
         if m is None:
             return self
         check_integer("sample", m, low=2, high=self.n)
         return self if m == self.n else replace(self, rows=np.sort(rng.choice(self.n, m, replace=False)))
 
     def data_neighbors(self, k: int) -> NeighborRanks:
-        """Return the k nearest others of the rows in the data."""
+        """Return the k nearest neighbours of the rows in the data."""
         return self._nearest(self.data, k)
 
     def map_neighbors(self, k: int) -> NeighborRanks:
-        """Return the k nearest others of the rows on the map."""
+        """Return the k nearest neighbours of the rows on the map."""
         return self._nearest(self.embedding, k)
 
     def _nearest(self, points: Points, k: int) -> NeighborRanks:
@@ -109,55 +108,60 @@ class EmbeddingPair:
         check_memory(
             _BYTES_PER_NEIGHBOR * n_rows * k,
             f"{k:,} neighbours of {n_rows:,} rows",
-            "Lower n_neighbors, or judge a sample of rows.",
+            "Lower n_neighbors, or evaluate a sample of rows.",
         )
         return nearest_neighbors(points, self.rows, k)
 
-    def scan(self, **wanted: Any) -> PairScanResult:
-        """Count what is wanted of the rows, as `Wanted` names it."""
-        return scan_pairs(*self.spaces, PairScanRequest(self.rows, **wanted))
+    def scan(self, **requested: Any) -> PairScanResult:
+        """Make one pass over the pairs; keywords are those of `PairScanRequest`."""
+        return scan_pairs(*self.spaces, PairScanRequest(self.rows, **requested))
 
 
 def read_embedding_pair(X: Any, embedding: Any, metric: str) -> EmbeddingPair:
-    """Return rows and their map, every row to be compared with all.
+    """Read the data and the map and check that they have the same rows; every row is compared with all.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
     embedding : array or data frame of shape (n_samples, n_components)
     metric : str
-        A name of `tamiz.neighbors`.
+        A name in the metric registry of `tamiz.neighbors`.
     """
-    places = _read_embedding(embedding)
+    coordinates = _read_embedding(embedding)
     if isinstance(X, Source) and X.schema.weight is not None:
         raise DataError(
-            f"The numbers of a map count every row once, and the source has the weights {X.schema.weight!r}; open it without "
+            f"Map quality is not defined for weighted rows, and the source has the weights {X.schema.weight!r}; open it without "
             "weight."
         )
     points, _ = read_points(X, metric, fill_missing=True)
     n = points.n_samples
-    if len(places) != n:
-        raise DataError(f"embedding has {len(places):,} rows and X has {n:,}; give the coordinates of the rows of X.")
-    return EmbeddingPair(points, EuclideanPoints(places), np.arange(n))
+    if len(coordinates) != n:
+        raise DataError(
+            f"embedding has {len(coordinates):,} rows and X has {n:,}; give the coordinates of the rows of X."
+        )
+    return EmbeddingPair(points, EuclideanPoints(coordinates), np.arange(n))
 
 
 def _read_embedding(embedding: Any) -> Floats:
     if sparse.issparse(embedding):
-        raise TypeError("embedding must be a dense array of coordinates; its toarray() is one.")
-    given = as_array(embedding, "embedding takes an array of coordinates")
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"embedding must hold real numbers, got {given.dtype}.")
-    places = np.ascontiguousarray(given, dtype=np.float64)
-    odd = np.flatnonzero(~np.isfinite(places).all(axis=1))
-    if len(odd):
-        raise DataError(
-            f"Row {odd[0]} of the embedding holds a NaN or an infinite number. Leave rows without a place out, of X as well."
+        raise TypeError(
+            "embedding must be a dense array of coordinates, got a sparse matrix. Pass embedding.toarray()."
         )
-    return places
+    array = as_array(embedding, "embedding must be an array of coordinates")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"embedding must contain real numbers, got {array.dtype}.")
+    coordinates = np.ascontiguousarray(array, dtype=np.float64)
+    invalid = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
+    if len(invalid):
+        raise DataError(
+            f"Row {invalid[0]} of the embedding contains a NaN or an infinite number. Remove rows without coordinates from the "
+            "embedding and from X."
+        )
+    return coordinates
 
 
 def check_neighbors_below_half(k: Any, n: int) -> int:
-    """Return the number of neighbours where the measures that are normalised for few of them are defined."""
+    """Return k, or raise ValueError unless k < n / 2, as trustworthiness and continuity require."""
     k = check_integer("n_neighbors", k, low=1)
     if 2 * k >= n:
         raise ValueError(
@@ -167,7 +171,7 @@ def check_neighbors_below_half(k: Any, n: int) -> int:
 
 
 def check_neighbors_below_n(k: Any, n: int) -> int:
-    """Return the number of neighbours where a row has so many others."""
+    """Return k, or raise ValueError unless k < n."""
     k = check_integer("n_neighbors", k, low=1)
     if k >= n:
         raise ValueError(f"n_neighbors must be below n_samples = {n}, got {k}. Lower n_neighbors or pass more rows.")
@@ -175,6 +179,6 @@ def check_neighbors_below_n(k: Any, n: int) -> int:
 
 
 def check_three_rows(n: int) -> None:
-    """Refuse rows of which each has one other, which is always the nearest."""
+    """Raise DataError for fewer than 3 rows, where every rank is 1."""
     if n < 3:
         raise DataError(f"X has {n} rows; ranks need at least 3 to differ.")

@@ -1,4 +1,4 @@
-"""Means of numbers that some rows have, and how far they may be from those of all rows."""
+"""Estimates and standard errors of means and ratios over all rows, from rows drawn without replacement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tamiz.statistics.base import Floats
 
 @dataclass(frozen=True)
 class SampleEstimate:
-    """A number and its standard error.
+    """An estimate and its standard error.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class SampleEstimate:
 
 
 def mean_estimate(values: Floats, n: int) -> SampleEstimate:
-    """Return the mean of n rows' numbers, given those of some drawn without replacement."""
+    """Estimate the mean over n rows from the values of rows drawn without replacement."""
     m = len(values)
     value = float(values.mean())
     if m == n:
@@ -35,10 +35,9 @@ def mean_estimate(values: Floats, n: int) -> SampleEstimate:
 
 
 def ratio_estimate(numerator: Floats, denominator: Floats, n: int) -> SampleEstimate:
-    """Return the ratio of two sums over n rows, given the parts of some rows drawn without replacement.
+    """Estimate the ratio of two sums over n rows from rows drawn without replacement.
 
-    The error is that of the sums of what the rows' parts above differ from the ratio of their parts below (Cochran 1977, section
-    6.5).
+    The standard error is that of the residuals `numerator - ratio * denominator` (Cochran 1977, section 6.5).
     """
     whole = float(denominator.sum())
     value = float(numerator.sum()) / whole
@@ -47,6 +46,6 @@ def ratio_estimate(numerator: Floats, denominator: Floats, n: int) -> SampleEsti
 
 
 def root_estimate(estimate: SampleEstimate) -> SampleEstimate:
-    """Return the square root; the error of a root of 0 is the root of the error."""
+    """Return the square root of an estimate; the error of a root of 0 is the root of the error."""
     value = float(np.sqrt(estimate.value))
     return SampleEstimate(value, estimate.error / (2.0 * value) if value else float(np.sqrt(estimate.error)))

@@ -1,4 +1,4 @@
-"""All numbers of a map, from one pass over the pairs of its rows."""
+"""All quality measures of a map from one pass over the pairs of its rows, with their definitions and standard errors."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.statistics.base import Floats
 
 
-# MERGED: The card of a map: its numbers by name, what each means, and the numbers of every point.
 @dataclass(frozen=True)
 class QualityMeasure:
-    """One number of a map.
+    """One quality measure of a map.
 
     Attributes
     ----------
     name : str
     value : float
     error : float
-        Its standard error, 0 where it is exact.
+        Standard error; 0 where the value is exact.
     larger_is_better : bool
     meaning : str
-        In one line.
+        One-line definition.
     """
 
     name: str
@@ -46,16 +45,16 @@ class QualityMeasure:
 
 @dataclass(frozen=True)
 class PointQuality:
-    """How well single rows are placed, the rows that were counted.
+    """Quality measures of single rows, for the rows that were evaluated.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        Their numbers, ascending.
+        Row numbers, ascending.
     stress : ndarray of shape (n_rows,)
         Normalised stress of the row's own distances, at the best scale of the whole map; smaller is better.
     trustworthiness, continuity, recall : ndarray of shape (n_rows,)
-        Of the row's neighbours; larger is better. Their means are those of the map.
+        Values of the row's neighbourhood; larger is better. Their means are the values of the map.
     rank_agreement : ndarray of shape (n_rows,)
         The row's area under R_NX, larger is better.
     """
@@ -70,19 +69,19 @@ class PointQuality:
 
 @dataclass(frozen=True, repr=False)
 class MapQuality:
-    """What is to be said of a map in numbers.
+    """The quality measures of a map.
 
     Attributes
     ----------
     measures : tuple of QualityMeasure
-        Also by name: `quality["trustworthiness"].value`.
+        Also accessible by name: `quality["trustworthiness"].value`.
     points : PointQuality
     agreement : RankAgreement
-        The curves over all sizes of neighbourhoods.
+        The curves over all neighbourhood sizes.
     n_samples : int
     n_neighbors : int
     metric : str
-        Of the data.
+        Metric of the data.
     """
 
     measures: tuple[QualityMeasure, ...]
@@ -94,18 +93,20 @@ class MapQuality:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row was compared with all."""
+        """Whether every row was compared with all rows."""
         return len(self.points.rows) == self.n_samples
 
     def __getitem__(self, name: str) -> QualityMeasure:
-        """Return the measure of a name."""
+        """Return the measure with this name."""
         for measure in self.measures:
             if measure.name == name:
                 return measure
-        raise KeyError(f"There is no {name!r}; there are {', '.join(measure.name for measure in self.measures)}.")
+        raise KeyError(
+            f"There is no measure {name!r}; the measures are {', '.join(measure.name for measure in self.measures)}."
+        )
 
     def point_values(self, name: str) -> Floats:
-        """Return what each row has of one of the numbers in `points`, NaN where it was not counted: a colour for a map.
+        """Return one measure of `points` for every row, NaN for rows that were not evaluated; suitable as map colours.
 
         Parameters
         ----------
@@ -119,7 +120,7 @@ class MapQuality:
         return values
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers of the map, without those of points and curves, as JSON knows them."""
+        """Return the measures of the map as JSON values, without those of points and curves."""
         return {
             "n_samples": self.n_samples,
             "n_rows": len(self.points.rows),
@@ -130,7 +131,7 @@ class MapQuality:
 
     def _heading(self) -> str:
         n, k = len(self.points.rows), self.n_neighbors
-        rows = f"{n:,} rows" if self.is_exact else f"{n:,} rows drawn of {self.n_samples:,}"
+        rows = f"{n:,} rows" if self.is_exact else f"{n:,} rows sampled of {self.n_samples:,}"
         neighbors = "1 neighbour" if k == 1 else f"{k} neighbours"
         return f"Quality of a map: {rows}, each compared with all; {neighbors}, {self.metric} distances"
 
@@ -142,7 +143,7 @@ class MapQuality:
 
     def __repr__(self) -> str:
         lines = self._lines()
-        widths = [max(len(line[place]) for line in lines) for place in range(3)]
+        widths = [max(len(line[column]) for line in lines) for column in range(3)]
         table = [
             "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]])
             for line in lines
@@ -158,12 +159,12 @@ def _format_value(measure: QualityMeasure) -> str:
     return f"{measure.value:.4f}" + (f" ± {measure.error:.4f}" if measure.error else "")
 
 
-# Up to so many rows every one is compared with all, which takes seconds; of more, so many are drawn.
+# Up to MAX_EXACT_ROWS every row is compared with all, which takes seconds; of more rows, SAMPLED_ROWS are drawn.
 MAX_EXACT_ROWS, SAMPLED_ROWS = 10_000, 1_000
-# Pairs that the rank correlation of distances is taken of.
+# Pairs that the rank correlation of distances is computed from.
 _N_PAIRS = 200_000
 
-# Whether larger is better, and what it means.
+# Whether larger is better, and the one-line definition.
 _MEASURES = {
     "normalized_stress": (False, "differences of distances, map as it is, over the distances of the data"),
     "kruskal_stress": (False, "differences of distances at the map's best scale, over the distances of the map"),
@@ -189,31 +190,32 @@ def quality(
     sample: int | None = None,
     random_state: Seed = 0,
 ) -> MapQuality:
-    """All numbers that judge a map, each with its meaning and its standard error.
+    """All quality measures of a map, each with its definition and its standard error.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
     n_neighbors : int, default=15
         Below n_samples / 2.
     labels : array-like of shape (n_samples,), default=None
-        The class of every row, none missing: how often neighbours on the map have the same is told as well.
+        The class of every row, none missing; adds the kNN label accuracy on the map.
     sample : int, default=None
-        So many rows, drawn, are compared with all; n_samples is every row. None is every row up to 10,000 of them, and 1,000 rows
+        Number of rows drawn at random and compared with all rows. None uses every row up to 10,000 rows, and 1,000 sampled rows
         beyond.
     random_state : int, Generator or None, default=0
-        For the rows drawn, and for the pairs that the rank correlation is taken of.
+        Draws the sample of rows and the pairs of the rank correlation.
 
     Returns
     -------
-    Quality
-        Prints as a table. `quality["trustworthiness"].value` is a number, `points` has those of the single rows, `agreement` the
-        curves over all sizes of neighbourhoods.
+    MapQuality
+        Prints as a table. `quality["trustworthiness"].value` is a number, `points` contains the values of single rows,
+        `agreement` the curves over all neighbourhood sizes.
 
     Raises
     ------
@@ -224,9 +226,9 @@ def quality(
 
     Notes
     -----
-    Cost O(m n p) for m rows compared with n, memory O(n (p + k)): one pass over the pairs serves all numbers. A standard error is
-    that of a mean over rows drawn without replacement, of a ratio of such means, or, for the rank correlation of more than
-    200,000 pairs, of which so many are drawn, from its spread over twenty parts of them.
+    Cost O(m n p) for m rows compared with n, memory O(n (p + k)): all measures come from one pass over the pairs. A standard error
+    is that of a mean, or of a ratio of means, over rows drawn without replacement. The rank correlation of more than 200,000 pairs
+    is computed from 200,000 drawn pairs, and its standard error from its spread over twenty parts of these.
 
     References
     ----------
@@ -239,8 +241,8 @@ def quality(
     >>> from tamiz.metrics import quality
     >>> from tamiz.reduction import PCA
     >>> X, species = load_iris(return_X_y=True)
-    >>> card = quality(X, PCA(2).fit_transform(X), labels=species)
-    >>> for measure in card.measures:
+    >>> measured = quality(X, PCA(2).fit_transform(X), labels=species)
+    >>> for measure in measured.measures:
     ...     print(f"{measure.name:20} {measure.value:.3f}")
     normalized_stress    0.042
     kruskal_stress       0.040
@@ -256,32 +258,32 @@ def quality(
     """
     rng = make_rng(random_state)
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        k = check_neighbors_below_half(n_neighbors, judged.n)
-        codes = None if labels is None else read_labels(labels, judged.n)
-        if sample is None and judged.n > MAX_EXACT_ROWS:
+        pair = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, pair.n)
+        codes = None if labels is None else read_labels(labels, pair.n)
+        if sample is None and pair.n > MAX_EXACT_ROWS:
             sample = SAMPLED_ROWS
-        judged = judged.sample_rows(sample, rng)
-        drawn = PairSample.draw(judged.rows, judged.n, _N_PAIRS, rng)
-        scales = initial_scales(judged)
-        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
-        found = judged.scan(
+        pair = pair.sample_rows(sample, rng)
+        drawn = PairSample.draw(pair.rows, pair.n, _N_PAIRS, rng)
+        scales = initial_scales(pair)
+        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
+        found = pair.scan(
             data_neighbors=data.points,
             map_neighbors=mapped.points,
             scales=scales,
-            rank_weights=area_rank_weights(judged.n),
+            rank_weights=area_rank_weights(pair.n),
             sampled_points=drawn.points,
         )
-        fit = fit_from_scan(judged, scales, found)
-    near = Neighborhoods(judged.n, data, mapped, found)
+        fit = fit_from_scan(pair, scales, found)
+    near = Neighborhoods(pair.n, data, mapped, found)
     points = PointQuality(
-        judged.rows, fit.row_stress(), near.trustworthiness(), near.continuity(), near.recall(), row_areas(found)
+        pair.rows, fit.row_stress(), near.trustworthiness(), near.continuity(), near.recall(), row_areas(found)
     )
-    votes = None if codes is None else majority_vote_hits(codes, mapped.points, judged.rows)
-    estimates = _fit_estimates(fit) | {"rank_correlation": rank_correlation_estimate(drawn, found, judged.rows)}
-    estimates |= {name: mean_estimate(values, judged.n) for name, values in _row_values(near, points, votes).items()}
+    votes = None if codes is None else majority_vote_hits(codes, mapped.points, pair.rows)
+    estimates = _fit_estimates(fit) | {"rank_correlation": rank_correlation_estimate(drawn, found, pair.rows)}
+    estimates |= {name: mean_estimate(values, pair.n) for name, values in _row_values(near, points, votes).items()}
     measures = tuple(_create_measure(name, estimates[name]) for name in _MEASURES if name in estimates)
-    return MapQuality(measures, points, agreement_from_scan(judged, found), judged.n, k, metric)
+    return MapQuality(measures, points, agreement_from_scan(pair, found), pair.n, k, metric)
 
 
 def _fit_estimates(fit: DistanceFit) -> dict[str, SampleEstimate]:
@@ -293,7 +295,7 @@ def _fit_estimates(fit: DistanceFit) -> dict[str, SampleEstimate]:
 
 
 def _row_values(neighborhoods: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
-    """Return the numbers that are means over rows."""
+    """Return the row values of the measures that are means over rows."""
     values = {
         "trustworthiness": points.trustworthiness,
         "continuity": points.continuity,

@@ -1,4 +1,4 @@
-"""How far a map keeps who is near whom."""
+"""Measures of how well a map preserves neighbourhoods: trustworthiness, continuity, recall, rank errors, label accuracy."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tamiz.statistics.base import Codes, Floats
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The neighbours of some rows in the data and on the map, and their ranks on the other side.
+    """The neighbours of some rows in the data and on the map, with their ranks in the other space.
 
     Attributes
     ----------
     n : int
-        All rows.
+        Number of all rows.
     data, embedding : NeighborRanks
-    scan : Found
-        `ranks_in_map` of the neighbours in the data, `ranks_in_data` of those on the map.
+    scan : PairScanResult
+        `ranks_in_map` of the neighbours in the data, `ranks_in_data` of the neighbours on the map.
     """
 
     n: int
@@ -44,29 +44,29 @@ class Neighborhoods:
 
     @classmethod
     def from_pair(cls, pair: EmbeddingPair, k: int) -> Neighborhoods:
-        """Count the ranks by a pass of their own."""
+        """Find the k nearest neighbours in both spaces and compute their ranks in one pass over the pairs."""
         data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
         found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
         return cls(pair.n, data, mapped, found)
 
     def trustworthiness(self) -> Floats:
-        """Return for each row how little its neighbours on the map are strangers."""
+        """Return the trustworthiness of each row."""
         return _rank_penalty_score(self.scan.ranks_in_data, self.n)
 
     def continuity(self) -> Floats:
-        """Return for each row how little its neighbours in the data are lost."""
+        """Return the continuity of each row."""
         return _rank_penalty_score(self.scan.ranks_in_map, self.n)
 
     def recall(self) -> Floats:
-        """Return for each row the share of its neighbours in the data that are so on the map."""
+        """Return the share of each row's neighbours in the data that are its neighbours on the map."""
         return neighbor_recall(self.data.points, self.embedding.points)
 
     def map_rank_errors(self) -> Floats:
-        """Return for each row the rank errors of its neighbours on the map."""
+        """Return the relative rank error of each row's neighbours on the map."""
         return _relative_rank_errors(self.embedding, self.scan.ranks_in_data, self.n)
 
     def data_rank_errors(self) -> Floats:
-        """Return for each row the rank errors of its neighbours in the data."""
+        """Return the relative rank error of each row's neighbours in the data."""
         return _relative_rank_errors(self.data, self.scan.ranks_in_map, self.n)
 
 
@@ -83,13 +83,13 @@ def _relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
 
 
 def neighbor_recall(data: PointIndices, embedding: PointIndices) -> Floats:
-    """Return the share of each row of one array that is in the row of another."""
+    """Return the share of the neighbours in each row of one array that the same row of the other contains."""
     both = np.sort(np.concatenate([data, embedding], axis=1), axis=1)
     return (both[:, 1:] == both[:, :-1]).sum(axis=1) / data.shape[1]
 
 
 def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
-    r"""How little the neighbours on a map are strangers in the data, in [0, 1].
+    r"""Trustworthiness: whether the neighbours on a map are near in the data too, in [0, 1].
 
     .. math:: T(k) = 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in M_k(i)} \max(0, r(i, j) - k)
 
@@ -98,13 +98,14 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     n_neighbors : int, default=5
         Below n_samples / 2.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
 
     Returns
     -------
@@ -120,8 +121,8 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
 
     Notes
     -----
-    Cost O(n^2 (p + k)), memory O(n (p + k)). A rank is one more than the number of other rows strictly nearer, measured exactly
-    where products leave a doubt; of equally near rows on the map the lower ones are the neighbours.
+    Cost O(n^2 (p + k)), memory O(n (p + k)). A rank is one plus the number of other rows that are strictly nearer; ranks are exact,
+    because pairs that rounding could misorder are measured again. Ties for the k-th neighbour are broken by row number.
 
     References
     ----------
@@ -135,30 +136,31 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
     (1.0, 0.4666666666666667)
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        k = check_neighbors_below_half(n_neighbors, judged.n)
-        mapped = judged.map_neighbors(k)
-        return float(_rank_penalty_score(judged.scan(map_neighbors=mapped.points).ranks_in_data, judged.n).mean())
+        pair = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, pair.n)
+        mapped = pair.map_neighbors(k)
+        return float(_rank_penalty_score(pair.scan(map_neighbors=mapped.points).ranks_in_data, pair.n).mean())
 
 
 def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
-    r"""How little of the neighbours in the data a map tears away, in [0, 1].
+    r"""Continuity: whether the neighbours in the data are near on a map too, in [0, 1].
 
     .. math:: 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in N_k(i)} \max(0, \hat r(i, j) - k)
 
     with :math:`N_k(i)` the k nearest of row i in the data and :math:`\hat r(i, j)` the rank of j about i on the map:
-    trustworthiness with the sides changed.
+    trustworthiness with data and map exchanged.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     n_neighbors : int, default=5
         Below n_samples / 2.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
 
     Returns
     -------
@@ -174,7 +176,7 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
 
     Notes
     -----
-    Cost, memory and ranks as of `trustworthiness`.
+    Cost, memory and ranks are those of `trustworthiness`.
 
     References
     ----------
@@ -188,10 +190,10 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
     (1.0, 0.6666666666666667)
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        k = check_neighbors_below_half(n_neighbors, judged.n)
-        data = judged.data_neighbors(k)
-        return float(_rank_penalty_score(judged.scan(data_neighbors=data.points).ranks_in_map, judged.n).mean())
+        pair = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_half(n_neighbors, pair.n)
+        data = pair.data_neighbors(k)
+        return float(_rank_penalty_score(pair.scan(data_neighbors=data.points).ranks_in_map, pair.n).mean())
 
 
 def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -204,18 +206,19 @@ def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric:
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     n_neighbors : int, default=5
         Below n_samples.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
 
     Returns
     -------
     float
-        Larger is better; a map by chance has k / (n_samples - 1).
+        Larger is better; a random map has the expected value k / (n_samples - 1).
 
     Raises
     ------
@@ -226,8 +229,8 @@ def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric:
 
     Notes
     -----
-    Two searches of exactly k neighbours each, equal distances by the lower row. The number is Q_NX(k) of `rank_agreement`, which
-    has it for all k.
+    Runs two exact searches of k neighbours; ties are broken by row number. The value is Q_NX(k); `rank_agreement` returns it for
+    all k.
 
     References
     ----------
@@ -241,22 +244,23 @@ def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric:
     0.5
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        k = check_neighbors_below_n(n_neighbors, judged.n)
-        data, mapped = judged.data_neighbors(k), judged.map_neighbors(k)
+        pair = read_embedding_pair(X, embedding, metric)
+        k = check_neighbors_below_n(n_neighbors, pair.n)
+        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
         return float(neighbor_recall(data.points, mapped.points).mean())
 
 
 @dataclass(frozen=True)
 class RankErrors:
-    """Mean relative rank errors, both 0 for a map that keeps the order about every row.
+    """Mean relative rank errors; both are 0 for a map that preserves the order of the rows about every row.
 
     Attributes
     ----------
     of_map_neighbors : float
-        Of neighbours on the map, by their ranks there: large where strangers intrude.
+        Error of the neighbours on the map, relative to their ranks there: large where distant rows are mapped nearby (intrusions).
     of_data_neighbors : float
-        Of neighbours in the data, by their ranks there: large where neighbours are torn apart.
+        Error of the neighbours in the data, relative to their ranks there: large where neighbours are mapped far apart
+        (extrusions).
     """
 
     of_map_neighbors: float
@@ -264,7 +268,7 @@ class RankErrors:
 
 
 def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> RankErrors:
-    r"""How far the ranks of neighbours differ between data and map, relative to the ranks.
+    r"""Mean relative difference of the ranks of neighbours between data and map.
 
     .. math:: \frac{1}{n C_k} \sum_i \sum_{j \in M_k(i)} \frac{|r(i, j) - \hat r(i, j)|}{\hat r(i, j)},
               \quad C_k = \sum_{l=1}^k \frac{|n - 2l|}{l}
@@ -274,18 +278,19 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     n_neighbors : int, default=5
         Below n_samples.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
 
     Returns
     -------
     RankErrors
-        `of_map_neighbors` and `of_data_neighbors`, smaller is better; 1 is the order turned round.
+        `of_map_neighbors` and `of_data_neighbors`; smaller is better, 1 is the reversed order.
 
     Raises
     ------
@@ -296,8 +301,8 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
 
     Notes
     -----
-    Cost, memory and ranks as of `trustworthiness`. A rank is one more than the number of rows strictly nearer, on both sides.
-    The constant is that of ranks from 1 to n - 1 turned round; in the book of 2007 it is :math:`|n - 2l + 1| / l`.
+    Cost, memory and ranks are those of `trustworthiness`, in data and map. The constant C_k normalises by the reversed ranks from
+    1 to n - 1; Lee and Verleysen's book of 2007 uses :math:`|n - 2l + 1| / l`.
 
     References
     ----------
@@ -312,23 +317,23 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     (0.6286, 0.4)
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        check_three_rows(judged.n)
-        near = Neighborhoods.from_pair(judged, check_neighbors_below_n(n_neighbors, judged.n))
+        pair = read_embedding_pair(X, embedding, metric)
+        check_three_rows(pair.n)
+        near = Neighborhoods.from_pair(pair, check_neighbors_below_n(n_neighbors, pair.n))
         return RankErrors(float(near.map_rank_errors().mean()), float(near.data_rank_errors().mean()))
 
 
 def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -> float:
-    """Share of rows whose nearest neighbours on the map vote for their own label, in [0, 1].
+    """Leave-one-out accuracy of k-nearest-neighbour classification on the map, in [0, 1].
 
     Parameters
     ----------
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     labels : array-like of shape (n_samples,)
         The class of every row, none missing.
     n_neighbors : int, default=5
-        Below n_samples. A row has no vote on itself.
+        Below n_samples. A row is not its own neighbour.
 
     Returns
     -------
@@ -340,12 +345,12 @@ def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -
     ValueError
         When `n_neighbors` is not below n_samples.
     DataError
-        When there is not one label for every row.
+        When the number of labels differs from the number of rows, or a label is missing.
 
     Notes
     -----
-    Cost that of one search for neighbours on the map. Of classes with as many votes the one wins whose nearest member is nearer.
-    Classes need not be apart in the data: compare with the accuracy there, `label_accuracy(X, labels)`.
+    Costs one neighbour search on the map. A tie of votes goes to the class with the nearest neighbour. Classes may overlap in the
+    data too: compare with `label_accuracy(X, labels)`, the accuracy in the data.
 
     References
     ----------
@@ -358,28 +363,28 @@ def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -
     0.6
     """
     with parallel.thread_session():
-        judged = read_embedding_pair(embedding, embedding, "euclidean")
-        codes = read_labels(labels, judged.n)
-        mapped = judged.map_neighbors(check_neighbors_below_n(n_neighbors, judged.n))
-        return float(majority_vote_hits(codes, mapped.points, judged.rows).mean())
+        pair = read_embedding_pair(embedding, embedding, "euclidean")
+        codes = read_labels(labels, pair.n)
+        mapped = pair.map_neighbors(check_neighbors_below_n(n_neighbors, pair.n))
+        return float(majority_vote_hits(codes, mapped.points, pair.rows).mean())
 
 
 def read_labels(labels: ArrayLike, n: int) -> Codes:
-    """Return a class for every row."""
+    """Return the class code of every row; raise DataError where labels are missing or their number is not n."""
     codes, _ = code_vector(labels, "labels")
     if len(codes) != n:
-        raise DataError(f"There are {len(codes):,} labels for {n:,} rows; give one for each.")
+        raise DataError(f"There are {len(codes):,} labels for {n:,} rows; pass one label for each row.")
     if (codes < 0).any():
-        raise DataError(f"Row {int(np.argmax(codes < 0))} has no label; leave it out, or pass no labels.")
+        raise DataError(f"Row {int(np.argmax(codes < 0))} has no label; remove the row, or pass no labels.")
     return codes
 
 
 def majority_vote_hits(codes: Codes, neighbors: PointIndices, rows: Any) -> Floats:
-    """Return 1 for each row whose neighbours, the nearest first, mostly have its own class, else 0."""
+    """Return 1 for each row whose neighbours, nearest first, vote for its own class by majority, else 0."""
     voted = codes[neighbors]
     votes = np.zeros(voted.shape, dtype=np.int64)
-    for place in range(voted.shape[1]):
-        votes += voted == voted[:, place, None]
-    # The first of the largest: of classes with as many votes, the one whose nearest member is nearer.
+    for j in range(voted.shape[1]):
+        votes += voted == voted[:, j, None]
+    # argmax returns the first maximum: a tie goes to the class of the nearest neighbour.
     first = np.argmax(votes, axis=1)
     return (voted[np.arange(len(voted)), first] == codes[rows]).astype(np.float64)

@@ -1,4 +1,8 @@
-"""One pass over the pairs of rows of a table and of its map, which serves every number that is wanted of them."""
+"""One pass over all pairs of rows, in the data and on the map, that computes every requested rank and sum.
+
+Blocks of rows run on several threads. Ranks of a few points are counts of the points that are nearer; full rankings sort the keys
+of a row. Both measure pairs again whose order the error bounds of the keys leave undecided.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,11 @@ from tamiz.metrics.distance_blocks import BLOCK_ROWS, TILE_COLUMNS, DistanceBloc
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
-# MERGED: Ranks of points about the rows of a slab: of some points by counting who is nearer, of all by putting them in order.
 PointIndices = NDArray[np.int32]
 
 
 class RankCounter:
-    """How many points are nearer to the rows of a slab than some others."""
+    """Counts the points that are strictly nearer to each row of a block than some given points."""
 
     def __init__(self, block: DistanceBlock, points: PointIndices) -> None:
         self._block, self._points = block, points
@@ -41,83 +44,84 @@ class RankCounter:
         self._nearer_in_tile, self._reached_in_tile = np.empty_like(self.nearer), np.empty_like(self.nearer)
 
     def add_keys(self, keys: Floats, error_bounds: Floats, first: int) -> None:
-        """Take more keys in; points that keys leave a doubt about are measured."""
+        """Count the points of a tile; undecided pairs are measured exactly."""
         count_nearer(keys, error_bounds, *self._bounds, self._nearer_in_tile, self._reached_in_tile)
         self.nearer += self._nearer_in_tile
-        # The point that a limit is the distance of is reached itself, and not nearer.
+        # A point never counts as nearer than itself, although its key lies between its own bounds.
         itself = (self._points >= first) & (self._points < first + keys.shape[1])
-        doubts = self._reached_in_tile - self._nearer_in_tile
-        doubts[doubts <= itself] = 0
-        n_doubts = int(doubts.sum())
-        if n_doubts:
-            rows, limits, columns = (np.empty(n_doubts, dtype=np.int32) for _ in range(3))
-            collect_undecided(keys, error_bounds, *self._bounds, doubts, rows, limits, columns)
+        undecided = self._reached_in_tile - self._nearer_in_tile
+        undecided[undecided <= itself] = 0
+        n_undecided = int(undecided.sum())
+        if n_undecided:
+            rows, limits, columns = (np.empty(n_undecided, dtype=np.int32) for _ in range(3))
+            collect_undecided(keys, error_bounds, *self._bounds, undecided, rows, limits, columns)
             columns += np.int32(first)
             count_exact(rows, limits, self._block.exact_pair_keys(rows, columns), self._exact_keys, self.nearer)
 
 
 class RankBuffers:
-    """Room for the order of all points about a row, and for the keys of a slab."""
+    """Buffers for the keys of a block and for the ranking of all points about one row."""
 
     def __init__(self, n_rows: int, n: int) -> None:
         self.keys = np.empty((n_rows, n))
         self.error_bounds = np.zeros(n)
         self.exact_keys = np.empty(n)
         self.sorted = np.empty(n), np.empty(n, dtype=np.int32)
-        places, which, ends = (np.empty(m, dtype=np.int32) for m in (n, n, BUCKETS_PER_ENTRY * n + 1))
-        self.scratch = np.empty(n), places, which, ends
+        positions, bucket, bucket_ends = (np.empty(m, dtype=np.int32) for m in (n, n, BUCKETS_PER_ENTRY * n + 1))
+        self.scratch = np.empty(n), positions, bucket, bucket_ends
         self.ranks = np.empty(n, dtype=np.int32)
 
 
 class FullRanker:
-    """The ranks of all points about the rows of a slab."""
+    """The ranks of all points about each row of a block."""
 
     def __init__(self, block: DistanceBlock, buffers: RankBuffers) -> None:
         self._block, self._buffers = block, buffers
         self._row_error_bounds = block.row_error_bounds()
 
     def add_keys(self, keys: Floats, error_bounds: Floats, first: int) -> None:
-        """Take more keys in."""
+        """Store the keys of a tile."""
         last = first + keys.shape[1]
         self._buffers.keys[: len(keys), first:last] = keys
         self._buffers.error_bounds[first:last] = error_bounds
 
     def ranks(self, row: int) -> PointIndices:
-        """Return the ranks about one row, from 1; points that keys leave a doubt about are measured."""
-        room, own = self._buffers, int(self._block.rows[row])
-        blur = room.error_bounds, float(self._row_error_bounds[row]), self._block.relative_error
-        n_doubts = sort_row(room.keys[row], own, *blur, *room.sorted, *room.scratch)
-        if n_doubts:
-            doubtful = room.scratch[1][:n_doubts].copy()
-            points = room.sorted[1][doubtful]
-            room.exact_keys[points] = self._block.exact_pair_keys(np.full(n_doubts, row, dtype=np.int32), points)
-            sort_undecided(doubtful, room.exact_keys, *room.sorted, *room.scratch)
-        fill_ranks(room.sorted[1], own, room.ranks)
-        return room.ranks
+        """Return the ranks of all points about one row, from 1; undecided pairs are measured exactly."""
+        buffers, own = self._buffers, int(self._block.rows[row])
+        errors = buffers.error_bounds, float(self._row_error_bounds[row]), self._block.relative_error
+        n_undecided = sort_row(buffers.keys[row], own, *errors, *buffers.sorted, *buffers.scratch)
+        if n_undecided:
+            undecided = buffers.scratch[1][:n_undecided].copy()
+            points = buffers.sorted[1][undecided]
+            buffers.exact_keys[points] = self._block.exact_pair_keys(np.full(n_undecided, row, dtype=np.int32), points)
+            sort_undecided(undecided, buffers.exact_keys, *buffers.sorted, *buffers.scratch)
+        fill_ranks(buffers.sorted[1], own, buffers.ranks)
+        return buffers.ranks
 
 
-# Keys of a slab, of which whole rows are put in order.
+# Keys of a block whose rows are sorted as a whole.
 _MAX_SORTED_KEYS = 2**20
+# Columns of the result of kernels.distance_sums.distance_sums.
 N_SUMS = 10
 
 
 @dataclass(frozen=True)
 class PairScanRequest:
-    """What is to be counted of some rows.
+    """The quantities that a pass computes for some rows.
 
     Attributes
     ----------
     rows : ndarray of row numbers, ascending
     data_neighbors, map_neighbors : ndarray of shape (n_rows, k) or None
-        Points whose ranks in the map, and in the data, are wanted: neighbours in the data, and in the map.
+        Neighbours in the data, whose ranks in the map are computed, and neighbours on the map, whose ranks in the data are.
     scales : ndarray of shape (7,) or None
-        As `kernels.pair_sums` takes them.
+        Scales of `kernels.distance_sums.distance_sums`; None skips the sums.
     rank_weights : ndarray of shape (n,) or None
-        What a pair of ranks counts by the larger one, where all ranks are wanted.
+        Weight of a pair by the larger of its two ranks; None skips the full ranking.
     rank_pairs : bool
-        Whether pairs of ranks are counted.
+        Whether the co-ranking matrix is counted.
     sampled_points : ndarray of shape (n_rows, n_drawn) or None
-        Points whose distances are wanted.
+        Points whose distances to the rows are returned.
     """
 
     rows: RowIndices
@@ -130,20 +134,22 @@ class PairScanRequest:
 
 
 class PairScanResult:
-    """What was counted.
+    """The quantities that a pass computed; those not requested are empty.
 
     Attributes
     ----------
     ranks_in_map, ranks_in_data : ndarray of shape (n_rows, k)
-        One more than the points that are strictly nearer.
+        One plus the number of points that are strictly nearer.
     sums : ndarray of shape (n_rows, 10)
-        As `kernels.pair_sums` gives them, no row with itself.
+        Result of `kernels.distance_sums.distance_sums` over all pairs of a row with another.
     larger_ranks : ndarray of shape (n,)
-        How many pairs have r for the larger of their two ranks, equal distances ranked by the lower row.
+        Number of pairs whose larger rank is r; ties are ranked by row number.
     weighted_counts : ndarray of shape (n_rows,)
+        Sum of `rank_weights` over the pairs of a row.
     rank_pairs : ndarray of shape (n - 1, n - 1)
+        Co-ranking matrix.
     data_distances, map_distances : ndarray of shape (n_rows, n_drawn)
-        Distances of the pairs drawn, in the data and in the map.
+        Distances of the sampled pairs in the data and on the map.
     """
 
     def __init__(self, request: PairScanRequest, n: int) -> None:
@@ -162,12 +168,12 @@ def _shape(indices: PointIndices | None) -> tuple[int, int]:
 
 
 def scan_pairs(data: DistanceSpace, embedding: DistanceSpace, request: PairScanRequest) -> PairScanResult:
-    """Count what is wanted, in an open session."""
+    """Compute the requested quantities; requires an open thread session."""
     n = data.points.n_samples
     found = PairScanResult(request, n)
     ordered = request.rank_weights is not None or request.rank_pairs
     size = min(data.n_rows, embedding.n_rows, max(4, _MAX_SORTED_KEYS // n) if ordered else BLOCK_ROWS)
-    rooms = parallel.BufferPool(partial(RankBuffers, size, n))
+    buffer_pool = parallel.BufferPool(partial(RankBuffers, size, n))
     others = request.map_neighbors, request.data_neighbors
     lock = Lock()
 
@@ -177,10 +183,10 @@ def scan_pairs(data: DistanceSpace, embedding: DistanceSpace, request: PairScanR
         with ExitStack() as stack:
             sides = []
             for space, points in zip((data, embedding), others, strict=True):
-                slab = stack.enter_context(space.open_block(rows))
-                counter = None if points is None else RankCounter(slab, points[part])
-                ranker = FullRanker(slab, stack.enter_context(rooms.borrow())) if ordered else None
-                sides.append(_Side(slab, counter, ranker))
+                block = stack.enter_context(space.open_block(rows))
+                counter = None if points is None else RankCounter(block, points[part])
+                ranker = FullRanker(block, stack.enter_context(buffer_pool.borrow())) if ordered else None
+                sides.append(_Side(block, counter, ranker))
             _scan_tiles(sides, part, request, found, n)
             return _compare_ranks(sides, part, request, found, lock) if ordered else None
 
@@ -193,7 +199,7 @@ def scan_pairs(data: DistanceSpace, embedding: DistanceSpace, request: PairScanR
 
 @dataclass(frozen=True)
 class _Side:
-    """The rows of a slab in the data, or on the map, and what is counted of them there."""
+    """A block of rows in the data or on the map, with its counters."""
 
     block: DistanceBlock
     counter: RankCounter | None
@@ -202,16 +208,16 @@ class _Side:
     def add_tile(
         self, first: int, last: int, own: tuple[RowIndices, RowIndices], with_distances: bool
     ) -> Floats | None:
-        """Count the points first .. last in, and return their distances where they are wanted."""
+        """Add the points `first : last` to the counters; return their distances if `with_distances`."""
         if self.counter is None and self.ranker is None and not with_distances:
             return None
-        keys, blur = self.block.keys(first, last)
-        # No row is near itself.
+        keys, error_bounds = self.block.keys(first, last)
+        # A row is not its own neighbour.
         keys[own] = np.inf
         if self.ranker is not None:
-            self.ranker.add_keys(keys, blur, first)
+            self.ranker.add_keys(keys, error_bounds, first)
         if self.counter is not None:
-            self.counter.add_keys(keys, blur, first)
+            self.counter.add_keys(keys, error_bounds, first)
         if not with_distances:
             return None
         keys[own] = 0.0
@@ -221,15 +227,15 @@ class _Side:
 
 
 def _scan_tiles(sides: list[_Side], part: slice, request: PairScanRequest, result: PairScanResult, n: int) -> None:
-    """Fill what is found of some rows tile by tile, and of pairs drawn."""
+    """Fill the sums, counted ranks and sampled distances of some rows, tile by tile."""
     rows = request.rows[part]
     sums = np.zeros((len(rows), N_SUMS))
     for first, last in parallel.block_ranges(n, max(TILE_COLUMNS, BLOCK_ROWS * TILE_COLUMNS // len(rows))):
         at = np.flatnonzero((rows >= first) & (rows < last))
         own = at, rows[at] - first
-        given, mapped = (side.add_tile(first, last, own, request.scales is not None) for side in sides)
-        if given is not None:
-            distance_sums(given, mapped, request.scales, sums)
+        in_data, in_map = (side.add_tile(first, last, own, request.scales is not None) for side in sides)
+        if in_data is not None:
+            distance_sums(in_data, in_map, request.scales, sums)
     if request.scales is not None:
         result.sums[part] = _subtract_self_pairs(sums, request.scales)
     for side, ranks in zip(sides, (result.ranks_in_data, result.ranks_in_map), strict=True):
@@ -241,7 +247,7 @@ def _scan_tiles(sides: list[_Side], part: slice, request: PairScanRequest, resul
 
 
 def _subtract_self_pairs(sums: Floats, scales: Floats) -> Floats:
-    """Take off what rows at distance 0 from themselves added to the sums about centres."""
+    """Subtract the contribution of each row's distance 0 to itself from the sums about the centres."""
     d, e = scales[5], scales[6]
     sums[:, 5:] -= [-d, -e, d * d, e * e, d * e]
     return sums
@@ -250,12 +256,12 @@ def _subtract_self_pairs(sums: Floats, scales: Floats) -> Floats:
 def _compare_ranks(
     sides: list[_Side], part: slice, request: PairScanRequest, result: PairScanResult, lock: Lock
 ) -> NDArray[np.int64]:
-    """Fill what is found of some rows by the order of all points about them; return how often a rank is a pair's larger one."""
+    """Fill the results of the full rankings of some rows; return the number of pairs by their larger rank."""
     counts = np.zeros_like(result.larger_ranks)
-    gains = np.zeros(len(counts)) if request.rank_weights is None else request.rank_weights
+    weights = np.zeros(len(counts)) if request.rank_weights is None else request.rank_weights
     for row in range(len(request.rows[part])):
         ranks = [side.ranker.ranks(row) for side in sides if side.ranker is not None]
-        result.weighted_counts[part.start + row] = count_larger_ranks(*ranks, gains, counts)
+        result.weighted_counts[part.start + row] = count_larger_ranks(*ranks, weights, counts)
         if request.rank_pairs:
             with lock:
                 count_rank_pairs(*ranks, result.rank_pairs)

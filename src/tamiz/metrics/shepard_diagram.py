@@ -1,4 +1,4 @@
-"""The Shepard diagram: distances on a map against those of the data."""
+"""The Shepard diagram: distances on a map against those of the data, over all pairs or a sample of pairs."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 
-# MERGED: Pairs of rows, all of them or drawn, and the rank correlation of their distances.
-# Parts that a correlation of drawn pairs is looked at in, one by one, for its standard error.
+# Parts of the sampled pairs over which the standard error of the rank correlation is computed.
 _PARTS = 20
 
 
 @dataclass(frozen=True)
 class PairSample:
-    """Pairs of some rows and others.
+    """A sample of pairs of rows.
 
     Attributes
     ----------
     points : ndarray of shape (n_rows, n_drawn)
-        The other of each pair, never the row itself.
+        Partners of each row, never the row itself.
     part : ndarray of shape (n_rows,)
-        What part each row is in, drawn as well.
+        Random part of each row, for the standard error.
     is_complete : bool
-        Whether these are all pairs there are, each from both sides.
+        Whether the sample contains all pairs, each from both sides.
     """
 
     points: NDArray[np.int32]
@@ -44,7 +43,7 @@ class PairSample:
 
     @classmethod
     def draw(cls, rows: RowIndices, n: int, n_pairs: int, rng: np.random.Generator) -> PairSample:
-        """Draw about so many pairs, as many from each row, or take all of these rows where there are no more."""
+        """Draw about n_pairs pairs, equally many for each row, or use all pairs of these rows where there are no more."""
         m = len(rows)
         part = rng.permutation(m) % min(_PARTS, m)
         every = m == n and n * (n - 1) // 2 <= n_pairs
@@ -55,7 +54,7 @@ class PairSample:
         return cls(others + (others >= rows[:, None]), part, every)
 
     def distances(self, scan: PairScanResult, rows: RowIndices) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """Return the distances of the pairs, in the data and on the map, and the part that each is in; every pair once."""
+        """Return the distances of the pairs in the data and on the map, and the part of each pair; every pair once."""
         kept = self.points > rows[:, None] if self.is_complete else np.ones(self.points.shape, dtype=bool)
         return (
             scan.data_distances[kept],
@@ -65,17 +64,17 @@ class PairSample:
 
 
 def spearman_correlation(d: Floats, e: Floats) -> float:
-    """Return Spearman's correlation, equal values at the mean of their ranks; 0 where one side's are all equal."""
+    """Return Spearman's correlation with mean ranks for ties; 0 where all values of one array are equal."""
     a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (d, e))
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(np.clip((a @ b) / size, -1.0, 1.0)) if size else 0.0
 
 
 def rank_correlation_estimate(sample: PairSample, scan: PairScanResult, rows: RowIndices) -> SampleEstimate:
-    """Return Spearman's correlation of the distances of pairs.
+    """Return Spearman's correlation of the distances of the pairs, with its standard error.
 
-    The standard error of drawn pairs is from the spread of the correlation over parts of the rows: one of the pairs would take
-    pairs of one row for strangers.
+    The standard error of sampled pairs is the spread of the correlation over parts of the rows: pairs of one row are not
+    independent of each other.
     """
     d, e, part = sample.distances(scan, rows)
     value = spearman_correlation(d, e)
@@ -92,15 +91,15 @@ class ShepardDiagram:
     Attributes
     ----------
     dissimilarities, distances : ndarray of shape (n_pairs,)
-        In the data, and on the map: of all pairs, or of pairs that were drawn.
+        Distances in the data and on the map, of all pairs or of a sample of pairs.
     scale : float
-        What distances on the map are multiplied by to fit those of the data best.
+        Least-squares factor from distances on the map to distances of the data.
     correlation : float
-        Pearson's, of all pairs.
+        Pearson's correlation over all pairs.
     rank_correlation, rank_correlation_error : float
-        Spearman's, of the pairs here; its standard error is 0 where these are all.
+        Spearman's correlation over these pairs, and its standard error; 0 where they are all pairs.
     all_pairs : bool
-        Whether these are all pairs.
+        Whether the arrays contain all pairs.
     """
 
     dissimilarities: Floats
@@ -115,24 +114,26 @@ class ShepardDiagram:
 def shepard(
     X: Any, embedding: Any, *, metric: str = "euclidean", n_pairs: int = 200_000, random_state: Seed = 0
 ) -> ShepardDiagram:
-    """Distances on a map against those of the data, pair by pair, and how far they go together.
+    """Distances on a map against those of the data, pair by pair, and their correlations.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
     n_pairs : int, default=200000
-        All pairs are given where there are no more, which is so up to 632 rows; else about so many, drawn, as many of each row.
+        Returns all pairs if there are at most this many (632 rows at the default), else about this many drawn at random, equally
+        many for each row.
     random_state : int, Generator or None, default=0
-        For the pairs drawn.
+        Draws the pairs.
 
     Returns
     -------
-    Shepard
+    ShepardDiagram
         `dissimilarities`, `distances`, `scale`, `correlation`, `rank_correlation`.
 
     Raises
@@ -142,8 +143,8 @@ def shepard(
 
     Notes
     -----
-    Cost O(n^2 p), for Pearson's correlation and the scale are those of all pairs. A correlation is 0 where all distances of one
-    side are equal.
+    Cost O(n^2 p), because Pearson's correlation and the scale are computed from all pairs. A correlation is 0 where all distances
+    in the data, or all on the map, are equal.
 
     References
     ----------
@@ -158,11 +159,11 @@ def shepard(
     """
     check_integer("n_pairs", n_pairs, low=1)
     with parallel.thread_session():
-        judged = read_embedding_pair(X, embedding, metric)
-        drawn = PairSample.draw(judged.rows, judged.n, n_pairs, make_rng(random_state))
-        scales = initial_scales(judged)
-        found = judged.scan(scales=scales, sampled_points=drawn.points)
-        fit = fit_from_scan(judged, scales, found)
-    ranks = rank_correlation_estimate(drawn, found, judged.rows)
-    d, e, _ = drawn.distances(found, judged.rows)
-    return ShepardDiagram(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, drawn.is_complete)
+        pair = read_embedding_pair(X, embedding, metric)
+        sample = PairSample.draw(pair.rows, pair.n, n_pairs, make_rng(random_state))
+        scales = initial_scales(pair)
+        found = pair.scan(scales=scales, sampled_points=sample.points)
+        fit = fit_from_scan(pair, scales, found)
+    ranks = rank_correlation_estimate(sample, found, pair.rows)
+    d, e, _ = sample.distances(found, pair.rows)
+    return ShepardDiagram(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, sample.is_complete)

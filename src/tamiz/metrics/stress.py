@@ -1,4 +1,4 @@
-"""Stress: how far the distances of a map are from those of the data."""
+"""Stress and correlation of the distances on a map and in the data, from sums over all pairs."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
 from tamiz.statistics.base import Floats
 
-# MERGED: How the distances of a map fit those of the data: stress and correlation, from sums over pairs.
-# Rows whose distances tell the unit, the scale and the centres that sums are taken in.
+# Rows whose distances determine the unit, the scale and the centres of the sums.
 _PROBE_ROWS = 16
-# A scale that is off by this share of the squares, and by this share of the residual, loses digits of the residual.
+# The sums are computed again if the error of the scale exceeds this share of the squares and this share of the residual: the
+# residual would lose digits.
 _MIN_SQUARES_SHARE, _MIN_RESIDUAL_SHARE = 1e-25, 0.5
-# The smallest unit takes the largest number that is read as a distance, 1e150, to 1.
+# Scales the largest accepted distance, 1e150, to about 1.
 _SMALLEST_UNIT = 2.0**-500
 
 
 @dataclass(frozen=True)
 class DistanceFit:
-    """Sums over the pairs of some rows and all, a row each.
+    """Sums over the pairs of each of some rows with all rows.
 
-    Distances d of the data and e of the map are in units of their own; `scale` brings e nearest to d in these.
+    Distances d of the data and e of the map are each measured in their own unit; `scale` is the least-squares factor from e to d.
 
     Attributes
     ----------
     n : int
-        Rows of the data; the sums may be of fewer.
+        Number of rows of the data; the sums may be for fewer.
     scales : ndarray of shape (7,)
-        As `kernels.pair_sums` takes them.
+        Scales of `kernels.distance_sums.distance_sums`.
     sums : ndarray of shape (n_rows, 10)
+        Result of `kernels.distance_sums.distance_sums`.
     """
 
     n: int
@@ -47,28 +48,28 @@ class DistanceFit:
 
     @property
     def _scale_correction(self) -> float:
-        """What the best scale is above the one that residuals were taken at."""
+        """The best scale minus the scale at which the residuals were summed."""
         return _scale_correction(self.sums.sum(axis=0))
 
     @property
     def squares(self) -> Floats:
-        """The squared distances of the data, summed for each row."""
+        """Sum of the squared distances of the data, for each row."""
         return self.sums[:, 0]
 
     @property
     def residuals(self) -> Floats:
-        """The squared differences at the best scale of the map, summed for each row."""
+        """Sum of the squared differences at the best scale of the map, for each row."""
         step = self._scale_correction
         parts = self.sums[:, 2] - 2.0 * step * self.sums[:, 3] + step * step * self.sums[:, 1]
         return np.maximum(parts, 0.0)
 
     @property
     def scale(self) -> float:
-        """What brings distances of the map nearest to those of the data."""
+        """Least-squares factor from distances on the map to distances of the data."""
         return float((self.scales[2] + self._scale_correction) * self.scales[1] / self.scales[0])
 
     def normalized_stress(self, *, best: bool) -> SampleEstimate:
-        """Return the root of the squared differences over the squared distances of the data."""
+        """Return the normalised stress, at the best scale of the map or as it is."""
         if best:
             return root_estimate(ratio_estimate(self.residuals, self.squares, self.n))
         return _scale_estimate(
@@ -76,25 +77,25 @@ class DistanceFit:
         )
 
     def kruskal_stress(self, *, best: bool) -> SampleEstimate:
-        """Return the root of the squared differences over the squared distances of the map."""
+        """Return Kruskal's stress-1, at the best scale of the map or as it is."""
         if best:
-            # Over the squares of the map at any scale, the least is over those of the data as well.
+            # The minimum over the scale b of sum (d - b e)^2 / sum (b e)^2 equals that of sum (d - b e)^2 / sum d^2.
             return self.normalized_stress(best=True)
         return _scale_estimate(
             root_estimate(ratio_estimate(self.sums[:, 4], self.sums[:, 1], self.n)), 1.0 / float(self.scales[4])
         )
 
     def row_stress(self) -> Floats:
-        """Return the normalised stress of each row's own pairs, at the one best scale of the map; 0 where all its distances are."""
+        """Return the normalised stress of each row's pairs at the best scale of the whole map; 0 where all its distances are 0."""
         squares = self.squares
         return np.sqrt(np.divide(self.residuals, squares, out=np.zeros_like(squares), where=squares > 0.0))
 
     def correlation(self) -> SampleEstimate:
-        """Return Pearson's correlation of the distances; 0 where one side's are all equal."""
+        """Return Pearson's correlation of the distances; 0 where all distances of the data, or all of the map, are equal."""
         n_pairs = len(self.sums) * (self.n - 1)
         a, b, aa, bb, ab = (self.sums[:, 5:] / (self.n - 1)).T
         mean_a, mean_b = float(self.sums[:, 5].sum()) / n_pairs, float(self.sums[:, 6].sum()) / n_pairs
-        # About the means of all, a row each.
+        # Moments about the means of all pairs, for each row.
         aa = aa - 2.0 * mean_a * a + mean_a**2
         bb = bb - 2.0 * mean_b * b + mean_b**2
         ab = ab - mean_a * b - mean_b * a + mean_a * mean_b
@@ -107,7 +108,7 @@ class DistanceFit:
         return SampleEstimate(float(np.clip(value, -1.0, 1.0)), mean_estimate(influence, self.n).error)
 
     def _mean_square(self, side: int) -> float:
-        """Return the mean squared distance of a side."""
+        """Return the mean squared distance in the data (0) or on the map (1)."""
         return float(self.sums[:, side].mean()) / (self.n - 1)
 
 
@@ -120,17 +121,17 @@ def _scale_correction(totals: Floats) -> float:
 
 
 def initial_scales(pair: EmbeddingPair) -> Floats:
-    """Return units, a scale and centres for the sums over pairs, from the distances of a few rows."""
-    tried = evenly_spaced_rows(pair.n, _PROBE_ROWS)
-    d, e = (np.array([_row_distances(space, int(row)) for row in tried]) for space in pair.spaces)
+    """Return the units, scale and centres of the sums over pairs, from the distances of a few rows."""
+    probes = evenly_spaced_rows(pair.n, _PROBE_ROWS)
+    d, e = (np.array([_row_distances(space, int(row)) for row in probes]) for space in pair.spaces)
     units = [_unit(float(distances.max())) for distances in (d, e)]
     return _scales(d * units[0], e * units[1], units)
 
 
 def _row_distances(space: DistanceSpace, row: int) -> Floats:
-    with space.open_block(np.array([row])) as slab:
+    with space.open_block(np.array([row])) as block:
         others = np.delete(np.arange(space.points.n_samples, dtype=np.int32), row)
-        return slab.pair_distances(others[None, :])[0]
+        return block.pair_distances(others[None, :])[0]
 
 
 def _unit(largest: float) -> float:
@@ -145,10 +146,10 @@ def _scales(d: Floats, e: Floats, units: list[float]) -> Floats:
 
 
 def fit_from_scan(pair: EmbeddingPair, scales: Floats, scan: PairScanResult) -> DistanceFit:
-    """Return the sums that a pass found, or those of further passes where the scales of that one were poor."""
+    """Return the sums of a pass, or those of another pass with better scales where the first ones lose digits."""
     sums = scan.sums
     if not np.isfinite(sums).all():
-        # Distances that keep no triangle inequality: those of the few rows were nothing beside the largest.
+        # Only without the triangle inequality: the distances of the probed rows were negligible beside the largest.
         units = [_SMALLEST_UNIT, float(scales[1])]
         scales = np.array([*units, 0.0, min(units) / units[0], min(units) / units[1], 0.0, 0.0])
         sums = pair.scan(scales=scales).sums
@@ -159,14 +160,14 @@ def fit_from_scan(pair: EmbeddingPair, scales: Floats, scan: PairScanResult) -> 
         scales[2] += _scale_correction(totals)
         sums = pair.scan(scales=scales).sums
     if not sums[:, 0].any():
-        raise DataError("All distances of X are 0: there is nothing that a map could show.")
+        raise DataError("All distances of X are 0, so a map has no structure to show.")
     if not sums[:, 1].any():
-        raise DataError("All rows of the embedding are at one place: there is no distance to compare.")
+        raise DataError("All rows of the embedding have the same coordinates, so there is no distance to compare.")
     return DistanceFit(pair.n, scales, sums)
 
 
 def fit_distances(pair: EmbeddingPair) -> DistanceFit:
-    """Return the sums over pairs by a pass of their own."""
+    """Return the sums over pairs, in a pass of their own."""
     scales = initial_scales(pair)
     return fit_from_scan(pair, scales, pair.scan(scales=scales))
 
@@ -179,19 +180,20 @@ def normalized_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scal
 
     .. math:: \sqrt{\sum_{i<j} (d_{ij} - b \hat d_{ij})^2 / \sum_{i<j} d_{ij}^2}
 
-    with d the distances of the data, those of the map with a hat, and b = 1 unless the best scale is asked for.
+    with the distances d of the data and :math:`\hat d` of the map; b = 1 for scale="given".
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
     scale : {"given", "best"}, default="given"
-        Take the map as it is, or at the scale b that fits best: maps of methods that keep no distances (t-SNE, UMAP, Laplacian
-        eigenmaps) have a size without a meaning. At the best scale the number is at most 1.
+        Use the map as it is (b = 1), or at the least-squares scale b. Use "best" for methods whose distances have no unit (t-SNE,
+        UMAP, Laplacian eigenmaps); the stress is then at most 1.
 
     Returns
     -------
@@ -205,8 +207,8 @@ def normalized_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scal
 
     Notes
     -----
-    Cost O(n^2 p), memory O(n p): distances are made in pieces and never held. A fit that is perfect has a stress of about 1e-15.
-    At the best scale this is Kruskal's stress at its best scale as well.
+    Cost O(n^2 p), memory O(n p): distances are computed in blocks and not stored. Rounding leaves a perfect fit at about 1e-15.
+    At the best scale this equals Kruskal's stress at its best scale.
 
     References
     ----------
@@ -215,8 +217,8 @@ def normalized_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scal
     Examples
     --------
     >>> from tamiz.metrics import normalized_stress
-    >>> line, turned = [[0.0], [1.0], [3.0]], [[0.0, 0.0], [0.0, 2.0], [0.0, 6.0]]
-    >>> normalized_stress(line, turned), round(normalized_stress(line, turned, scale="best"), 12)
+    >>> line, rotated = [[0.0], [1.0], [3.0]], [[0.0, 0.0], [0.0, 2.0], [0.0, 6.0]]
+    >>> normalized_stress(line, rotated), round(normalized_stress(line, rotated, scale="best"), 12)
     (1.0, 0.0)
     """
     best = check_choice("scale", scale, _SCALES) == "best"
@@ -229,18 +231,19 @@ def kruskal_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scale: 
 
     .. math:: \sqrt{\sum_{i<j} (d_{ij} - b \hat d_{ij})^2 / \sum_{i<j} b^2 \hat d_{ij}^2}
 
-    with d the distances of the data, those of the map with a hat, and the scale b of the map that makes it least.
+    with the distances d of the data, :math:`\hat d` of the map, and the scale b that minimises it.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or Source
-        The rows of the map; a square matrix of distances where the metric is "precomputed".
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     metric : str, default="euclidean"
-        Of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are Euclidean.
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
     scale : {"best", "given"}, default="best"
-        The best scale of the map, or b = 1.
+        Use the scale b that minimises the stress, or b = 1.
 
     Returns
     -------
@@ -254,8 +257,8 @@ def kruskal_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scale: 
 
     Notes
     -----
-    Cost and memory as of `normalized_stress`. At the best scale the two are the same number, the sine of the angle between the
-    distances as vectors; an ordinal map has a lower stress against its disparities, `stress_` of the map.
+    Cost and memory are those of `normalized_stress`. At the best scale the two are equal: the sine of the angle between the two
+    vectors of distances. The stress of an ordinal map against its disparities, `stress_` of the map, is lower.
 
     References
     ----------
