@@ -32,7 +32,7 @@ def graph_of(given: dict[str, Any]) -> sparse.csr_array:
 
 
 def tamiz_neighbors(given: dict[str, Any], search: str) -> Any:
-    from tamiz.graphs import BruteForce, NNDescent
+    from tamiz.neighbors import BruteForce, NNDescent
     from tamiz.neighbors.points import EuclideanPoints
     from tamiz.runtime import parallel
 

@@ -22,7 +22,7 @@ from tamiz.runtime.registry import Registry
 
 FOLDER = "methods"
 # The packages in the order in which a reader meets them; others come after these.
-ORDER = ["", "criteria", "search", "assessment", "reduction", "metrics", "comparison", "graphs", "cluster", "display"]
+ORDER = ["", "criteria", "search", "assessment", "reduction", "metrics", "comparison", "graphs", "neighbors", "cluster", "display"]
 # What stands in a table and needs no page: it is chosen by name, and its docstring speaks to those who write such a part.
 NAMED_ONLY = ("way", "model", "section", "file")
 # Of these, what they give back is for users; what a criterion or a search gives back is for selectors.

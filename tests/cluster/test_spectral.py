@@ -52,7 +52,7 @@ def test_a_fitted_map_is_used_again(assign, monkeypatch):
     X, _truth = make_moons(200, noise=0.05, random_state=2)
     mapped = LaplacianEigenmaps(4, graph=KNearest(10)).fit(X)
     alone = SpectralClustering(2, graph=KNearest(10), assign_labels=assign, random_state=0).fit(X)
-    monkeypatch.setattr("tamiz.cluster.spectral_clustering.smallest", None)
+    monkeypatch.setattr("tamiz.cluster.spectral_clustering.smallest_eigenpairs", None)
     again = SpectralClustering(2, embedding=mapped, assign_labels=assign, random_state=0).fit(X)
     assert again.graph_ is mapped.graph_
     np.testing.assert_array_equal(again.labels_, alone.labels_)
@@ -82,7 +82,7 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
         (lambda: SpectralClustering(41).fit(X), "n_clusters must be at most the number of rows = 40, got 41"),
         (
             lambda: SpectralClustering(2, assign_labels="discretize").fit(X),
-            "assign must be one of 'kmeans', 'cluster_qr'",
+            "assign_labels must be one of 'kmeans', 'cluster_qr'",
         ),
         (
             lambda: SpectralClustering(5, embedding=mapped).fit(X),

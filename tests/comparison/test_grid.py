@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris, make_swiss_roll
 
 from tamiz.comparison import eigenmap_grid
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.graphs import BruteForce, HeatKernel, KNearest
+from tamiz.graphs import HeatKernel, KNearest
+from tamiz.neighbors import BruteForce
 from tamiz.neighbors.base import NeighborIndex, NeighborSearch
 from tamiz.reduction import LaplacianEigenmaps
 from tamiz.runtime import optional_imports, parallel

@@ -24,6 +24,7 @@ PACKAGES = [
     "criteria",
     "search",
     "graphs",
+    "neighbors",
     "reduction",
     "metrics",
     "cluster",

@@ -21,6 +21,7 @@ from tamiz import (
     graphs,
     metrics,
     models,
+    neighbors,
     reduction,
     report,
     search,
@@ -45,6 +46,7 @@ PACKAGES = [
     assessment,
     criteria,
     graphs,
+    neighbors,
     search,
     reduction,
     metrics,
@@ -71,7 +73,7 @@ BASES = {
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wrapper", "search", "map", "clustering")]
-SELECTORS = [entry for entry in tamiz.runtime.registry if entry.kind == "selector"]
+SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
 FUNCTIONS = [
     entry
     for package in (tamiz, assessment, criteria, reduction, metrics, comparison)
@@ -117,7 +119,7 @@ def test_every_line_has_a_name_for_the_command_line_and_a_label_for_people(entry
 
 
 def test_no_two_parts_of_a_package_share_a_name_or_an_attribute():
-    for package in (tamiz, criteria, graphs, search, reduction, metrics, cluster, comparison, display):
+    for package in (tamiz, criteria, graphs, neighbors, search, reduction, metrics, cluster, comparison, display):
         attributes = [entry.attribute for entry in package.registry]
         assert len(set(attributes)) == len(attributes)
 

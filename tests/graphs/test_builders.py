@@ -11,7 +11,6 @@ from tamiz import open_source
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import (
     Binary,
-    BruteForce,
     ConnectedRadius,
     Graph,
     HeatKernel,
@@ -21,6 +20,7 @@ from tamiz.graphs import (
     SameClass,
 )
 from tamiz.graphs.builder import check_builder_or_graph
+from tamiz.neighbors import BruteForce
 from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -203,7 +203,7 @@ def test_sparse_rows_make_the_same_graph():
         ),
         (
             lambda X: KNearest(3, weight=InverseClassSize()).build(X, np.arange(60) % 2),
-            r"ClassShare weighs rows of one class",
+            r"InverseClassSize weighs rows of one class",
         ),
         (lambda X: KNearest(3, within_class=True).build(X), r"requires y to be passed, but the target y is None"),
         (

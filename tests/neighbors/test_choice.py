@@ -22,12 +22,12 @@ def points(n, p):
 @pytest.mark.parametrize(
     ("search", "refused", "sentence"),
     [
-        (KDTree(), points(500, 20), "Tree takes 1 to 15 columns, got 20. Use Exact()."),
-        (NNDescent(), points(500, 3), "Descent takes at least 2,000 rows, got 500. Use Exact()."),
+        (KDTree(), points(500, 20), "KDTree requires 1 to 15 columns, got 20. Use BruteForce()."),
+        (NNDescent(), points(500, 3), "NNDescent requires at least 2,000 rows, got 500. Use BruteForce()."),
         (
             KDTree(),
             PrecomputedDistances(np.zeros((4, 4))),
-            "Tree takes dense rows of numbers at euclidean or cosine distances, got PrecomputedDistances. Use Exact().",
+            "KDTree requires dense rows of numbers at Euclidean or cosine distances, got PrecomputedDistances. Use BruteForce().",
         ),
     ],
 )

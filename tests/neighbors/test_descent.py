@@ -186,7 +186,7 @@ def test_a_recall_that_falls_short_is_told(monkeypatch):
     values = np.random.default_rng(0).normal(size=(3000, 40))
     index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     with pytest.warns(
-        TamizWarning, match=r"Descent finds about 0\.\d+ of the nearest neighbours, fewer than the 0\.99 asked"
+        TamizWarning, match=r"NNDescent finds about 0\.\d+ of the nearest neighbours, fewer than the 0\.99 requested"
     ):
         near = index.query(5)
     assert index.recall < 0.9
@@ -267,10 +267,10 @@ def test_an_approximate_search_suits_many_rows_of_numbers():
     assert NNDescent().unsupported_reason(EuclideanPoints(np.zeros((2000, 2)))) is None
     assert (
         NNDescent().unsupported_reason(EuclideanPoints(np.zeros((1999, 2))))
-        == "Descent takes at least 2,000 rows, got 1,999. Use Exact()."
+        == "NNDescent requires at least 2,000 rows, got 1,999. Use BruteForce()."
     )
     assert NNDescent().unsupported_reason(PrecomputedDistances(np.zeros((2000, 2000)))) == (
-        "Descent takes dense rows of numbers at euclidean or cosine distances, got PrecomputedDistances. Use Exact()."
+        "NNDescent requires dense rows of numbers at Euclidean or cosine distances, got PrecomputedDistances. Use BruteForce()."
     )
 
 

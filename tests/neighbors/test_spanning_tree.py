@@ -79,8 +79,8 @@ def small_pieces(monkeypatch):
     for module in (ball_blocks, spanning):
         monkeypatch.setattr(module, "CHUNK_ROWS", 16)
     for module, name, value in [
-        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3), (spanning, "_BATCH", 1),
-        (spanning, "_PIECE_VALUES", 200), (spanning, "_MIN_SEARCH_ROWS", 1), (spanning, "_N_NEIGHBORS", 2),
+        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3), (spanning, "_CHUNKS_PER_BATCH", 1),
+        (spanning, "_CHUNK_VALUES", 200), (spanning, "_MIN_SEARCH_ROWS", 1), (spanning, "_N_NEIGHBORS", 2),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(spanning.DistanceOutsideSearch, "n_listed", 2)
@@ -99,7 +99,7 @@ def edges_of(tree):
 def searched(monkeypatch):
     """The number of rows of every search beyond the listed neighbours, in a list that fills."""
     counts = []
-    for search in (spanning_tree.BallOutsideSearch, spanning.DistanceOutsideSearch):
+    for search in (spanning.BallOutsideSearch, spanning.DistanceOutsideSearch):
 
         def nearest(self, rows, *rest, plain=search.nearest):
             counts.append(len(rows))

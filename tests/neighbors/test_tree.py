@@ -80,14 +80,14 @@ def test_a_tree_suits_rows_of_numbers_in_one_to_fifteen_columns():
     assert KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 15)))) is None
     assert (
         KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 16))))
-        == "Tree takes 1 to 15 columns, got 16. Use Exact()."
+        == "KDTree requires 1 to 15 columns, got 16. Use BruteForce()."
     )
     assert (
         KDTree().unsupported_reason(EuclideanPoints(np.zeros((4, 0))))
-        == "Tree takes 1 to 15 columns, got 0. Use Exact()."
+        == "KDTree requires 1 to 15 columns, got 0. Use BruteForce()."
     )
     assert KDTree().unsupported_reason(SparsePoints(sparse.eye(4))) == (
-        "Tree takes dense rows of numbers at euclidean or cosine distances, got SparseRows. Use Exact()."
+        "KDTree requires dense rows of numbers at Euclidean or cosine distances, got SparsePoints. Use BruteForce()."
     )
 
 

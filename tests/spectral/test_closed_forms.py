@@ -98,7 +98,7 @@ def test_bits_do_not_depend_on_threads():
 def test_as_many_pairs_as_rows_can_be_asked_for_and_no_more():
     found = smallest_eigenpairs(path(3).laplacian(), 3)
     np.testing.assert_allclose(found.values, [0.0, 1.0, 3.0], atol=1e-14)
-    with pytest.raises(ValueError, match="m must be from 1 to 3, got 4"):
+    with pytest.raises(ValueError, match="n_eigenpairs must be from 1 to 3, got 4"):
         smallest_eigenpairs(path(3).laplacian(), 4)
     with pytest.raises(
         TypeError, match=r"laplacian must be a Laplacian, such as graph\.laplacian\(\), got <Graph of 3 rows"

@@ -22,7 +22,8 @@ from pyarrow import csv
 from tamiz import RankSelector, SubsetSelector, save
 from tamiz.cli import main
 from tamiz.criteria import CFS, InformationGain
-from tamiz.graphs import BruteForce, ConnectedRadius, KDTree, KNearest, NNDescent
+from tamiz.graphs import ConnectedRadius, KNearest
+from tamiz.neighbors import BruteForce, KDTree, NNDescent
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.search import BranchAndBound, Genetic
 

@@ -12,7 +12,8 @@ import pytest
 from scipy import sparse
 
 from tamiz import __version__, load, save
-from tamiz.graphs import Binary, BruteForce, KNearest
+from tamiz.graphs import Binary, KNearest
+from tamiz.neighbors import BruteForce
 from tamiz.graphs.edge_graph import EdgeGraph, Edges
 from tamiz.graphs.same_class import ClassGraph
 from tamiz.runtime import validation

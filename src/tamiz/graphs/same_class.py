@@ -127,7 +127,7 @@ class SameClass(GraphBuilder):
     Parameters
     ----------
     weight : Weight, default=None
-        None is ClassShare(): with it every row has the degree 1, and the Laplacian score L of a column is 1 / (1 + F) for its
+        None is InverseClassSize(): with it every row has the degree 1, and the Laplacian score L of a column is 1 / (1 + F) for its
         Fisher score F. Binary() joins all with the weight 1, HeatKernel() by their distance.
 
     Raises
@@ -137,7 +137,7 @@ class SameClass(GraphBuilder):
 
     Notes
     -----
-    With ClassShare and Binary no edge is ever made: sums over the classes do their work, in O(n) for a column. HeatKernel makes
+    With InverseClassSize and Binary no edge is ever made: sums over the classes do their work, in O(n) for a column. HeatKernel makes
     the edges of all pairs, O(n^2 p).
 
     References
@@ -173,7 +173,7 @@ class SameClass(GraphBuilder):
         check_memory(
             _BYTES_PER_PAIR * float((classes.sizes**2).sum()),
             f"The edges of {format_n_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
-            "ClassShare() and Binary() need no edges.",
+            "InverseClassSize() and Binary() need no edges.",
         )
         points, reading = read_points(X, "euclidean", fill_missing=fill_missing)
         return self.build_weighted_graph(

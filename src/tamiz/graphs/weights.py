@@ -81,7 +81,7 @@ class HeatKernel(Weight):
     --------
     >>> import numpy as np
     >>> from tamiz.graphs import HeatKernel
-    >>> HeatKernel(t=2.0).weigh(np.array([0.0, 1.0, 2.0]), None).round(4)
+    >>> HeatKernel(t=2.0).edge_weights(np.array([0.0, 1.0, 2.0]), None).round(4)
     array([1.    , 0.6065, 0.1353])
     """
 
@@ -171,7 +171,7 @@ class Binary(Weight):
     --------
     >>> import numpy as np
     >>> from tamiz.graphs import Binary
-    >>> Binary().weigh(np.array([0.0, 1.0, 2.0]), None)
+    >>> Binary().edge_weights(np.array([0.0, 1.0, 2.0]), None)
     array([1., 1., 1.])
     """
 
@@ -195,7 +195,7 @@ class InverseClassSize(Weight):
     --------
     >>> import numpy as np
     >>> from tamiz.graphs import InverseClassSize
-    >>> InverseClassSize().weigh(np.array([0.5, 0.5]), np.array([4.0, 10.0]))
+    >>> InverseClassSize().edge_weights(np.array([0.5, 0.5]), np.array([4.0, 10.0]))
     array([0.25, 0.1 ])
     """
 
@@ -204,5 +204,7 @@ class InverseClassSize(Weight):
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return the shares."""
         if class_sizes is None:
-            raise DataError("ClassShare weighs rows of one class; use SameClass() or KNearest(within_class=True).")
+            raise DataError(
+                "InverseClassSize weighs rows of one class; use SameClass() or KNearest(within_class=True)."
+            )
         return np.asarray(1.0 / class_sizes)

@@ -123,9 +123,9 @@ class BruteForce(NeighborSearch):
 
     Examples
     --------
-    >>> from tamiz.graphs import BruteForce
-    >>> from tamiz.neighbors.points import Rows
-    >>> BruteForce().fit(Rows([[0.0], [1.0], [3.0]])).query(1).indices
+    >>> from tamiz.neighbors import BruteForce
+    >>> from tamiz.neighbors.points import EuclideanPoints
+    >>> BruteForce().fit(EuclideanPoints([[0.0], [1.0], [3.0]])).query(1).indices
     array([1, 0, 1], dtype=int32)
     """
 

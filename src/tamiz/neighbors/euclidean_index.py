@@ -197,6 +197,6 @@ class EuclideanIndex(NeighborIndex):
 def unsupported_points_message(search: NeighborSearch, points: Points) -> str:
     """Return why a search that compares numbers cannot work on points that only tell their distances."""
     return (
-        f"{type(search).__name__} takes dense rows of numbers at euclidean or cosine distances, "
-        f"got {type(points).__name__}. Use Exact()."
+        f"{type(search).__name__} requires dense rows of numbers at Euclidean or cosine distances, "
+        f"got {type(points).__name__}. Use BruteForce()."
     )

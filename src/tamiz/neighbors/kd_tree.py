@@ -46,9 +46,9 @@ class KDTree(NeighborSearch):
 
     Examples
     --------
-    >>> from tamiz.graphs import Tree
-    >>> from tamiz.neighbors.points import Rows
-    >>> Tree().fit(Rows([[0.0], [1.0], [3.0]])).query(1).indices
+    >>> from tamiz.neighbors import KDTree
+    >>> from tamiz.neighbors.points import EuclideanPoints
+    >>> KDTree().fit(EuclideanPoints([[0.0], [1.0], [3.0]])).query(1).indices
     array([1, 0, 1], dtype=int32)
     """
 
@@ -59,7 +59,7 @@ class KDTree(NeighborSearch):
             return unsupported_points_message(self, points)
         if 1 <= values.shape[1] <= _MAX_COLUMNS:
             return None
-        return f"Tree takes 1 to {_MAX_COLUMNS} columns, got {values.shape[1]:,}. Use Exact()."
+        return f"KDTree requires 1 to {_MAX_COLUMNS} columns, got {values.shape[1]:,}. Use BruteForce()."
 
     def fit(self, points: Points) -> KDTreeIndex:
         """Make points ready for queries."""

@@ -61,9 +61,9 @@ class NNDescent(NeighborSearch):
     Examples
     --------
     >>> import numpy as np
-    >>> from tamiz.neighbors.nn_descent import Descent
-    >>> from tamiz.neighbors.points import Rows
-    >>> index = Descent(random_state=0).fit(Rows(np.arange(3000.0)[:, None]))
+    >>> from tamiz.neighbors import NNDescent
+    >>> from tamiz.neighbors.points import EuclideanPoints
+    >>> index = NNDescent(random_state=0).fit(EuclideanPoints(np.arange(3000.0)[:, None]))
     >>> index.query(2).indices[:4]
     array([1, 2, 0, 2], dtype=int32)
     """
@@ -78,7 +78,7 @@ class NNDescent(NeighborSearch):
             return unsupported_points_message(self, points)
         if points.n_samples >= _MIN_ROWS:
             return None
-        return f"Descent takes at least {_MIN_ROWS:,} rows, got {points.n_samples:,}. Use Exact()."
+        return f"NNDescent requires at least {_MIN_ROWS:,} rows, got {points.n_samples:,}. Use BruteForce()."
 
     def fit(self, points: Points) -> NNDescentIndex:
         """Make points ready for queries; the work is done for the first of them."""
@@ -189,8 +189,8 @@ class NNDescentIndex(EuclideanIndex):
             if not descended.needs_brute_force and descended.recall(size) < self._target - _RECALL_SLACK:
                 warn_user(
                     [
-                        f"Descent finds about {descended.recall(size):.3g} of the nearest neighbours, fewer than the "
-                        f"{self._target:g} asked for; Exact() finds all."
+                        f"NNDescent finds about {descended.recall(size):.3g} of the nearest neighbours, fewer than the "
+                        f"{self._target:g} requested; BruteForce() finds all."
                     ]
                 )
         return self._result

@@ -105,7 +105,7 @@ def _graph_warnings(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
     if graph["recall"] is not None and graph["recall"] < _MIN_RECALL:
         yield (
             f"Only {_recall_text(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
-            "that was meant; KNearest(search=Exact()) finds all of them."
+            "that was meant; KNearest(search=BruteForce()) finds all of them."
         )
 
 
