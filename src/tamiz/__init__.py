@@ -1,4 +1,4 @@
-"""Attribute selection and dimensionality reduction of tables."""
+"""Feature selection and dimensionality reduction of tables."""
 
 from tamiz.runtime.registry import Registry
 
@@ -12,7 +12,7 @@ registry = Registry(
     SubsetSelector    selection:SubsetSelector        selector   Subset of columns by a merit and a search
     SizeSearchCV      size_search:SizeSearchCV        selector   Number of columns chosen by cross-validation
     load              storage.file:load               function   Model, graph or selection read from a file
-    open_source       sources:open_source             function   Table opened
+    open_source       sources:open_source             function   Source opened from a file, an array or a data frame
     save              storage.file:save               function   Model, graph or selection written to a file
     selection_report  assessment:selection_report     function   Apparent and nested cross-validation score of a selection
     show_progress     runtime.progress:show_progress  function   Progress of long computations

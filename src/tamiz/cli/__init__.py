@@ -1,4 +1,8 @@
-"""The `tamiz` command. A module here imports numpy and what stands on it only inside a command that runs."""
+"""The `tamiz` command.
+
+Modules of this package import numpy and every package that depends on it inside functions only, so that `tamiz -h` starts
+quickly.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,8 @@ def main(context: click.Context) -> None:
     tamiz select data.csv --target class -o selected.csv
     tamiz reduce data.csv --target class -o map.csv
 
-    Find the columns of a table that matter, and see its rows in few dimensions. Tables are CSV, TSV, Parquet, Arrow
-    or ARFF files. Answers go to standard output, messages to standard error.
+    Select the columns of a table that matter, and map its rows to few dimensions. Tables are CSV, TSV, Parquet, Arrow
+    or ARFF files. Results are written to standard output, messages to standard error.
 
     Exit status: 0 done, 1 the data or the run failed, 2 the command line is wrong, 130 interrupted.
     """

@@ -1,4 +1,4 @@
-"""`tamiz apply`: a selection or a map on other rows."""
+"""`tamiz apply`: apply a saved selection or map to other rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tamiz.sources.schema import Schema
 
 _COLUMN_HINT = (
-    "Columns are taken by name: rename what is called otherwise; --fill-missing takes a column that is not there as missing "
+    "Columns are matched by name: rename columns with other names, or use --fill-missing to treat an absent column as missing "
     "in every row."
 )
 
@@ -45,7 +45,7 @@ _COLUMN_HINT = (
 @click.option(
     "--fill-missing",
     is_flag=True,
-    help="Take a column that is needed and not there as missing in every row; without it that is an error.",
+    help="Treat a required column that the table lacks as missing in every row. Without this option it is an error.",
 )
 @rows_option
 @escape_option
@@ -73,12 +73,13 @@ def apply(
     tamiz reduce data.csv --target class --model map.tamiz
     tamiz apply map.tamiz tomorrow.csv --keep id -o places.csv
 
-    Apply MODEL, a file that `tamiz select`, `rank` or `reduce` wrote by --model, to the rows of TABLE: write the chosen
-    columns, with the target and the weights where they are there, or the coordinates of the rows.
+    Apply MODEL, a file that `tamiz select`, `rank` or `reduce` wrote with --model, to the rows of TABLE. A selection
+    writes the selected columns, and the target, weights, groups and times where TABLE has them. A map writes the
+    coordinates of the rows.
 
-    Columns are found by name, in any order, and others are not read. Kinds and levels are those of the model's own table,
-    and nothing is guessed anew. To a map a level that was not there is a missing value; a selection writes it as it is. A row
-    that is equal to one of the model's table gets the place of that.
+    Columns are matched by name, in any order; other columns are not read. Kinds and levels are those of the table that the
+    model was fitted on. A map treats an unknown level as a missing value; a selection writes it unchanged. A row that is
+    equal to a row of the fitted table gets the same coordinates.
     """
     check_table_output(output, "The rows")
     check_output_paths([output], table, model=model)
@@ -88,7 +89,7 @@ def apply(
     from tamiz.sources.factory import open_with_reader
     from tamiz.sources.schema_reader import SchemaReader
 
-    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
+    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         applied = _load_applied_model(model)
         print_read_plan(messenger, table, None, None, None, memory, header=header)
         fitted = SchemaReader(applied.needed_schema, fill_missing, applied.unknown_level_text, _COLUMN_HINT)
@@ -97,25 +98,25 @@ def apply(
         rows = applied.output_rows(source, kept)
         if not rows.num_columns:
             raise DataError(
-                f"{model} keeps no column, and {table.name} has neither its target nor anything else to keep."
+                f"{model} selects no column, and {table.name} contains neither its target nor a column named by --keep."
             )
     write_rows(messenger, rows, output, to_stdout=not as_json, escape=escape)
     if as_json:
         summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
-        show_json({**summary, "notes": told})
+        show_json({**summary, "notes": messages})
 
 
 class _AppliedModel(ABC):
-    """What is done with other rows.
+    """A fitted selection or map that is applied to other rows.
 
     Attributes
     ----------
     schema : Schema
-        The columns of fit.
+        The columns of the table that the model was fitted on.
     needed_schema : Schema
-        The same, of which only those take part that are needed.
+        The same schema with every column excluded that the model does not use.
     unknown_level_text : str
-        What becomes of unknown levels.
+        How unknown levels are treated, as the end of a warning.
     """
 
     schema: Schema
@@ -124,17 +125,17 @@ class _AppliedModel(ABC):
 
     @property
     def roles(self) -> list[str]:
-        """The columns with a role in fit."""
+        """The names of the target, weight, group and time columns of the fit."""
         target = None if self.schema.target is None else self.schema.target.name
         return [name for name in (target, self.schema.weight, self.schema.groups, self.schema.time) if name is not None]
 
     @abstractmethod
     def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
-        """Return what is written, with columns to keep beside it."""
+        """Return the table to write, which includes the columns in `kept`."""
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """Return what it is, for JSON."""
+        """Return the name and the columns of the model, for JSON."""
 
 
 class _AppliedSelection(_AppliedModel):
@@ -142,13 +143,13 @@ class _AppliedSelection(_AppliedModel):
 
     def __init__(self, selector: Selector) -> None:
         self.schema = selector.schema_
-        self._chosen_names = [self.schema.names[j] for j in selector.get_support(indices=True).tolist()]
+        self._selected_names = [self.schema.names[j] for j in selector.get_support(indices=True).tolist()]
         self.needed_schema = replace(
             self.schema,
             columns=tuple(
                 column
-                if column.name in self._chosen_names or column.exclusion_reason
-                else replace(column, exclusion_reason="it is not chosen")
+                if column.name in self._selected_names or column.exclusion_reason
+                else replace(column, exclusion_reason="it is not selected")
                 for column in self.schema.columns
             ),
         )
@@ -158,17 +159,17 @@ class _AppliedSelection(_AppliedModel):
 
         check_kept_columns(source, kept, ())
         roles = [name for name in self.roles if name in source.column_names]
-        there = [name for name in self._chosen_names if name in source.column_names]
-        table = original_columns(source, [*there, *roles, *kept])
+        present = [name for name in self._selected_names if name in source.column_names]
+        table = original_columns(source, [*present, *roles, *kept])
         numbers = {column.name for column in self.schema.columns if column.is_number}
-        for place, name in enumerate(self._chosen_names):
-            if name not in there:
-                nothing = pa.nulls(source.schema.n_rows, pa.float64() if name in numbers else pa.string())
-                table = table.add_column(place, name, nothing)
+        for position, name in enumerate(self._selected_names):
+            if name not in present:
+                missing = pa.nulls(source.schema.n_rows, pa.float64() if name in numbers else pa.string())
+                table = table.add_column(position, name, missing)
         return table
 
     def summary(self) -> dict[str, Any]:
-        return {"columns": self._chosen_names}
+        return {"columns": self._selected_names}
 
 
 class _AppliedMap(_AppliedModel):
@@ -186,17 +187,17 @@ class _AppliedMap(_AppliedModel):
 
         check_kept_columns(source, kept, self._coordinate_names)
         try:
-            places = transform_rows(self._reducer, source)
+            embedding = transform_rows(self._reducer, source)
         except (ValueError, TypeError) as error:
-            raise DataError(f"{self._path} cannot place the rows: {error}") from error
-        return add_coordinates(original_columns(source, kept), self._coordinate_names, places)
+            raise DataError(f"{self._path} cannot map the rows: {error}") from error
+        return add_coordinates(original_columns(source, kept), self._coordinate_names, embedding)
 
     def summary(self) -> dict[str, Any]:
         return {"map": type(self._reducer).__name__, "coordinates": self._coordinate_names}
 
 
 def _load_applied_model(path: Path) -> _AppliedModel:
-    """Return what a model does with other rows."""
+    """Return the fitted selection or map of a file."""
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
 
@@ -205,28 +206,27 @@ def _load_applied_model(path: Path) -> _AppliedModel:
         return _AppliedSelection(model)
     if model.schema_ is None:
         raise DataError(
-            f"{path} holds a map of what is no table: of distances, sparse rows, a graph or a covariance. In Python, "
-            "load(path).transform(X) places what was given so."
+            f"{path} contains a map that was not fitted on a table, but on distances, sparse rows, a graph or a covariance. "
+            "Use load(path).transform(X) in Python."
         )
     return _AppliedMap(model, model.schema_, path)
 
 
 def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[str]:
-    """Return which columns were passed over, and which are not there and not needed either."""
+    """Return notes on columns of the table that are not read, and on absent columns that the model does not need."""
     from tamiz.report.text import count_with_noun, join_names
 
     known = {*model.schema.names, *model.roles, *kept}
-    told = []
+    notes = []
     if others := [name for name in source.column_names if name not in known]:
         verb = "is" if len(others) == 1 else "are"
-        told.append(
-            f"{count_with_noun(len(others), 'column')} that the model does not know {verb} not read: {join_names(others, width=80)}."
-        )
+        counted = count_with_noun(len(others), "column")
+        notes.append(f"{counted} that the model does not know {verb} not read: {join_names(others, width=80)}.")
     before = zip(model.schema.columns, model.needed_schema.columns, strict=True)
-    needless = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
-    if absent := [name for name in needless if name not in source.column_names]:
+    unused = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
+    if absent := [name for name in unused if name not in source.column_names]:
         verb = "is" if len(absent) == 1 else "are"
-        told.append(
-            f"{count_with_noun(len(absent), 'column')} not there {verb} not needed: {join_names(absent, width=80)}."
+        notes.append(
+            f"{count_with_noun(len(absent), 'column')} not in the table {verb} not needed: {join_names(absent, width=80)}."
         )
-    return told
+    return notes

@@ -1,4 +1,4 @@
-"""How a command ends: done, or with one sentence and the right exit status."""
+"""Base classes of the commands: errors become one sentence on standard error and an exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
 from tamiz.runtime.registry import suggestion
 
 INTERRUPTED, TERMINATED = 130, 143
-# What tamiz raises for data and runs that cannot be used; anything else is a defect and keeps its traceback.
+# tamiz raises these for unusable data and failed runs. Any other exception is a defect and keeps its traceback.
 _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, ImportError)
 
 
@@ -27,17 +27,19 @@ class CommandError(click.ClickException):
 
 
 class DataCommand(click.Command):
-    """A command that works on data: its callback is given a `Messenger` by `click.pass_obj`."""
+    """A command that works on data: `click.pass_obj` passes a `Messenger` to its callback."""
 
     def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
         common: list[click.Parameter] = [
-            click.Option(["-q", "--quiet"], is_flag=True, help="No notes, summary or progress; errors are still told."),
+            click.Option(
+                ["-q", "--quiet"], is_flag=True, help="Print no notes, summary or progress; errors are still printed."
+            ),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
         ]
         super().__init__(name, params=[*(params or ()), *common], **attributes)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run, and turn what tamiz raises into one sentence."""
+        """Run the command, and raise a `CommandError` of one sentence for an error of the data or the run."""
         ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
@@ -58,7 +60,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name, or say which is closest."""
+        """Return the command that the arguments name; fail with the closest name where there is none."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             ctx.fail(f"There is no command {args[0]!r}{suggestion(args[0], known)}; there are {', '.join(known)}.")
@@ -72,7 +74,7 @@ class CommandGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line and leave with its exit status."""
+        """Run a command line and exit with its status."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         _exit_on_sigterm()
@@ -86,14 +88,14 @@ class CommandGroup(click.Group):
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 sys.stderr.write(f"Try '{error.ctx.command_path} -h' for help.\n")
             sys.exit(error.exit_code)
-        except Exception:  # noqa: BLE001 - whatever it is, its message may hold names of the table
+        except Exception:  # noqa: BLE001 - any message can contain names of the table, which are escaped
             sys.stderr.write(escape_control(traceback.format_exc()))
             sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
 
 def _exit_on_sigterm() -> None:
-    """Have SIGTERM end the process as an exception does, so that temporary files are removed."""
+    """Make SIGTERM raise SystemExit, so that temporary files are removed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
@@ -105,5 +107,5 @@ def _print_error(message: str) -> None:
 def _error_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}."
-    # A message of numpy or pyarrow may run over several lines.
+    # Messages of numpy and pyarrow can contain line breaks.
     return " ".join(str(error).split()) or f"{type(error).__name__}."

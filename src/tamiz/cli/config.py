@@ -1,4 +1,4 @@
-"""`--config`: a file with what is longer than a line, in TOML, its keys the long names of the command's own options."""
+"""`--config`: read options of a command from a TOML file, whose keys are the long names of the options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_REPR_LENGTH = 60
 
 
 def config_option(command: Command) -> Command:
-    """Add the file; what stands on the command line wins over it."""
+    """Add `--config`; options on the command line override the file."""
     return click.option(
         "--config",
         type=FILE,
@@ -27,41 +27,43 @@ def config_option(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_load_config,
-        help="Take options from a TOML file: keys are the long names of options, and table; lists where an option is repeatable, "
-        'kinds = {zip = "categorical"}. Files are named from its folder. Options on the command line win.',
+        help="Read options from a TOML file. Keys are the long names of options, and table; repeatable options are lists; "
+        'kinds = {zip = "categorical"}. Paths are relative to the folder of the file. Options on the command line override it.',
     )(command)
 
 
 def _load_config(context: click.Context, param: click.Parameter, config: Path | None) -> None:
-    """Lay what the file says under the command line."""
+    """Make the values of the file the defaults of the command line."""
     if config is None or context.resilient_parsing:
         return
     text = _read_text(config, context)
     try:
-        said = tomllib.loads(text)
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        told = str(error)
-        raise click.UsageError(f"{config} is not TOML: {told[:1].lower()}{told[1:]}.", context) from error
+        message = str(error)
+        raise click.UsageError(f"{config} is not TOML: {message[:1].lower()}{message[1:]}.", context) from error
     known = {_option_name(one): one for one in context.command.params if one is not param}
     found: dict[str, Any] = {}
-    for key, value in said.items():
+    for key, value in content.items():
         try:
             if key not in known:
-                way_out = suggestion(key, known) or f"; there are {', '.join(known)}"
-                raise _ConfigError(f"there is no such key{way_out}")
+                hint = suggestion(key, known) or f"; there are {', '.join(known)}"
+                raise _ConfigError(f"there is no such key{hint}")
             option = known[key]
             assert option.name is not None
             found[option.name] = _convert_value(option, value, config.parent)
-            # Now, so that what is wrong is told by its line.
+            # Checked here, so that the error names the line of the file.
             option.process_value(context, found[option.name])
         except (_ConfigError, click.UsageError) as error:
-            told = error.message if isinstance(error, click.UsageError) else str(error)
-            raise click.UsageError(f"{config}{_line_text(text, key)}, {key}: {told.rstrip('.')}.", context) from error
+            message = error.message if isinstance(error, click.UsageError) else str(error)
+            raise click.UsageError(
+                f"{config}{_line_text(text, key)}, {key}: {message.rstrip('.')}.", context
+            ) from error
     context.default_map = {**(context.default_map or {}), **found}
 
 
 class _ConfigError(ValueError):
-    """A key or a value is not one of the command's."""
+    """The command has no such key, or the key has no such value."""
 
 
 def _read_text(config: Path, context: click.Context) -> str:
@@ -79,24 +81,24 @@ def _option_name(param: click.Parameter) -> str:
 
 
 def _line_text(text: str, key: str) -> str:
-    """Return where a key stands; nothing where the file writes it in an unusual way."""
+    """Return the line of a key as text; an empty string where the key is not at the beginning of a line."""
     written = re.escape(key)
     found = re.search(rf"^[ \t]*(\[[ \t]*)?[\"']?{written}[\"']?[ \t]*[].=]", text, re.MULTILINE)
     return "" if found is None else f", line {text.count(chr(10), 0, found.start()) + 1}"
 
 
 def _convert_value(param: click.Parameter, value: Any, folder: Path) -> Any:
-    """Return a value as the command line would have it."""
+    """Return a value of the file as click expects it from the command line."""
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
-            raise _ConfigError(f"it is true or false, got {_short_repr(value)}")
+            raise _ConfigError(f"it must be true or false, got {_short_repr(value)}")
         return value
     if isinstance(param, click.Option) and param.multiple:
         return _convert_values(param, value)
-    told = _scalar_text(value)
-    if isinstance(param.type, click.Path) and Path(told) != STDOUT:
-        return str(folder / told)
-    return told
+    text = _scalar_text(value)
+    if isinstance(param.type, click.Path) and Path(text) != STDOUT:
+        return str(folder / text)
+    return text
 
 
 def _convert_values(param: click.Option, value: Any) -> list[str]:
@@ -104,9 +106,11 @@ def _convert_values(param: click.Option, value: Any) -> list[str]:
     if pairs and isinstance(value, dict):
         return [f"{name}={_scalar_text(item)}" for name, item in value.items()]
     if not isinstance(value, list):
-        raise _ConfigError(f"it is {'a table of names and values' if pairs else 'a list'}, got {_short_repr(value)}")
-    together = "," in str(param.metavar)
-    return [_csv_line(item) if together and isinstance(item, list) else _scalar_text(item) for item in value]
+        raise _ConfigError(
+            f"it must be {'a table of names and values' if pairs else 'a list'}, got {_short_repr(value)}"
+        )
+    comma_separated = "," in str(param.metavar)
+    return [_csv_line(item) if comma_separated and isinstance(item, list) else _scalar_text(item) for item in value]
 
 
 def _csv_line(names: list[Any]) -> str:
@@ -118,10 +122,10 @@ def _csv_line(names: list[Any]) -> str:
 
 def _scalar_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _ConfigError(f"it is text or a number, got {_short_repr(value)}")
+        raise _ConfigError(f"it must be text or a number, got {_short_repr(value)}")
     return str(value)
 
 
 def _short_repr(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= _MAX_REPR_LENGTH else f"{told[:_MAX_REPR_LENGTH]}..."
+    text = repr(value)
+    return text if len(text) <= _MAX_REPR_LENGTH else f"{text[:_MAX_REPR_LENGTH]}..."

@@ -1,4 +1,8 @@
-"""Where a command writes: looked at before the work, written beside and renamed into place after it."""
+"""Tables that commands read from pipes, and files that they write.
+
+A table is read more than once, so one from a pipe is copied to a temporary file first. Output paths are checked before the
+work begins; a file is written under a temporary name and renamed after it.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +23,23 @@ from tamiz.storage.atomic_write import atomic_path
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# "-": standard input for a table, standard output for an output.
+STDOUT = Path("-")
 
-# MERGED: Tables from a pipe: copied to a file first, because a table is read more than once.
-# What a file of each format begins with; whatever else is text of separated values.
+# The first bytes of each format; any other file is delimited text.
 _FORMAT_SIGNATURES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"@": "arff", b"%": "arff"}
 _SIGNATURE_BYTES = 4096
 
 
 class TableFile(click.Path):
-    """A table: a file, a folder of Parquet files, or what comes out of a pipe (`-`, /dev/stdin, a named pipe)."""
+    """A table: a file, a folder of Parquet files, or a pipe (`-`, /dev/stdin, a named pipe)."""
 
     def __init__(self) -> None:
-        # A file that cannot be read is bad data, told by the one who reads it, and no wrong command line.
+        # An unreadable file is bad data (exit status 1, raised by its reader), not a wrong command line (2).
         super().__init__(readable=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the file; of a pipe a copy, which is gone when the command ends."""
+        """Return the path; for a pipe, the path of a copy that is removed when the command ends."""
         path = Path(str(super().convert(value, param, ctx)))
         if ctx is None or ctx.resilient_parsing:
             return path
@@ -68,61 +73,59 @@ def _copy_pipe(pipe: BinaryIO, name: str, context: click.Context) -> Path:
     return path
 
 
-# As an output it stands for standard output.
-STDOUT = Path("-")
-# Text that a spreadsheet runs, and what of it is a number.
+# Text that a spreadsheet runs as a formula, except numbers.
 _FORMULA_PATTERN, _NUMBER_PATTERN = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
 
 def check_output_paths(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
-    """Refuse files that could not be written after the work, or that would overwrite what is read or each other."""
+    """Raise an error for outputs that cannot be written, or that would overwrite an input or each other."""
     read = {"the table itself": table, "the model itself": model}
-    # Of links that lead in a circle, Path.resolve makes an error of its own.
-    taken = {os.path.realpath(path): what for what, path in read.items() if path is not None}
+    # os.path.realpath accepts circular links, for which Path.resolve raises RuntimeError.
+    used = {os.path.realpath(path): what for what, path in read.items() if path is not None}
     for output in outputs:
         if output is None or output == STDOUT:
             continue
         _check_output_path(output)
-        if (place := os.path.realpath(output)) in taken:
-            raise ValueError(f"{output} is {taken[place]}; write to a file of another name.")
-        taken[place] = "already the name of another output"
+        if (target := os.path.realpath(output)) in used:
+            raise ValueError(f"{output} is {used[target]}; write to a file of another name.")
+        used[target] = "already the name of another output"
 
 
 def _check_output_path(output: Path) -> None:
     folder = output.parent
     if not folder.exists():
-        raise FileNotFoundError(f"There is no folder {folder}; make it, or write {output.name} elsewhere.")
+        raise FileNotFoundError(f"There is no folder {folder}; create it, or write {output.name} elsewhere.")
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file, not a folder; write {output.name} elsewhere.")
     if output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder; give the name of a file in it.")
+        raise IsADirectoryError(f"{output} is a folder; name a file in it.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"The folder {folder} cannot be written to; write {output.name} elsewhere.")
 
 
 def check_table_output(output: Path | None, description: str) -> None:
-    """Refuse a file whose ending says nothing of how to write a table, and standard output, where `description` goes already."""
+    """Raise a usage error for standard output, the default of `description`, and for file names with an unknown extension."""
     if output is None:
         return
     if output == STDOUT:
-        raise click.UsageError(f"{description} go to standard output already; give --output the name of a file.")
+        raise click.UsageError(f"{description} are written to standard output by default; name a file with --output.")
     ending = _suffix(output)
     if ending not in _WRITERS:
         raise click.UsageError(
-            f"{output.name}: a table is written as {', '.join(_WRITERS)} by the ending of its name"
+            f"{output.name}: the extension of a table must be one of {', '.join(_WRITERS)}"
             f"{suggestion(ending, _WRITERS)}."
         )
 
 
 def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
-    """Write a table, whole or not at all, in the format that the name's ending says; text as `escape_formulas` where asked for."""
+    """Write a table atomically in the format of the file name's extension; `escape` applies `escape_formulas` to text formats."""
     writer = _WRITERS[_suffix(output)]
-    with atomic_path(output) as beside:
-        writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(beside))
+    with atomic_path(output) as temporary:
+        writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(temporary))
 
 
 def escape_formulas(table: pa.Table) -> pa.Table:
-    """Return a table with an apostrophe before each name and text that a spreadsheet would take as a formula; numbers stay."""
+    """Return a table with an apostrophe before names and text that a spreadsheet would run as a formula; numbers are unchanged."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -157,7 +160,7 @@ def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
 
 
 def prepare_for_text(table: pa.Table) -> pa.Table:
-    """Return a table as it is written in text: without dictionaries, which pyarrow does not write, and days as days."""
+    """Return a table for a text file: dictionaries decoded, which pyarrow does not write, and timestamps at midnight as dates."""
     import pyarrow as pa
 
     return pa.table([_plain_column(column) for column in table.columns], names=table.column_names)

@@ -1,4 +1,4 @@
-"""`--graph` and `--t`: how rows are joined, as text until a command runs."""
+"""`--graph` and `--t`: the graph of the rows, kept as plain values until a command runs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DEFAULT_GRAPH = "knn:15"
 
 @dataclass(frozen=True)
 class GraphChoice:
-    """A graph as the command line names it.
+    """A graph as the command line specifies it.
 
     Attributes
     ----------
     entry : Entry
-        The builder's line in the registry.
+        The entry of the builder in the registry.
     number : float or None
-        What stands after the colon.
+        The number after the colon.
     """
 
     entry: Entry
@@ -40,13 +40,13 @@ class GraphChoice:
         return command_name(self.entry)
 
 
-class GraphName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
-    """A graph by its builder's name and the number that it takes, "knn:15"."""
+class GraphName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
+    """A graph by the name of its builder and, after a colon, its number: "knn:15"."""
 
     name = "graph"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> GraphChoice:
-        """Return the builder's line and the number."""
+        """Return the registry entry of the builder and the number."""
         if isinstance(value, GraphChoice):
             return value
         name, colon, number = (part.strip() for part in str(value).partition(":"))
@@ -55,7 +55,7 @@ class GraphName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes n
             return GraphChoice(entry, None)
         asked = _to_float(number)
         if asked is None or not 0 < asked < math.inf:
-            self.fail(f"{value!r}: after the colon stands a number above 0, got {number!r}.", param, ctx)
+            self.fail(f"{value!r}: the value after the colon must be a number above 0, got {number!r}.", param, ctx)
         return GraphChoice(entry, asked)
 
 
@@ -80,7 +80,7 @@ def _to_float(text: str) -> float | None:
 
 
 def graph_options(command: Command) -> Command:
-    """Add how rows are joined."""
+    """Add `--graph` and `--t`."""
     for decorate in reversed(
         [
             click.option(
@@ -88,15 +88,15 @@ def graph_options(command: Command) -> Command:
                 "graph_choice",
                 type=GraphName(),
                 metavar="NAME[:NUMBER]",
-                help=f"How rows are joined, by distances of standardised columns: {_DEFAULT_GRAPH} (15 nearest neighbours, the "
-                f"default), radius:0.8 (all within that); there are: {_builders.names}. The last needs --target.",
+                help=f"The graph of the rows, by distances of standardised columns: {_DEFAULT_GRAPH} (15 nearest neighbours, the "
+                f"default) or radius:0.8 (all rows within that distance). Graphs: {_builders.names}. The last needs --target.",
             ),
             click.option(
                 "--t",
                 "kernel_width",
                 type=KernelWidth(),
                 metavar="T",
-                help="Weigh an edge of length d by exp(-d^2 / T); inf, the default, weighs every edge 1.",
+                help="Weight an edge of length d by exp(-d^2 / T); with inf, the default, every edge has weight 1.",
             ),
         ]
     ):
@@ -107,13 +107,13 @@ def graph_options(command: Command) -> Command:
 def make_graph_builder(
     choice: GraphChoice | None, kernel_width: float | None, target: str | None
 ) -> GraphBuilder | None:
-    """Return what the options ask for, None where nothing was asked."""
+    """Return the builder that the options specify, None where neither option is used."""
     if choice is None and kernel_width is None:
         return None
     choice = choice or GraphName().convert(_DEFAULT_GRAPH, None, None)
     builder = _instantiate_builder(choice)
     if builder.needs_classes and target is None:
-        raise click.UsageError(f"--graph {choice} joins rows of one class: name its column with --target.")
+        raise click.UsageError(f"--graph {choice} connects rows of one class: name its column with --target.")
     from tamiz.graphs import Binary, HeatKernel
 
     settings: dict[str, Any] = {}
@@ -125,20 +125,20 @@ def make_graph_builder(
 
 
 def _instantiate_builder(choice: GraphChoice) -> GraphBuilder:
-    """Return the builder with the number as its first parameter, where it has one that needs no name."""
+    """Return the builder with the number as its first positional parameter."""
     builder = choice.entry.load()
     parameters = inspect.signature(builder).parameters.values()
-    taken = next((p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD), None)
+    positional = next((p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD), None)
     if choice.number is None:
-        if taken is not None and taken.default is taken.empty:
+        if positional is not None and positional.default is positional.empty:
             raise click.UsageError(f"--graph {choice} needs a number after a colon, such as {choice}:0.8.")
         return builder()
-    if taken is None:
-        raise click.UsageError(f"--graph {choice} takes no number.")
-    if taken.annotation != "int":
+    if positional is None:
+        raise click.UsageError(f"--graph {choice} accepts no number.")
+    if positional.annotation != "int":
         return builder(choice.number)
     if not choice.number.is_integer():
         raise click.UsageError(
-            f"--graph {choice} takes a whole number such as {_DEFAULT_GRAPH}, got {choice.number:g}."
+            f"--graph {choice} requires a whole number, such as {_DEFAULT_GRAPH}, got {choice.number:g}."
         )
     return builder(int(choice.number))

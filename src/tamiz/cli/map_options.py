@@ -1,4 +1,4 @@
-"""`--reduce`, `--map-rows` and `--dissimilarity`: which maps are drawn, as text until a command runs."""
+"""`--reduce`, `--map-rows` and `--dissimilarity`: the maps, kept as plain values until a command runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 map_methods = MethodParam(reduction, "map")
-# Distances that are given are no columns of a table: only `tamiz reduce` takes them.
+# A matrix of distances has no columns to study: only `tamiz reduce` accepts it.
 dissimilarities = MethodParam(metrics, "metric", "dissimilarity", excluded=("precomputed",))
 dissimilarities_or_precomputed = MethodParam(metrics, "metric", "dissimilarity")
 
@@ -24,23 +24,23 @@ map_rows_option = click.option(
     "--map-rows",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Rows that MDS is fitted on at most, drawn at random; by default 2,000, and 1,000 for ordinal MDS.",
+    help="Largest number of rows that MDS is fitted on, a random sample.  [default: 2,000, and 1,000 for ordinal MDS]",
 )
 
 
-class MapName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
-    """A map by its method's name and, after a colon, which of the method's: "mds:ordinal"."""
+class MapName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
+    """A map by the name of its method and, after a colon, the variant: "mds:ordinal"."""
 
     name = "map"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name as `study` takes it; what stands after the colon is looked at when the command runs."""
+        """Return the name as `study` accepts it; the variant is checked when the command runs."""
         method, colon, variant = (part.strip() for part in str(value).partition(":"))
         return f"{map_methods.convert(method, param, ctx).name}{colon}{variant}"
 
 
 def map_options(command: Command) -> Command:
-    """Add which maps are drawn, of how many rows, and by what distances."""
+    """Add `--reduce`, `--dissimilarity` and `--map-rows`."""
     for decorate in reversed(
         [
             click.option(
@@ -58,7 +58,7 @@ def map_options(command: Command) -> Command:
                 metavar="NAME",
                 default="seuclidean",
                 show_default=True,
-                help=f"Distances of rows, for MDS and for the quality of every map: {dissimilarities.names}.",
+                help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
             ),
             map_rows_option,
         ]
@@ -68,7 +68,7 @@ def map_options(command: Command) -> Command:
 
 
 def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
-    """Return the maps that were asked for, None where none was; one that there is not, or not of these distances, is told of."""
+    """Return the ids of the requested maps, None where there are none; raise a usage error for unknown or unsuitable maps."""
     maps = [find_map_option(name, "--reduce") for name in names]
     for named in maps:
         check_dissimilarity(named, dissimilarity)
@@ -76,7 +76,7 @@ def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] |
 
 
 def find_map_option(name: str, option: str) -> MapMethod:
-    """Return the map of a name that an option was given."""
+    """Return the map that an option names."""
     from tamiz._study.maps import find_map_method
 
     try:
@@ -86,7 +86,7 @@ def find_map_option(name: str, option: str) -> MapMethod:
 
 
 def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
-    """Refuse distances that a map is not made of, before the table is read."""
+    """Raise a usage error where a map cannot use the dissimilarity, before the table is read."""
     try:
         map_method.check_dissimilarity(dissimilarity)
     except ValueError as error:
@@ -94,7 +94,7 @@ def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
 
 
 def list_maps() -> list[tuple[Entry, str, str, str]]:
-    """Return every map: its method's line, its kind, its name and its label."""
+    """Return every map: the registry entry of its method, its kind, its name and its label."""
     from tamiz._study.maps import list_map_methods
 
     return [(one.entry, "map", one.name, one.label) for one in list_map_methods()]

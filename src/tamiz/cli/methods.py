@@ -1,4 +1,4 @@
-"""`tamiz methods`: everything that is registered."""
+"""`tamiz methods`: list all registered methods."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tamiz.graphs import registry as graphs
 from tamiz.runtime.registry import Entry, Registry, command_name
 from tamiz.sources import registry as sources
 
-# `tools/stubs.py` writes it.
+# Written by `tools/stubs.py`.
 METHODS_FILE = "methods.json"
-# A person chooses among methods; functions and base classes are for those who write Python.
+# Kinds that only Python code uses.
 _EXCLUDED_KINDS = ("function", "base", "wrapper")
 
 
-@click.command(cls=DataCommand, short_help="List every method, with its name and what it is.")
+@click.command(cls=DataCommand, short_help="List every method, with its name and a summary.")
 @json_flag
 def methods(as_json: bool) -> None:
     """\b
     tamiz methods
     tamiz methods --json | jq '.[] | select(.kind == "search")'
 
-    List every criterion, search, graph, map, clustering and file format: its kind, its name on the command line and what it is.
+    List every criterion, search, graph, map, clustering and file format: kind, name on the command line, label and summary.
     """
     listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
     if as_json:
@@ -44,8 +44,8 @@ def methods(as_json: bool) -> None:
 
 
 def list_methods() -> list[dict[str, str]]:
-    """Return every method, from the code itself: that takes seconds, and the command reads a list of them."""
-    # Of what makes a graph, the command line takes the builders, as graphs.
+    """Return every method from the registries. Importing all of them takes seconds, so the command reads a stored list."""
+    # On the command line a builder is called a graph.
     builders = [(entry, "graph", command_name(entry), entry.label) for entry in graphs.of_kind("builder")]
     lines = [
         *_registry_rows(criteria),

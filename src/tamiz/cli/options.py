@@ -1,4 +1,7 @@
-"""Options that commands share. The methods come from the registries, which are text."""
+"""Options that commands share, and the parameter types behind them.
+
+The names of methods are read from the registries, which are text, so that no method is imported before a command runs.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,11 @@ if TYPE_CHECKING:
     Selector: TypeAlias = RankSelector | SubsetSelector
 
 
-# MERGED: `--assess`, `--group` and `--time`: how far the score of a selection can be trusted.
-
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def assessment_options(default_text: str) -> Callable[[Command], Command]:
-    """Return what adds the options; `default_text` is what is done where nothing is asked for."""
+    """Return a decorator that adds `--assess`, `--group` and `--time`; `default_text` describes the default of `--assess`."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(
@@ -37,19 +37,20 @@ def assessment_options(default_text: str) -> Callable[[Command], Command]:
                 click.option(
                     "--assess/--no-assess",
                     default=None,
-                    help="Search again inside folds and on shuffled targets, and tell how much of the score is luck; "
+                    help="Estimate the optimism of the score by nested cross-validation and a permutation test; "
                     f"{default_text}.",
                 ),
                 click.option(
                     "--group",
                     metavar="COLUMN",
-                    help="The column with the group of each row, such as a patient: a fold takes it whole. No feature.",
+                    help="The column with the group of each row, such as a patient. Rows of a group stay in one fold. The "
+                    "column is no feature.",
                 ),
                 click.option(
                     "--time",
                     metavar="COLUMN",
-                    help="The column with the time of each row, a number or a date: folds are tested on what comes later. No "
-                    "feature.",
+                    help="The column with the time of each row, a number or a date. Models are fitted on earlier rows than they "
+                    "are tested on. The column is no feature.",
                 ),
             ]
         ):
@@ -60,17 +61,17 @@ def assessment_options(default_text: str) -> Callable[[Command], Command]:
 
 
 def check_assess_target(assess: bool | None, target: str | None) -> None:
-    """Refuse to assess what has no target."""
+    """Raise a usage error for `--assess` without a target."""
     if assess and target is None:
-        raise click.UsageError("--assess asks how well the columns tell the target: name its column with --target.")
+        raise click.UsageError("--assess needs a target: name its column with --target.")
 
 
-# A file that cannot be read is bad data, told by the one who reads it, and no wrong command line.
+# An unreadable file is bad data (exit status 1, raised by its reader), not a wrong command line (2).
 FILE = click.Path(readable=False, path_type=Path)
 
 
-class MethodParam(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
-    """A method by its registered name, with dashes or underscores; its first words do where no other has them."""
+class MethodParam(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
+    """A method by its registered name, with dashes or underscores; an unambiguous beginning of the name is accepted."""
 
     name = "method"
 
@@ -80,11 +81,11 @@ class MethodParam(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes
 
     @property
     def names(self) -> str:
-        """Every name, for a help text."""
+        """All names, for a help text."""
         return ", ".join(self._entries)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Entry:
-        """Return the registry's line."""
+        """Return the registry entry."""
         if isinstance(value, Entry):
             return value
         try:
@@ -103,7 +104,7 @@ class MemorySize(click.ParamType):  # type: ignore[type-arg]
         try:
             return parse_size("memory", value)
         except ValueError:
-            self.fail(f"{value!r} is no size such as 800MB, 1GB or 1.5GiB.", param, ctx)
+            self.fail(f"{value!r} is not a size such as 800MB, 1GB or 1.5GiB.", param, ctx)
 
 
 def read_kinds(context: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Kind] | None:
@@ -114,17 +115,17 @@ def read_kinds(context: click.Context, param: click.Parameter, pairs: tuple[str,
 
     kinds: dict[str, Any] = {}
     for pair in pairs:
-        # The last sign of equality: a column's name may hold others.
+        # Split at the last equals sign: the name of a column can contain others.
         column, _, kind = pair.rpartition("=")
         if not column or kind not in KINDS:
-            told = f"{pair!r} is not of the form column=kind{suggestion(kind, KINDS)}; kinds: {', '.join(KINDS)}."
-            raise click.BadParameter(told, context, param)
+            message = f"{pair!r} is not of the form column=kind{suggestion(kind, KINDS)}; kinds: {', '.join(KINDS)}."
+            raise click.BadParameter(message, context, param)
         kinds[column] = kind
     return kinds
 
 
 def require_target(entries: tuple[Entry, ...], target: str | None) -> None:
-    """Refuse a command line without a target where a method of it needs one."""
+    """Raise a usage error where a method needs a target and there is none."""
     for entry in entries:
         if target is None and entry.load()().needs_target:
             raise click.UsageError(f"{entry.label} needs a target: name its column with --target.")
@@ -143,7 +144,7 @@ def print_read_plan(
     time: str | None = None,
     header: bool | None = None,
 ) -> None:
-    """Say what a file that does not fit in memory will take."""
+    """Print the read plan of a file that does not fit in memory."""
     from tamiz._study.read_plan import make_read_plan
     from tamiz.sources.table import OpenOptions
 
@@ -155,15 +156,15 @@ def print_read_plan(
 
 
 _TABLE = click.argument("table", type=TableFile())
-_TARGET = click.option("-t", "--target", metavar="COLUMN", help="The column to learn about.")
+_TARGET = click.option("-t", "--target", metavar="COLUMN", help="The column to predict.")
 _COLUMNS = (
     click.option(
         "--kinds",
         metavar="COLUMN=KIND",
         multiple=True,
         callback=read_kinds,
-        help="What a column is, in place of what is guessed: numeric, categorical, boolean, date, text or id; "
-        "text and id are left out. Repeatable.",
+        help="Set the kind of a column instead of inferring it: numeric, categorical, boolean, date, text or id. "
+        "Columns of text and ids are excluded. Repeatable.",
     ),
     click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
 )
@@ -172,30 +173,30 @@ _MISSING = click.option(
     type=click.Choice(["distribute", "category"]),
     default="distribute",
     show_default=True,
-    help="Share missing values out in proportion to the present ones, or take them as a value of its own.",
+    help="Distribute missing values in proportion to the present ones, or treat them as a category of their own.",
 )
 memory_option = click.option(
     "--memory",
     type=MemorySize(),
     metavar="SIZE",
-    help="What the process may take at most, such as 800MB or 1.5GiB; by default what the machine has. Tables larger "
-    "than memory are kept on disk.",
+    help="Memory limit of the process, such as 800MB or 1.5GiB; larger tables are stored on disk.  [default: the memory of "
+    "the machine]",
 )
 
 header_option = click.option(
     "--header/--no-header",
     default=None,
-    help="Whether the first row of a text file names the columns; by default that is found out.",
+    help="Whether the first row of a text file contains the column names.  [default: detected]",
 )
 
 
 def table_options(command: Command) -> Command:
-    """Add the table and what is said of its columns."""
+    """Add the table and the options of its columns."""
     return _apply_options(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
 
 
 def rows_options(command: Command) -> Command:
-    """Add what `table_options` does, but for the target and missing values: what these are is the command's own to say."""
+    """Add the options of `table_options` except `--target` and `--missing`, which the command defines itself."""
     return _apply_options(command, (_TABLE, *_COLUMNS, header_option, memory_option))
 
 
@@ -218,16 +219,15 @@ jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads, by default the cores that may be used; the result does not depend on it.",
+    help="Number of threads; the result does not depend on it.  [default: the available cores]",
 )
-dry_run_flag = click.option("--dry-run", is_flag=True, help="Tell what the search would take at most, and do nothing.")
+dry_run_flag = click.option("--dry-run", is_flag=True, help="Print the cost of the search (at most) and exit.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-# MERGED: `--model`: what was fitted, in a file that `tamiz apply` reads.
 def _reject_stdout(context: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
     if path == STDOUT:
-        raise click.BadParameter("a model is written to a file; give the name of one.", context, param)
+        raise click.BadParameter("a model is written to a file; name one.", context, param)
     return path
 
 
@@ -236,7 +236,7 @@ model_option = click.option(
     type=FILE,
     metavar="FILE",
     callback=_reject_stdout,
-    help="Write what was fitted to a file of tamiz, for other rows: tamiz apply FILE new.csv.",
+    help="Write the fitted selection or map to a file, to apply it to other rows: tamiz apply FILE new.csv.",
 )
 
 
@@ -249,17 +249,17 @@ def read_model(path: Path) -> Selector | Reducer:
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
 
-    thing: Any = load(path)
-    name = type(thing).__name__
-    if not isinstance(thing, RankSelector | SubsetSelector | Reducer):
+    loaded: Any = load(path)
+    name = type(loaded).__name__
+    if not isinstance(loaded, RankSelector | SubsetSelector | Reducer):
         raise DataError(
-            f"{path} holds a {name}, which is neither a selection nor a map. `tamiz select`, `rank` and `reduce` write these "
-            "with --model, and save() in Python."
+            f"{path} contains a {name}, which is neither a selection nor a map. Write one by --model of `tamiz select`, "
+            "`rank` or `reduce`, or by save() in Python."
         )
     try:
-        check_is_fitted(thing)
+        check_is_fitted(loaded)
     except NotFittedError:
         raise DataError(
-            f"{path} holds a {name} that was saved before it was fitted; fit it, and save it again."
+            f"{path} contains a {name} that was saved before it was fitted; fit it and save it again."
         ) from None
-    return thing
+    return loaded

@@ -1,4 +1,4 @@
-"""`tamiz rank`: columns by their own score."""
+"""`tamiz rank`: rank the columns one by one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _relevances = MethodParam(criteria, "relevance")
     "--relevance",
     type=_relevances,
     metavar="NAME",
-    help=f"The score: {_relevances.names}. By default the first that has a meaning on the table.",
+    help=f"The score: {_relevances.names}.  [default: the first that applies to the table]",
 )
 @click.option(
     "-k",
@@ -53,8 +53,8 @@ _relevances = MethodParam(criteria, "relevance")
 @click.option(
     "--group",
     metavar="COLUMN",
-    help="The column with the group of each row, such as a patient: where the target has one value in each group, a group "
-    "counts as one row. No feature.",
+    help="The column with the group of each row, such as a patient. Where the target is constant within each group, a group "
+    "counts as one row. The column is no feature.",
 )
 @graph_options
 @model_option
@@ -88,11 +88,11 @@ def rank(
     tamiz rank data.csv --target class --json | jq .columns
     tamiz rank data.csv --target class --top 10 --model best.tamiz
 
-    Rank the columns of TABLE one by one, best first. In a pipe the scores are tab separated and exact.
+    Rank the columns of TABLE one by one, best first. In a pipe the output is tab separated, with all digits of the scores.
     """
     require_target((relevance,) if relevance else (), target)
     if model is not None and n_features is None:
-        raise click.UsageError("--model keeps the best columns: say how many with --top.")
+        raise click.UsageError("--model needs the number of columns to keep: set it with --top.")
     check_output_paths([model], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     entries = _candidate_entries(relevance, graph)
@@ -131,7 +131,7 @@ def rank(
 
 
 def print_column_notes(messenger: Messenger, source: Source) -> None:
-    """Note how the target was taken, which columns take no part, by which the rows are sorted, and how groups count."""
+    """Print notes on the kind of the target, on excluded columns, on columns that sort the rows, and on groups."""
     from tamiz._study.distance_table import distance_matrix_warnings
     from tamiz.report.text import count_with_noun, join_names
     from tamiz.sources.row_groups import group_warnings
@@ -155,7 +155,7 @@ def print_column_notes(messenger: Messenger, source: Source) -> None:
 
 
 def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
-    """Return the relevances to choose from: the one asked for, or all; with a graph, those that live on one."""
+    """Return the requested relevance, or all; with a graph, only those that use one."""
     listed = criteria.of_kind("relevance") if requested is None else [requested]
     if graph is None:
         return listed
@@ -163,12 +163,12 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None) -> l
 
     on_graphs = [entry for entry in listed if needs_graph(entry.load()())]
     if not on_graphs:
-        raise click.UsageError(f"{listed[0].label} lives on no graph: leave --graph and --t out.")
+        raise click.UsageError(f"{listed[0].label} uses no graph: leave out --graph and --t.")
     return on_graphs
 
 
 def _choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
-    """Return the relevance as the table needs it: the first that has a meaning there."""
+    """Return the first relevance that applies to the table, adapted to its schema."""
     for entry in entries:
         relevance = entry.load()().with_missing(missing)
         suited = relevance.adapt_to(schema)
@@ -176,4 +176,4 @@ def _choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tup
             return entry, suited
         if len(entries) == 1:
             relevance.check(schema)
-    raise ValueError(f"No relevance has a meaning on this table; there are: {_relevances.names}.")
+    raise ValueError(f"No relevance applies to this table; available are {_relevances.names}.")

@@ -1,4 +1,4 @@
-"""`tamiz reduce`: one map of the rows, as coordinates."""
+"""`tamiz reduce`: map the rows to few coordinates."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from tamiz.sources.schema import Kind, Schema
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
-# The dissimilarity of a table that is a matrix of distances.
+# The table itself is the matrix of distances.
 _PRECOMPUTED = "precomputed"
-# Where nobody said how many: what a page shows.
+# Few enough to plot.
 _DEFAULT_COMPONENTS = 2
-# Axes whose shares or eigenvalues are told in a line.
+# Axes whose shares or eigenvalues the summary line contains.
 _MAX_AXES_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class MapOptions:
-    """What the command line says of the map.
+    """The options of the map.
 
     Attributes
     ----------
@@ -69,34 +69,34 @@ class MapOptions:
     categories: str | None
 
     def check(self, map_method: MapMethod) -> None:
-        """Refuse what the method does not take."""
+        """Raise a usage error for options that the method does not have."""
         reducer = map_method.entry.load()
-        taken = reducer().get_params(deep=False)
+        parameters = reducer().get_params(deep=False)
         if self.dissimilarity == _PRECOMPUTED and _PRECOMPUTED not in reducer.dissimilarities:
             raise click.UsageError(
-                f"{map_method.label} takes no matrix of distances; choose --method mds or classical-mds."
+                f"{map_method.label} does not accept a matrix of distances; use --method mds or classical-mds."
             )
         for parameter in ("dissimilarity", "missing", "categories"):
-            if getattr(self, parameter) is not None and parameter not in taken:
-                raise click.UsageError(f"{map_method.label} takes no --{parameter}; leave it out.")
+            if getattr(self, parameter) is not None and parameter not in parameters:
+                raise click.UsageError(f"{map_method.label} has no option --{parameter}; leave it out.")
         if self.dissimilarity is not None:
             check_dissimilarity(map_method, self.dissimilarity)
 
     def make_reducer(self, map_method: MapMethod, schema: Schema, seed: int) -> Reducer:
-        """Return the map for a table."""
+        """Return the unfitted map for a table."""
         entry = map_method.entry
         reducer: Reducer = entry.load().for_study(
             schema, map_method.variant.name, self.dissimilarity or _DEFAULT_DISSIMILARITY
         )
-        taken = reducer.get_params(deep=False)
-        asked = self.n_components
-        given: dict[str, Any] = {
-            "n_components": min(_DEFAULT_COMPONENTS, taken["n_components"]) if asked is None else asked,
+        defaults = reducer.get_params(deep=False)
+        requested = self.n_components
+        settings: dict[str, Any] = {
+            "n_components": min(_DEFAULT_COMPONENTS, defaults["n_components"]) if requested is None else requested,
             "random_state": seed,
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.categories is None else {"categories": self.categories}),
         }
-        return reducer.set_params(**{name: value for name, value in given.items() if name in taken})
+        return reducer.set_params(**{name: value for name, value in settings.items() if name in defaults})
 
 
 @click.command(cls=DataCommand, short_help="Map the rows of a table to few coordinates.")
@@ -105,7 +105,7 @@ class MapOptions:
     "-t",
     "--target",
     metavar="COLUMN",
-    help="A column that has no part in the map; its classes, where --graph joins rows by class.",
+    help="A column that is excluded from the map. A graph that connects rows by class uses its classes.",
 )
 @click.option(
     "--method",
@@ -127,20 +127,20 @@ class MapOptions:
     "--dissimilarity",
     type=dissimilarities_or_precomputed,
     metavar="NAME",
-    help=f"Distances of rows, for MDS: {dissimilarities_or_precomputed.names}; precomputed reads TABLE as a square matrix of distances, "
-    f"with or without a column that names the rows.  [default: {_DEFAULT_DISSIMILARITY}]",
+    help=f"Distances between rows, for MDS: {dissimilarities_or_precomputed.names}. With precomputed, TABLE is a square matrix "
+    f"of distances, with or without a column of row names.  [default: {_DEFAULT_DISSIMILARITY}]",
 )
 @graph_options
 @click.option(
     "--missing",
     type=click.Choice(["mean", "pairwise", "iterative"]),
-    help="How PCA takes missing values: at the mean of their column (the default), out of each pair of columns, or as the "
-    "components fill them.",
+    help="Missing values in PCA: imputed by the mean of the column (the default), excluded pair by pair, or imputed "
+    "iteratively from the components.",
 )
 @click.option(
     "--categories",
     type=click.Choice(["balanced", "famd"]),
-    help="How PCA weights a categorical column of K levels: total variance 1, as a standardised number (the default), or K - 1 "
+    help="Total variance of a categorical column of K levels in PCA: 1, as of a standardised number (the default), or K - 1 "
     "(factor analysis of mixed data).",
 )
 @map_rows_option
@@ -183,17 +183,18 @@ def reduce(
     tamiz reduce data.csv --components 10 --model map.tamiz --json
     tamiz reduce distances.csv --method mds --dissimilarity precomputed
 
-    Map the rows of TABLE to few coordinates, row by row. Columns are taken as a study takes them; the target has no part in the
-    map. A method whose cost grows with the square of the rows is fitted on a sample of a long table, and the other rows are
-    placed on its map. In a pipe coordinates are tab separated and exact; --json tells what the map is in place of them.
+    Map the rows of TABLE to few coordinates. Columns are encoded as in a study; the target is excluded. A method whose cost
+    grows with the square of the number of rows is fitted on a sample of a long table, and the other rows are mapped by its
+    out-of-sample extension. In a pipe the output is tab separated, with all digits. --json prints a summary of the map
+    instead of the coordinates.
     """
     check_table_output(output, "The coordinates")
     check_output_paths([output, model], table)
     named = find_map_option(method, "--method")
-    wished = MapOptions(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
-    wished.check(named)
-    if weight is not None and wished.dissimilarity == _PRECOMPUTED:
-        raise click.UsageError("A matrix of distances has no weights of rows: leave --weight out.")
+    options = MapOptions(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
+    options.check(named)
+    if weight is not None and options.dissimilarity == _PRECOMPUTED:
+        raise click.UsageError("A matrix of distances has no row weights: leave out --weight.")
     builder = _graph_builder(named, graph_choice, kernel_width, target)
     from tamiz import save
     from tamiz._study.distance_table import distance_matrix_warnings
@@ -201,10 +202,10 @@ def reduce(
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
 
-    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as told:
+    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
-        # Of a matrix of distances nothing that is said of features holds.
-        with capture_warnings() if wished.dissimilarity == _PRECOMPUTED else nullcontext():
+        # Warnings about features do not apply to a matrix of distances.
+        with capture_warnings() if options.dissimilarity == _PRECOMPUTED else nullcontext():
             source = _open_rows(
                 table,
                 target,
@@ -214,23 +215,28 @@ def reduce(
                 header,
                 needs_classes=builder is not None and builder.needs_classes,
             )
-        reducer = wished.make_reducer(named, source.schema, seed)
-        if wished.dissimilarity == _PRECOMPUTED:
+        reducer = options.make_reducer(named, source.schema, seed)
+        if options.dissimilarity == _PRECOMPUTED:
             warn_user(source.schema.notes)
-            placed, kept = _embed_distances(reducer, source, target, kept, map_rows, seed)
+            mapped, kept = _embed_distances(reducer, source, target, kept, map_rows, seed)
         else:
             warn_user([*source.schema.dropped_row_notes, *source.schema.notes, *distance_matrix_warnings(source)])
-            placed = embed_table(reducer, source, builder, map_rows, seed)
-        names = placed.reducer.get_feature_names_out().tolist()
+            mapped = embed_table(reducer, source, builder, map_rows, seed)
+        names = mapped.reducer.get_feature_names_out().tolist()
         check_kept_columns(source, kept, names)
-        shown = add_coordinates(original_columns(source, kept), names, placed.embedding)
-        facts = placed.reducer.describe()
-    notes = [*facts.notes, *placed.sampling_notes()]
+        shown = add_coordinates(original_columns(source, kept), names, mapped.embedding)
+        facts = mapped.reducer.describe()
+    notes = [*facts.notes, *mapped.sampling_notes()]
     if model is not None:
-        messenger.write_line(f"Written: {save(placed.reducer, model)}")
+        messenger.write_line(f"Written: {save(mapped.reducer, model)}")
     write_rows(messenger, shown, output, to_stdout=not as_json, escape=escape)
     if as_json:
-        summary = {"table": table.name, "target": target, **_summary(named, placed, facts), "notes": [*told, *notes]}
+        summary = {
+            "table": table.name,
+            "target": target,
+            **_summary(named, mapped, facts),
+            "notes": [*messages, *notes],
+        }
         show_json(summary)
     messenger.write_line(_headline(named, facts))
     for sentence in notes:
@@ -240,13 +246,13 @@ def reduce(
 def _graph_builder(
     map_method: MapMethod, graph_choice: GraphChoice | None, kernel_width: float | None, target: str | None
 ) -> GraphBuilder | None:
-    """Return how rows are joined, None where nobody said; refused for a map that lives on no graph."""
+    """Return the graph builder that the options specify, None without options; raise a usage error for a map without a graph."""
     if graph_choice is None and kernel_width is None:
         return None
     from tamiz._study.graph import needs_graph
 
     if not needs_graph(map_method.entry.load()()):
-        raise click.UsageError(f"{map_method.label} lives on no graph: leave --graph and --t out.")
+        raise click.UsageError(f"{map_method.label} uses no graph: leave out --graph and --t.")
     return make_graph_builder(graph_choice, kernel_width, target)
 
 
@@ -260,7 +266,7 @@ def _open_rows(
     *,
     needs_classes: bool,
 ) -> Source:
-    """Return the rows, all of them: those without a target have coordinates too, unless rows are joined by their class."""
+    """Return all rows of the table. Rows without a target are dropped only where the graph needs their classes."""
     from tamiz import open_source
     from tamiz.exceptions import DataError
     from tamiz.sources.factory import open_without_target
@@ -268,8 +274,8 @@ def _open_rows(
 
     if needs_classes:
         return open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
-    known = () if target is None else (target,)
-    source = open_without_target(table, known, kinds=kinds, weight=weight, memory=memory, header=header)
+    required = () if target is None else (target,)
+    source = open_without_target(table, required, kinds=kinds, weight=weight, memory=memory, header=header)
     if target is None:
         return source
     names = source.schema.names
@@ -281,7 +287,7 @@ def _open_rows(
 def _embed_distances(
     reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
 ) -> tuple[TableEmbedding, tuple[str, ...]]:
-    """Return the map of a matrix of distances, and the columns to carry along: the one that names the rows is among them."""
+    """Return the map of a matrix of distances, and the columns to write beside it, with the column of row names first."""
     from tamiz._study.distance_table import read_distance_table
     from tamiz._study.table_embedding import embed_distances
 
@@ -292,7 +298,7 @@ def _embed_distances(
 
 
 def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapDescription) -> dict[str, Any]:
-    """Return what the map is, for JSON."""
+    """Return the summary of the map, for JSON."""
     return {
         "method": {"name": map_method.name, "label": map_method.label},
         "rows": len(table_embedding.embedding),
@@ -310,8 +316,8 @@ def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapD
 
 
 def _headline(map_method: MapMethod, facts: MapDescription) -> str:
-    """Return what the map is, and what its first axes show."""
+    """Return the label of the map and the shares or eigenvalues of its first axes."""
     if not facts.spectrum:
         return f"{map_method.label}."
-    told = zip(facts.axis_names[:_MAX_AXES_SHOWN], facts.spectrum, strict=False)
-    return f"{map_method.label}. {facts.spectrum_label}: {', '.join(f'{axis} {value:.4g}' for axis, value in told)}."
+    shown = zip(facts.axis_names[:_MAX_AXES_SHOWN], facts.spectrum, strict=False)
+    return f"{map_method.label}. {facts.spectrum_label}: {', '.join(f'{axis} {value:.4g}' for axis, value in shown)}."

@@ -1,4 +1,4 @@
-"""Rows as a table that a command makes: coordinates, columns that are carried along, and where it goes."""
+"""Output of rows: coordinates and kept columns as one table, written to a file or to standard output."""
 
 from __future__ import annotations
 
@@ -24,54 +24,56 @@ keep_option = click.option(
     "kept",
     metavar="COLUMN",
     multiple=True,
-    help="A column of the table to write beside the others as it is, such as an id or the target. Repeatable.",
+    help="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
 )
 rows_option = click.option(
     "-o",
     "--output",
     type=FILE,
     metavar="FILE",
-    help="Write the rows as CSV, TSV, Parquet or Arrow by the name's ending, and not to standard output.",
+    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension.  [default: standard output]",
 )
 
 escape_option = click.option(
     "--escape-formulas",
     "escape",
     is_flag=True,
-    help="Put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - or @), where the "
-    "rows are written as text.",
+    help="In text output, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - "
+    "or @).",
 )
 
 
 def check_kept_columns(source: Source, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
-    """Refuse columns to keep that the table does not have, or that are called as those that are written anyway."""
+    """Raise an error for columns to keep that the table lacks, or whose names are reserved."""
     from tamiz.exceptions import DataError
 
     for name in kept:
         if name not in source.column_names:
             raise DataError(f"There is no column {name!r} to keep{suggestion(name, source.column_names)}.")
         if name in reserved_names:
-            raise DataError(f"The column {name!r} to keep is called as one of the coordinates; rename it in the table.")
+            raise DataError(f"The column {name!r} to keep has the name of a coordinate; rename it in the table.")
 
 
 def original_columns(source: Source, names: Sequence[str]) -> pa.Table:
-    """Return columns of the user's table, by name, each once."""
+    """Return columns of the user's table by name, without repetitions."""
     import pyarrow as pa
 
     from tamiz.runtime.validation import check_memory
 
-    once = list(dict.fromkeys(names))
-    if not once:
+    unique = list(dict.fromkeys(names))
+    if not unique:
         return pa.table({})
     n = source.schema.n_rows
-    # A value, and what it is written from.
-    check_memory(16.0 * n * len(once), f"{n:,} rows of {len(once):,} columns", "Apply the model to parts of the table.")
-    table: pa.Table = source.frame_by_name(once)
+    # 8 bytes for a value, and 8 for the source that it is copied from.
+    check_memory(
+        16.0 * n * len(unique), f"{n:,} rows of {len(unique):,} columns", "Apply the model to parts of the table."
+    )
+    table: pa.Table = source.frame_by_name(unique)
     return table
 
 
 def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
-    """Return columns of the user's table and the coordinates of its rows beside them."""
+    """Return the columns followed by the coordinates of the rows."""
     import numpy as np
     import pyarrow as pa
 
@@ -80,7 +82,7 @@ def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[
 
 
 def write_rows(messenger: Messenger, table: pa.Table, output: Path | None, *, to_stdout: bool, escape: bool) -> None:
-    """Write a table to a file, or where there is none to standard output if it is to be shown there."""
+    """Write a table to `output`, or without one to standard output where `to_stdout` is True."""
     if output is not None:
         write_table(table, output, escape=escape)
         messenger.write_line(f"Written: {output}")

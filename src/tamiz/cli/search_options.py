@@ -1,4 +1,4 @@
-"""`--search` and what belongs to it: columns, sizes, when to stop, and where to write the evaluated sets down."""
+"""The options of a subset search: merit, search, columns, sizes, stopping rules and journal."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _merits = MethodParam(criteria, "merit")
 _models = MethodParam(wrappers, "model")
 _searches = MethodParam(searches, "search")
 _FOLDS = 10
-# The options of what a search calls otherwise.
+# Parameter of a search: its option.
 _OPTION_NAMES = {"start": "--start", "fixed": "--fixed", "excluded": "--exclude", "column_groups": "--column-group"}
 
 
 @dataclass(frozen=True)
 class SearchChoice:
-    """A search as the command line names it.
+    """A search as the command line specifies it.
 
     Attributes
     ----------
     entry : Entry
-        Its line in the registry.
+        Its entry in the registry.
     argument : str
-        What stands after the colon, empty where nothing does.
+        The text after the colon, or an empty string.
     """
 
     entry: Entry
@@ -55,14 +55,14 @@ class SearchChoice:
 
 @dataclass(frozen=True)
 class MeritChoice:
-    """A merit as the command line names it.
+    """A merit as the command line specifies it.
 
     Attributes
     ----------
     entry : Entry
-        Its line in the registry of criteria.
+        Its entry in the registry of criteria.
     model : Entry or None
-        The model that a wrapper scores, a line in the registry of wrappers.
+        The model of a wrapper, an entry in the registry of models.
     """
 
     entry: Entry
@@ -70,12 +70,12 @@ class MeritChoice:
 
 
 class MeritName(click.ParamType):  # type: ignore[type-arg]
-    """A merit by its name, "cfs", or "wrapper:" and a model: "wrapper:gaussian_nb"."""
+    """A merit by its name, "cfs", or a wrapper by "wrapper:" and its model, "wrapper:gaussian_nb"."""
 
     name = "merit"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> MeritChoice:
-        """Return the lines of the registries."""
+        """Return the registry entries."""
         if isinstance(value, MeritChoice):
             return value
         try:
@@ -84,13 +84,13 @@ class MeritName(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes none
-    """A search by its name and the word that it takes: "beam:20", "best-first:backward"."""
+class SearchName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
+    """A search by its name and, after a colon, its argument: "beam:20", "best-first:backward"."""
 
     name = "search"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SearchChoice:
-        """Return the line of the registry and the word; what it means the search says when the command runs."""
+        """Return the registry entry and the argument; the search checks the argument when the command runs."""
         if isinstance(value, SearchChoice):
             return value
         try:
@@ -100,20 +100,20 @@ class SearchName(click.ParamType):  # type: ignore[type-arg]  # click 8.1 takes 
 
 
 class SubsetSize(click.ParamType):  # type: ignore[type-arg]
-    """A number of columns, "3", a share of them, "0.5", or the least and the most of them, "3-8"."""
+    """A number of columns, "3", a share of them, "0.5", or a range, "3-8"."""
 
     name = "size"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | tuple[float, ...]:
-        """Return the number or the pair."""
+        """Return the number, or the pair of the smallest and the largest number."""
         if not isinstance(value, str):
             return value
         sizes = [int(part) if part.isdecimal() else _share(part) for part in value.split("-")]
         if len(sizes) > 2 or not all(sizes) or sizes != sorted(sizes):
             self.fail(
-                f"{value!r} is neither a number of columns such as 3 nor a share such as 0.5 nor a range such as 3-8.",
+                f"{value!r} is not a number of columns such as 3, a share such as 0.5 or a range such as 3-8.",
                 param,
                 ctx,
             )
@@ -130,7 +130,7 @@ def _share(text: str) -> float:
 
 
 class ColumnGroup(click.ParamType):  # type: ignore[type-arg]
-    """Names of columns with commas between them; one that holds a comma stands in double quotes."""
+    """Names of columns separated by commas; a name that contains a comma is put in double quotes."""
 
     name = "columns"
 
@@ -140,13 +140,13 @@ class ColumnGroup(click.ParamType):  # type: ignore[type-arg]
             return value
         names = next(csv.reader([value], skipinitialspace=True), [])
         if len(names) < 2 or not all(names):
-            self.fail(f"{value!r} names no columns that go together, such as a,b.", param, ctx)
+            self.fail(f"{value!r} is not a column group: name two or more columns, such as a,b.", param, ctx)
         return names
 
 
 @dataclass(frozen=True)
 class SubsetSearch:
-    """How a subset is searched for, as the options say it: plain values until a command runs."""
+    """The options of a subset search, kept as plain values until a command runs."""
 
     merit: MeritChoice | None
     convention: str | None
@@ -167,34 +167,34 @@ class SubsetSearch:
     target_merit: float | None
 
     def make_merit(self, missing: str) -> Merit | None:
-        """Return the merit, None where none is named; folds for one that predicts nothing are a wrong command line."""
+        """Return the merit, None where none is named; raise a usage error for options that the merit does not have."""
         _check_scoring(self.scoring)
         if self.convention is not None:
             if self.merit is not None and self.merit.entry.name != "cfs":
-                raise click.UsageError("--convention is for CFS: name it, --merit cfs, or leave --convention out.")
+                raise click.UsageError("--convention applies to CFS only: use --merit cfs, or leave out --convention.")
             cfs: Merit = criteria["cfs"].load()(convention=self.convention)
             return cfs.with_missing(missing)
         if self.merit is not None and self.merit.model is not None:
             made: Merit = self.merit.entry.load()(self.merit.model.name, self.folds or _FOLDS, self.scoring)
             return made
         if self.folds is not None:
-            raise click.UsageError("--folds is for a model's predictions: name one, --merit wrapper:NAME.")
+            raise click.UsageError("--folds applies to wrappers only: use --merit wrapper:MODEL, or leave out --folds.")
         return None if self.merit is None else self.merit.entry.load()().with_missing(missing)
 
     def check_scoring(self, *, assess: bool) -> None:
-        """Refuse a score that nothing is scored by: neither a wrapper nor an assessment."""
+        """Raise a usage error for `--scoring` without a wrapper and without an assessment."""
         if self.scoring is not None and not assess and (self.merit is None or self.merit.model is None):
             raise click.UsageError(
-                "--scoring is for a model's predictions: name one, --merit wrapper:NAME, or ask for --assess."
+                "--scoring applies to wrappers and assessments only: use --merit wrapper:MODEL or --assess."
             )
 
     @property
     def needs_target(self) -> bool:
-        """Whether there is nothing to score without a target."""
+        """Whether the merit needs a target."""
         return self.merit is None or bool(self.merit.entry.load().needs_target)
 
     def make_search(self) -> Search | None:
-        """Return the search, None where nothing is said of it; what it does not take is a wrong command line."""
+        """Return the search, None where no option names one; raise a usage error for options that the search does not have."""
         if self.search is None and not (self.start or self.fixed or self.excluded or self.column_groups):
             return None
         search = self.search or SearchChoice(searches["best_first"])
@@ -205,17 +205,17 @@ class SubsetSearch:
             "excluded": self.excluded,
             "column_groups": self.column_groups,
         }
-        given = {parameter: list(value) for parameter, value in columns.items() if value}
-        if unknown := [parameter for parameter in given if parameter not in inspect.signature(part).parameters]:
-            raise click.UsageError(f"--search {name} takes no {_OPTION_NAMES[unknown[0]]}.")
+        used = {parameter: list(value) for parameter, value in columns.items() if value}
+        if unknown := [parameter for parameter in used if parameter not in inspect.signature(part).parameters]:
+            raise click.UsageError(f"--search {name} does not accept {_OPTION_NAMES[unknown[0]]}.")
         try:
-            made: Search = part.from_shorthand(search.argument, **given)
+            made: Search = part.from_shorthand(search.argument, **used)
         except ValueError as error:
             raise click.UsageError(f"--search {name}: {error}") from error
         return made
 
     def make_stop(self) -> StoppingRule | None:
-        """Return the rule for stopping that the options make together."""
+        """Return the stopping rules of the options, combined by "or"; None without any."""
         from tamiz.search import Evaluations, MinGain, Patience, Seconds, TargetMerit
 
         rules: list[tuple[Callable[[Any], StoppingRule], Any]] = [
@@ -229,7 +229,7 @@ class SubsetSearch:
         return functools.reduce(operator.or_, made) if made else None
 
     def make_selector(self, missing: MissingRule, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
-        """Return the selector for a table; without the journal nothing is written."""
+        """Return the selector for a table; with `journal=False` it writes no journal."""
         from tamiz import SubsetSelector
 
         return SubsetSelector(
@@ -243,7 +243,7 @@ class SubsetSearch:
 
 
 def _check_scoring(name: str | None) -> None:
-    """Refuse a score that scikit-learn has no name for."""
+    """Raise a usage error for a score that scikit-learn does not know."""
     if name is None:
         return
     from tamiz.models.scoring import resolve_scoring
@@ -255,41 +255,41 @@ def _check_scoring(name: str | None) -> None:
 
 
 def require_merit_target(subset_search: SubsetSearch, target: str | None) -> None:
-    """Refuse a command line without a target where the merit needs one."""
+    """Raise a usage error where the merit needs a target and there is none."""
     if target is None and subset_search.needs_target:
         name = "CFS" if subset_search.merit is None else subset_search.merit.entry.label
         raise click.UsageError(f"{name} needs a target: name its column with --target.")
 
 
 def search_options(seconds_help: str) -> Callable[[Command], Command]:
-    """Add how a subset is searched for, with what --max-seconds says; the command is handed a `SubsetSearch` of that name."""
+    """Add the options of a subset search; the command receives them as one argument, `subset_search`."""
     seconds = click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help=seconds_help)
 
-    def added(command: Command) -> Command:
+    def add_options(command: Command) -> Command:
         @functools.wraps(command)
-        def gathered(*arguments: Any, **given: Any) -> Any:
-            own = {field.name: given.pop(field.name) for field in fields(SubsetSearch)}
-            return command(*arguments, subset_search=SubsetSearch(**own), **given)
+        def with_subset_search(*arguments: Any, **options: Any) -> Any:
+            own = {field.name: options.pop(field.name) for field in fields(SubsetSearch)}
+            return command(*arguments, subset_search=SubsetSearch(**own), **options)
 
-        decorated: Any = gathered
+        decorated: Any = with_subset_search
         for decorate in reversed([*_OPTIONS, seconds]):
             decorated = decorate(decorated)
         return decorated
 
-    return added
+    return add_options
 
 
 def list_searches() -> list[tuple[Entry, str, str, str]]:
-    """Return every search, one that takes a word once for each that there is: its line, its kind, its name and its label."""
+    """Return the entry, kind, name and label of every search, once for each choice of its argument."""
     return [
-        (entry, entry.kind, ":".join(filter(None, [command_name(entry), word])), entry.label)
+        (entry, entry.kind, ":".join(filter(None, [command_name(entry), argument])), entry.label)
         for entry in searches.of_kind("search")
-        for word in _argument_choices(entry.load())
+        for argument in _argument_choices(entry.load())
     ]
 
 
 def list_wrappers() -> list[tuple[Entry, str, str, str]]:
-    """Return every model that a wrapper scores: its line, its kind, the name that --merit takes and its label."""
+    """Return the entry, kind, name (as `--merit` accepts it) and label of every model of a wrapper."""
     return [
         (entry, "merit", f"wrapper:{command_name(entry)}", f"Score of {entry.label}")
         for entry in wrappers.of_kind("model")
@@ -297,11 +297,11 @@ def list_wrappers() -> list[tuple[Entry, str, str, str]]:
 
 
 def _argument_choices(search: type[Search]) -> list[str]:
-    """Return the words that a search takes: those there are, or the usual number."""
+    """Return the arguments that a search accepts: its choices, or the default where it accepts any number."""
     if search.shorthand is None:
         return [""]
-    usual = inspect.signature(search).parameters[search.shorthand.parameter].default
-    return list(search.shorthand.choices) or [str(usual)]
+    default = inspect.signature(search).parameters[search.shorthand.parameter].default
+    return list(search.shorthand.choices) or [str(default)]
 
 
 _OPTIONS = [
@@ -309,75 +309,78 @@ _OPTIONS = [
         "--merit",
         type=MeritName(),
         metavar="NAME",
-        help=f"Worth of a set of columns: {_merits.names}, or wrapper:MODEL, the score of a model on rows that it has not seen: "
-        f"{_models.names}.  [default: cfs; wrapper:ridge where the target is a number]",
+        help=f"Merit of a subset: {_merits.names}, or wrapper:MODEL, the cross-validated score of a model: "
+        f"{_models.names}.  [default: cfs; wrapper:ridge for a numeric target]",
     ),
     click.option(
         "--convention",
         type=click.Choice(["hall", "weka"]),
-        help="Whose numbers CFS gives: Hall's with symmetric uncertainty, or those that Weka computes.  [default: hall]",
+        help="Convention of CFS: Hall's formula with symmetric uncertainty, or the numbers of Weka.  [default: hall]",
     ),
     click.option(
         "--scoring",
         metavar="NAME",
-        help="The score of a wrapper and of --assess, a name of scikit-learn's such as f1_macro, roc_auc or r2.  [default: "
-        "accuracy for a wrapper, roc_auc for --assess; r2 where the target is a number]",
+        help="Score of a wrapper and of --assess, by its name in scikit-learn, such as f1_macro, roc_auc or r2.  [default: "
+        "accuracy for a wrapper, roc_auc for --assess; r2 for a numeric target]",
     ),
     click.option(
         "--folds",
         type=click.IntRange(min=2),
         metavar="N",
-        help=f"The folds of a wrapper's score.  [default: {_FOLDS}]",
+        help=f"Number of folds of a wrapper.  [default: {_FOLDS}]",
     ),
     click.option(
         "--search",
         type=SearchName(),
-        metavar="NAME[:WORD]",
-        help=f"How the sets are walked through: {_searches.names}; beam:20 is a beam of 20, best-first:backward begins "
-        "with every column.  [default: best-first; forward with the default wrapper where no columns are named]",
+        metavar="NAME[:ARGUMENT]",
+        help=f"Search: {_searches.names}; beam:20 is a beam of width 20, best-first:backward starts with every column.  "
+        "[default: best-first; forward with the default wrapper, unless --start, --fixed, --exclude or --column-group is used]",
     ),
     click.option(
         "-k",
         "--n-features",
         type=SubsetSize(),
         metavar="K",
-        help="Number of columns to choose, a share of them such as 0.5, or a range such as 3-8; by default the merit decides.",
+        help="Number of columns to select, a share such as 0.5, or a range such as 3-8.  [default: the merit decides]",
     ),
-    click.option("--fixed", metavar="COLUMN", multiple=True, help="A column that is in every set. Repeatable."),
+    click.option("--fixed", metavar="COLUMN", multiple=True, help="A column that every subset contains. Repeatable."),
     click.option(
-        "--exclude", "excluded", metavar="COLUMN", multiple=True, help="A column that is in no set. Repeatable."
+        "--exclude", "excluded", metavar="COLUMN", multiple=True, help="A column that no subset contains. Repeatable."
     ),
-    click.option("--start", metavar="COLUMN", multiple=True, help="A column to start with. Repeatable."),
+    click.option("--start", metavar="COLUMN", multiple=True, help="A column of the first subset. Repeatable."),
     click.option(
         "--column-group",
         "column_groups",
         type=ColumnGroup(),
         metavar="COLUMN,COLUMN",
         multiple=True,
-        help="Columns that come in and go out together. Repeatable.",
+        help="Columns that are selected or dropped together. Repeatable.",
     ),
     click.option(
         "--allow-duplicates",
         is_flag=True,
-        help="Search columns that repeat another exactly, too; by default one of them is searched.",
+        help="Search all columns that are exact duplicates of each other.  [default: the first of them only]",
     ),
     click.option(
         "--journal",
         type=FILE,
         metavar="FILE",
-        help="Write every evaluated set down; run again with the same file, the search goes on from it.",
+        help="Write every evaluated subset to a file, from which an interrupted search is resumed.",
     ),
     click.option(
-        "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated sets."
+        "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated subsets."
     ),
     click.option(
-        "--patience", type=click.IntRange(min=1), metavar="N", help="Stop after N steps in a row without a better set."
+        "--patience",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop after N consecutive steps without a better subset.",
     ),
     click.option(
         "--min-gain",
         type=float,
         metavar="G",
-        help="Stop at the first step that gains less than G. Below 0 it is a loss that is tolerated for fewer columns.",
+        help="Stop at the first step that gains less than G. A negative G is the loss that is accepted for fewer columns.",
     ),
-    click.option("--target-merit", type=float, metavar="M", help="Stop when a set has a merit of at least M."),
+    click.option("--target-merit", type=float, metavar="M", help="Stop when a subset has a merit of at least M."),
 ]

@@ -1,4 +1,4 @@
-"""`tamiz select`: columns chosen together."""
+"""`tamiz select`: select a subset of the columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tamiz.sources.schema import Kind
 
 
-@click.command(cls=DataCommand, short_help="Choose columns that are best together.")
+@click.command(cls=DataCommand, short_help="Select the subset of columns with the highest merit.")
 @table_options
 @search_options("Stop the search after S seconds.")
 @assessment_options("not done by default")
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--output",
     type=FILE,
     metavar="FILE",
-    help="Write every row with the chosen columns and the target, as CSV, TSV, Parquet or Arrow by the name's ending.",
+    help="Write every row with the selected columns and the target to a file, as CSV, TSV, Parquet or Arrow by its extension.",
 )
 @escape_option
 @model_option
@@ -83,9 +83,10 @@ def select(
     tamiz select data.csv --target class --search genetic --dry-run
     tamiz select data.csv --target class --assess --group patient
 
-    Choose the columns of TABLE that are best together and print them, one a line. Ctrl-C prints the best found so far.
+    Search for the subset of the columns of TABLE with the highest merit and print its columns, one per line. Ctrl-C prints
+    the best subset so far.
     """
-    check_table_output(output, "The chosen columns")
+    check_table_output(output, "The selected columns")
     require_merit_target(subset_search, target)
     check_assess_target(assess, target)
     check_output_paths([output, model, subset_search.journal], table)
@@ -95,54 +96,54 @@ def select(
     from tamiz.search import registry as searches
     from tamiz.sources import split_dates
 
-    voice: Messenger = context.obj
+    messenger: Messenger = context.obj
     subset_search.check_scoring(assess=bool(assess))
-    # What is wrong with the command line is said before the table is read.
+    # Errors of the command line are raised before the table is read.
     subset_search.make_merit(missing), subset_search.make_search()
-    with voice.capture_messages(), parallel.thread_session(jobs):
-        print_read_plan(voice, table, target, kinds, weight, memory, group=group, time=time, header=header)
+    with messenger.capture_messages(), parallel.thread_session(jobs):
+        print_read_plan(messenger, table, target, kinds, weight, memory, group=group, time=time, header=header)
         opened = open_source(
             table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
         )
         source = split_dates(opened)
         selector = subset_search.make_selector(missing, seed, source.schema, journal=not dry_run)
         if dry_run:
-            print_column_notes(voice, source)
+            print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)
             return
         interrupted = _fit_selector(selector, source)
         report = None if interrupted or not assess else _assess_selector(selector, source, subset_search.scoring, seed)
-    print_column_notes(voice, source)
-    chosen = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
+    print_column_notes(messenger, source)
+    selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_
-        voice.write_note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best set until then is given.")
+        messenger.write_note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best subset so far is returned.")
     elif assess and report is None:
-        voice.write_note("Interrupted when the columns were chosen and their score was not yet assessed.")
+        messenger.write_note("Interrupted after the columns were selected and before their score was assessed.")
     if output is not None:
         roles = [name for name in (target, weight, group, time) if name is not None]
-        _write_chosen_columns(table, chosen, roles, kinds, header, output, escape=escape)
-        voice.write_line(f"Written: {output}")
+        _write_selected_columns(table, selected, roles, kinds, header, output, escape=escape)
+        messenger.write_line(f"Written: {output}")
     if model is not None:
-        voice.write_line(f"Written: {save(selector, model)}")
-    _print_selection(chosen, selector, report, as_json)
-    voice.write_line(
+        messenger.write_line(f"Written: {save(selector, model)}")
+    _print_selection(selected, selector, report, as_json)
+    messenger.write_line(
         f"{selector.merit_name_} {selector.merit_:.4g} by {method_label(searches, selector.search_)['label'].lower()}, "
         f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stop_reason}."
     )
     if selector.merit_method_:
-        voice.write_line(selector.merit_method_)
+        messenger.write_line(selector.merit_method_)
     if selector.certificate_ is not None:
-        voice.write_line(f"Certificate: {selector.certificate_}.")
+        messenger.write_line(f"Certificate: {selector.certificate_}.")
     if report is not None:
         for line in repr(report).splitlines():
-            voice.write_line(line)
+            messenger.write_line(line)
     if interrupted or (assess and report is None):
         context.exit(INTERRUPTED)
 
 
 def _fit_selector(selector: SubsetSelector, source: Any) -> bool:
-    """Search, and return whether Ctrl-C ended it with something found."""
+    """Run the search; return True where Ctrl-C ended it after a subset was found."""
     try:
         selector.fit(source)
     except KeyboardInterrupt:
@@ -153,7 +154,7 @@ def _fit_selector(selector: SubsetSelector, source: Any) -> bool:
 
 
 def _assess_selector(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
-    """Search again inside folds and on shuffled targets; None where Ctrl-C ended that."""
+    """Return the nested cross-validation and permutation test of the selection; None where Ctrl-C interrupted them."""
     from tamiz import selection_report
 
     try:
@@ -162,9 +163,9 @@ def _assess_selector(selector: SubsetSelector, source: Any, scoring: str | None,
         return None
 
 
-def _write_chosen_columns(
+def _write_selected_columns(
     table: Path,
-    chosen: list[str],
+    selected: list[str],
     roles: list[str],
     kinds: dict[str, Kind] | None,
     header: bool | None,
@@ -172,23 +173,23 @@ def _write_chosen_columns(
     *,
     escape: bool,
 ) -> None:
-    """Write columns of the file as it is: opened without a target, it keeps the rows where that is missing."""
+    """Write columns of the original table, with the rows where the target is missing."""
     from tamiz.runtime.user_warnings import capture_warnings
     from tamiz.sources import split_dates
     from tamiz.sources.factory import open_without_target
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
     with capture_warnings():
-        # What there is to warn of was told when the table was read to choose from.
+        # The same warnings were printed when the table was read for the search.
         source = split_dates(open_without_target(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
-    wanted = {*chosen, *roles}
+    wanted = {*selected, *roles}
     write_table(
         source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output, escape=escape
     )
 
 
 def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
-    """Write what a search takes at most to stdout."""
+    """Write the largest cost of a search to stdout."""
     if as_json:
         show_json(asdict(plan))
     else:
@@ -196,14 +197,14 @@ def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
 
 
 def _print_selection(
-    chosen: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool
+    selected: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool
 ) -> None:
     if not as_json:
-        show_lines(chosen)
+        show_lines(selected)
         return
     certificate = selector.certificate_
     shown = {
-        "columns": chosen,
+        "columns": selected,
         "merit": selector.merit_,
         "merit_name": selector.merit_name_,
         "n_evaluations": selector.n_evaluations_,

@@ -1,4 +1,4 @@
-"""`tamiz study`, `tamiz demo` and `tamiz report`: the commands that draw a report."""
+"""`tamiz study`, `tamiz demo` and `tamiz report`: the commands that write a report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tamiz.report import Result
     from tamiz.sources.base import Source
 
-# How the title of a report ends, among the first bytes of the page.
+# The title of a report ends with this text, within this number of bytes of the page.
 _TITLE_END, _TITLE_BYTES = " · tamiz</title>".encode(), 4096
 _relevances = MethodParam(criteria, "relevance")
 
@@ -47,14 +47,14 @@ _output_option = click.option(
     "--output",
     type=FILE,
     metavar="FILE",
-    help="The report; - is standard output.  [default: NAME-report.html in this folder]",
+    help="File of the report; - is standard output.  [default: NAME-report.html in this folder]",
 )
 _json_option = click.option(
     "--json",
     "json_output",
     type=FILE,
     metavar="FILE",
-    help="Write the numbers as JSON too, for `tamiz report`; - is standard output.",
+    help="Also write the results as JSON, for `tamiz report`; - is standard output.",
 )
 
 
@@ -68,13 +68,13 @@ _json_option = click.option(
     type=_relevances,
     metavar="NAME",
     multiple=True,
-    help=f"A score to rank the columns by: {_relevances.names}. Repeatable; by default all that have a meaning and are cheap.",
+    help=f"A score to rank the columns by: {_relevances.names}. Repeatable.  [default: all that apply to the table and are cheap]",
 )
 @search_options(
-    "What the study may take: steps that take longer work on a sample or are left out, with a note, and the search is "
-    "stopped; inf takes all rows.  [default: samples for about two minutes on two cores]"
+    "Time limit of the study: steps that would take longer run on a sample or are left out, with a note, and the search is "
+    "stopped; inf uses all rows.  [default: samples for about two minutes on two cores]"
 )
-@assessment_options("done by default where it is quick")
+@assessment_options("by default where it is cheap")
 @graph_options
 @map_options
 @_output_option
@@ -84,9 +84,9 @@ _json_option = click.option(
     "n_points",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Rows drawn in the maps at most, by default 2,000, drawn at random.",
+    help="Largest number of rows shown in the maps, a random sample.  [default: 2,000]",
 )
-@click.option("--no-points", is_flag=True, help="Draw no rows: the report then holds summaries only.")
+@click.option("--no-points", is_flag=True, help="Show no rows: the report contains summaries only.")
 @dry_run_flag
 @seed_option
 @jobs_option
@@ -121,8 +121,8 @@ def study(
     tamiz study data.csv --reduce pca --reduce mds:ordinal --dissimilarity gower
     tamiz study --config study.toml
 
-    Study TABLE and write one HTML file: its columns, how much each tells of the target, which to keep together, how the
-    rows hang together, and maps of them. Prints the name of the file. Ctrl-C writes the report of what was found so far.
+    Study TABLE and write one HTML file: its columns, the relevance of each to the target, the best subset, the graph of
+    neighbouring rows, and maps of the rows. Prints the name of the file. Ctrl-C writes the report of the finished steps.
     """
     output = output or _default_report_path(table)
     require_target(relevances, target)
@@ -130,17 +130,17 @@ def study(
     subset_search.check_scoring(assess=shared_options["assess"] is not False and target is not None)
     _check_stdout(output, json_output)
     if no_points and n_points is not None:
-        raise click.UsageError("--points draws rows and --no-points draws none: give one of them.")
+        raise click.UsageError("--points shows rows and --no-points shows none: use one of them.")
     check_output_paths([output, json_output, subset_search.journal], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     named = resolve_map_names(maps, dissimilarity.name)
     merit, search = subset_search.make_merit(shared_options["missing"]), subset_search.make_search()
     from tamiz import study as run
 
-    voice: Messenger = context.obj
-    with voice.capture_messages():
+    messenger: Messenger = context.obj
+    with messenger.capture_messages():
         of_table = {name: shared_options[name] for name in ("kinds", "weight", "memory", "header")}
-        print_read_plan(voice, table, target, **of_table, group=group, time=shared_options["time"])
+        print_read_plan(messenger, table, target, **of_table, group=group, time=shared_options["time"])
         if dry_run:
             from tamiz import open_source
             from tamiz.runtime import parallel
@@ -182,7 +182,7 @@ def study(
     _write_outputs(context, result, output, json_output)
 
 
-@click.command(cls=DataCommand, short_help="Study an embedded table of penguins.")
+@click.command(cls=DataCommand, short_help="Study an included table of penguins.")
 @_output_option
 @_json_option
 @seed_option
@@ -193,7 +193,7 @@ def demo(context: click.Context, output: Path | None, json_output: Path | None, 
     tamiz demo
     tamiz demo -o penguins.html
 
-    Study an embedded table, 344 penguins of three species, and write the report.
+    Study an included table, 344 penguins of three species, and write the report.
     """
     with as_file(files("tamiz.datasets") / "penguins.csv") as table:
         output = output or _default_report_path(table)
@@ -201,13 +201,13 @@ def demo(context: click.Context, output: Path | None, json_output: Path | None, 
         check_output_paths([output, json_output], table)
         from tamiz import study as run
 
-        voice: Messenger = context.obj
-        with voice.capture_messages():
+        messenger: Messenger = context.obj
+        with messenger.capture_messages():
             result = run(table, "species", random_state=seed, n_jobs=jobs)
     _write_outputs(context, result, output, json_output)
 
 
-@click.command(cls=DataCommand, short_help="Draw the report of a result again.")
+@click.command(cls=DataCommand, short_help="Render the report of a saved result.")
 @click.argument("result", type=FILE)
 @_output_option
 def report(result: Path, output: Path | None) -> None:
@@ -215,7 +215,7 @@ def report(result: Path, output: Path | None) -> None:
     tamiz study data.csv --target class --json result.json
     tamiz report result.json -o report.html
 
-    Draw the report of RESULT, a file that `tamiz study --json` wrote. Nothing is computed again.
+    Render the report of RESULT, a file that `tamiz study --json` wrote. Nothing is recomputed.
     """
     output = output or _default_report_path(result)
     check_output_paths([output], result)
@@ -234,7 +234,7 @@ def _show_study_plan(
     *,
     sample_graph: bool,
 ) -> None:
-    """Write what every step of a study takes, and its search at most."""
+    """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
     from tamiz._study.estimates import estimate_steps
     from tamiz._study.maps import list_map_methods
@@ -256,18 +256,18 @@ def _show_study_plan(
         [*lines, ("all", f"{schema.n_rows:,}", f"{total:.1f}", format_bytes(most))],
     )
     if searched:
-        # Where a number is the target, the merit depends on it.
+        # The default merit depends on the kind of the target, so on the schema.
         show_text(str(subset_search.make_selector(missing, seed, schema, journal=False).plan(source)))
 
 
 def _default_report_path(table: Path) -> Path:
-    """Return where a report goes that nobody named: over an older report, and over no other file."""
-    place = Path(f"{table.stem}-report.html")
-    if place.is_file():
-        with place.open("rb") as file:
+    """Return the default path of a report; raise an error where a file that is no report of tamiz exists there."""
+    path = Path(f"{table.stem}-report.html")
+    if path.is_file():
+        with path.open("rb") as file:
             if _TITLE_END not in file.read(_TITLE_BYTES):
-                raise FileExistsError(f"{place} is there and is no report of tamiz: name another file with --output.")
-    return place
+                raise FileExistsError(f"{path} exists and is not a report of tamiz: name another file with --output.")
+    return path
 
 
 def _check_stdout(output: Path, json_output: Path | None) -> None:
@@ -276,25 +276,25 @@ def _check_stdout(output: Path, json_output: Path | None) -> None:
 
 
 def _write_outputs(context: click.Context, result: Result, output: Path, json_output: Path | None) -> None:
-    """Write what was found, sum it up, and leave with the right status."""
-    voice: Messenger = context.obj
+    """Write the report and the JSON, print a summary, and exit with status 130 where the study was interrupted."""
+    messenger: Messenger = context.obj
     numbers = result.to_dict()
     if json_output == STDOUT:
         show_json(numbers, indent=None, sort_keys=True)
-        voice.write_line(f"Written: {result.to_html(output)}")
+        messenger.write_line(f"Written: {result.to_html(output)}")
     else:
         if json_output is not None:
-            voice.write_line(f"Written: {result.to_json(json_output)}")
+            messenger.write_line(f"Written: {result.to_json(json_output)}")
         _write_page(result, output)
     for line in repr(result).splitlines():
-        # They are told as notes, and most of them were while the study ran.
+        # Warnings are written as notes below, once each; most were written during the study.
         if not line.startswith("  Warning: "):
-            voice.write_line(line)
+            messenger.write_line(line)
     for warning in numbers["warnings"]:
-        voice.write_note(warning)
-    # A screen is the place of what differs from run to run.
+        messenger.write_note(warning)
+    # Times differ between runs, so they are printed and not part of the report.
     seconds = {one["step"]: one["seconds"] for one in result.timings}
-    voice.write_line(f"  Seconds: {', '.join(f'{step} {taken:.2g}' for step, taken in seconds.items())}")
+    messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
     if numbers["interrupted"]:
         context.exit(INTERRUPTED)
 

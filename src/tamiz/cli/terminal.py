@@ -1,4 +1,4 @@
-"""What a person or a pipe is shown: tables and lines on stdout; notes, summaries and progress on stderr."""
+"""Output of commands: tables and lines on stdout; notes, summaries and progress on stderr."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | float"
 
-# Rows that are made text at a time.
+# Rows converted to text at a time.
 _ROWS_AT_ONCE = 10_000
-# Signs that steer a terminal wherever they end: control signs but tabs and line ends, overrides of the direction of writing, and
-# halves of a sign, which are no text.
+# Characters that control a terminal: control characters except tabs and line ends, overrides of the text direction, and
+# surrogates, which cannot be encoded.
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 
 
 class Messenger:
-    """What a command says on stderr.
+    """Messages of a command on stderr.
 
     Parameters
     ----------
     quiet : bool
-        Say nothing.
+        Write no messages.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -50,24 +50,24 @@ class Messenger:
             sys.stderr.write(escape_nonprintable(line) + "\n")
 
     def write_note(self, sentence: str) -> None:
-        """Write what a reader of the numbers must know, once."""
+        """Write a note; the same note is written once."""
         if sentence not in self._written_notes:
             self._written_notes.add(sentence)
             self.write_line(f"note: {sentence}")
 
     @contextmanager
     def capture_messages(self) -> Iterator[None]:
-        """Turn tamiz's warnings into notes, and show how far the work inside has come: a bar on a terminal, lines in a log."""
+        """Write warnings of tamiz as notes, and show progress: a bar on a terminal, lines in a log."""
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("always", TamizWarning)
-            others = warnings.showwarning
+            default_showwarning = warnings.showwarning
 
             def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
                 if issubclass(category, TamizWarning):
                     self.write_note(str(message))
                 else:
-                    others(escape_control(str(message)), category, *where, **more)
+                    default_showwarning(escape_control(str(message)), category, *where, **more)
 
             warnings.showwarning = show
             if not self._quiet:
@@ -76,13 +76,13 @@ class Messenger:
 
 
 def escape_nonprintable(text: str) -> str:
-    """Return text without signs that move a terminal's cursor or end the line: those are shown as escapes."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    """Return text on one line, with non-printable characters as escapes."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def escape_control(text: str) -> str:
-    """Return text with the signs that steer a terminal as escapes; tabs, line ends and rare blanks stay, for programs to read."""
-    return _CONTROL_CHARACTERS.sub(lambda sign: repr(sign[0])[1:-1], text)
+    """Return text with control characters as escapes; tabs, line ends and unusual spaces are unchanged, for programs to read."""
+    return _CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def show_text(text: str) -> None:
@@ -91,25 +91,25 @@ def show_text(text: str) -> None:
 
 
 def show_json(value: Any, *, indent: int | None = 2, sort_keys: bool = False) -> None:
-    """Write a value as JSON to stdout; signs that steer a terminal are written as numbers, of which a reader makes them again."""
+    """Write a value as JSON to stdout; control characters are written as \\u escapes, which a JSON parser decodes."""
     click.echo(_escape_as_json(json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)))
 
 
 def show_page(page: str) -> None:
-    """Write HTML to stdout; signs that steer a terminal are written as references, in scripts as numbers."""
+    """Write HTML to stdout; control characters are written as character references, in scripts as \\u escapes."""
     parts = _SCRIPT.split(page)
-    parts[::2] = [_CONTROL_CHARACTERS.sub(lambda sign: f"&#{ord(sign[0])};", text) for text in parts[::2]]
+    parts[::2] = [_CONTROL_CHARACTERS.sub(lambda match: f"&#{ord(match[0])};", text) for text in parts[::2]]
     parts[1::2] = map(_escape_as_json, parts[1::2])
     click.echo("".join(parts), nl=False)
 
 
 def _escape_as_json(text: str) -> str:
-    """Return JSON or a script with the signs that steer a terminal written as their numbers."""
-    return _CONTROL_CHARACTERS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    """Return JSON or a script with control characters as \\u escapes."""
+    return _CONTROL_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Write a table to stdout: aligned on a terminal, tab separated with full numbers in a pipe."""
+    """Write a table to stdout: aligned on a terminal, tab separated with all digits in a pipe."""
     if sys.stdout.isatty():
         click.echo(_align_columns(header, rows))
     else:
@@ -117,7 +117,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def show_rows(table: pa.Table) -> None:
-    """Write the rows of a table as `show_table` does, some at a time; a missing value is empty."""
+    """Write the rows of a table as `show_table` does, in batches; a missing value is an empty cell."""
     import pyarrow as pa
 
     if sys.stdout.isatty():
@@ -134,7 +134,7 @@ def _cell(value: Any) -> Cell:
 
 
 def show_lines(lines: Sequence[str]) -> None:
-    """Write one value a line to stdout; in a pipe, one that holds tabs, quotes or line ends is quoted as in a table."""
+    """Write one value per line to stdout; in a pipe, a value with tabs, quotes or line ends is quoted as in a table."""
     if sys.stdout.isatty():
         click.echo("".join(f"{escape_nonprintable(line)}\n" for line in lines), nl=False)
     else:

@@ -1,4 +1,4 @@
-"""Pictures of what was fitted, by matplotlib."""
+"""Plots of fitted estimators, drawn with matplotlib."""
 
 from tamiz.runtime.registry import Registry
 
@@ -11,7 +11,7 @@ registry = Registry(
     stress        stress:StressDisplay             display  Stress
     point_stress  stress:PointStressDisplay        display  Stress of points
     shepard       quality:ShepardDisplay           display  Shepard diagram
-    quality       quality:QualityDisplay           display  Curves of kept neighbours
+    quality       quality:QualityDisplay           display  Curves of preserved neighbours
     ranking       column_selection:RankingDisplay  display  Ranking
     search        column_selection:SearchDisplay   display  Search
     """,

@@ -1,4 +1,4 @@
-"""Columns as arrows over the points of a map: a biplot, in the units of the points."""
+"""Biplot arrows: loadings of columns as arrows over the points of a map, in the units of the points."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# As many arrows can be told from each other, and their names find room.
+# More arrows and their names would overlap.
 MAX_ARROWS = 8
-# This share of the points lies nearer to the middle than the longest arrow reaches.
+# The longest arrow is as long as this quantile of the distances of the points from the origin.
 _REACH = 0.9
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow from the middle of a map.
+    """An arrow from the origin of a map.
 
     Attributes
     ----------
     column : int
-        The row of the loadings that it stands for.
+        The row of the loadings that it shows.
     x, y : float
-        Its tip.
+        Coordinates of its tip.
     """
 
     column: int
@@ -34,26 +34,27 @@ def biplot_arrows(
 ) -> list[Arrow]:
     """Return the arrows of the columns with the largest loadings on two axes, the largest first.
 
-    A row lies the further along an arrow, the larger its value of the column is. Where one unit is as long on both axes, an arrow
-    so leads along the slopes of its column; where each axis is drawn by its own spread, along its loadings.
+    Rows further along an arrow have larger values of its column. With equal units on both axes, an arrow points along the
+    regression slopes of its column on the axes. With axes scaled by their own spread, it points along the loadings.
 
     Parameters
     ----------
     points : list of pairs
-        The rows on the map, around 0.
+        Coordinates of the rows, centred at 0.
     loadings : list of pairs
-        One a column: its covariance with each axis, over the standard deviation of the axis.
+        For each column, its covariance with each axis divided by the standard deviation of the axis.
     one_scale : bool
-        Whether one unit is as long on both axes.
+        Whether one unit has the same length on both axes.
     """
     spreads = [math.sqrt(math.fsum(point[axis] ** 2 for point in points) / max(len(points), 1)) for axis in (0, 1)]
     units = [1.0 if one_scale else spread or 1.0 for spread in spreads]
     sizes = [math.hypot(*pair) for pair in loadings]
-    # What is left of rounding has no direction.
+    # Loadings that are rounding errors have no direction.
     least = 1e-9 * max(sizes, default=0.0)
     known = [j for j, size in enumerate(sizes) if size > least]
     drawn = sorted(known, key=lambda j: -sizes[j])[:MAX_ARROWS]
-    # The slope of a column along an axis is its loading over the axis's spread; on the screen an axis is divided by its unit.
+    # The slope of a column along an axis is its loading divided by the spread of the axis; on the screen an axis is divided by
+    # its unit.
     steps = [unit / spread if spread else 0.0 for unit, spread in zip(units, spreads, strict=True)]
     tips = [(loadings[j][0] * steps[0], loadings[j][1] * steps[1]) for j in drawn]
     longest = max((math.hypot(*tip) for tip in tips), default=0.0)

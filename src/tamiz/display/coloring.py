@@ -1,4 +1,4 @@
-"""How points are coloured: all alike, by a number, or by a class."""
+"""Colours of points: one colour, colours by a number, or colours by a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
 
 _POINTS_PER_INCH = 72.0
-# Of the room of a panel, and in square points.
+# Share of the panel that all markers may cover, and limits of the size of one marker in square points.
 _COVERED_SHARE = 0.25
 _SIZE_LIMITS = (2.0, 24.0)
 _MAX_OPAQUE_POINTS = 1000
@@ -29,30 +29,30 @@ _MAX_NAME_LENGTH = 40
 
 
 class Coloring(ABC):
-    """A colour for every point."""
+    """Colours of the points of a plot."""
 
     @abstractmethod
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
-        """Draw the points, each colour's as one."""
+        """Draw the points, and return one artist for each colour."""
 
     @abstractmethod
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Say once what the colours mean, for panels of shape (n_rows, n_columns)."""
+        """Add one legend or colour bar for panels of shape (n_rows, n_columns)."""
 
 
 class SingleColor(Coloring):
-    """One colour."""
+    """One colour for all points."""
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
         return [ax.scatter(x, y, color=figures.STRONG, **_marker_style(ax, len(x)))]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Say nothing."""
+        """Do nothing: one colour needs no legend."""
 
 
 class NumericColors(Coloring):
-    """A colour by a number; points without one are grey and lie below the others."""
+    """Colours by a number; points with a missing value are grey and are drawn below the others."""
 
     def __init__(self, values: Floats, label: str) -> None:
         self.values = values
@@ -60,24 +60,26 @@ class NumericColors(Coloring):
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
-        gap = np.isnan(self.values)
-        ax.scatter(x[gap], y[gap], color=figures.FAINT, **_marker_style(ax, len(x)))
-        shaded = ax.scatter(x[~gap], y[~gap], c=self.values[~gap], cmap=figures.colormap(), **_marker_style(ax, len(x)))
-        return [shaded]
+        missing = np.isnan(self.values)
+        known = ~missing
+        ax.scatter(x[missing], y[missing], color=figures.FAINT, **_marker_style(ax, len(x)))
+        return [
+            ax.scatter(x[known], y[known], c=self.values[known], cmap=figures.colormap(), **_marker_style(ax, len(x)))
+        ]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Add a bar of the colours beside the panels."""
+        """Add a colour bar beside the panels."""
         n_missing = int(np.isnan(self.values).sum())
-        told = [self.label, f"({n_missing:,} missing, grey)" if n_missing else ""]
+        label_parts = [self.label, f"({n_missing:,} missing, grey)" if n_missing else ""]
         bar = panels[0, 0].figure.colorbar(artists[0], ax=panels, pad=0.02, aspect=30)
         bar.solids.set_alpha(1.0)
         bar.outline.set_visible(False)
         bar.ax.tick_params(colors=figures.MUTED, labelsize="small", length=0)
-        bar.set_label(" ".join(filter(None, told)), color=figures.MUTED)
+        bar.set_label(" ".join(filter(None, label_parts)), color=figures.MUTED)
 
 
 class ClassColors(Coloring):
-    """A colour and a shape by a class; the rarest classes are put together, and points without one are grey."""
+    """Colours and marker shapes by a class; the rarest classes are merged, and points with a missing value are grey."""
 
     def __init__(self, codes: NDArray[np.integer], names: Sequence[str], label: str) -> None:
         counts = np.bincount(codes[codes >= 0], minlength=len(names))
@@ -96,10 +98,10 @@ class ClassColors(Coloring):
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points."""
-        gap = self.groups < 0
-        looks = [(figures.FAINT, "o", gap)] if gap.any() else []
-        looks += [(figures.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
-        return [ax.scatter(x[at], y[at], color=c, marker=shape, **_marker_style(ax, len(x))) for c, shape, at in looks]
+        missing = self.groups < 0
+        styles = [(figures.FAINT, "o", missing)] if missing.any() else []
+        styles += [(figures.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
+        return [ax.scatter(x[at], y[at], color=c, marker=shape, **_marker_style(ax, len(x))) for c, shape, at in styles]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Add a legend at the upper right."""
@@ -114,39 +116,42 @@ class ClassColors(Coloring):
 
 
 def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> Coloring:
-    """Return the colouring that values stand for.
+    """Return the colouring for values of the points.
 
-    Text, categories, booleans and whole numbers of few different values are classes, other numbers are numbers.
+    Text, categories, booleans and integers with few distinct values are classes; other numbers are numeric.
     """
     if color is None:
         return SingleColor()
     raw = to_raw_column(color, "color")
     if len(raw) != n_points:
-        raise DataError(f"color has {len(raw):,} values for {n_points:,} points; give one for each.")
+        raise DataError(f"color has {len(raw):,} values for {n_points:,} points; pass one value per point.")
     encoded = encode_target(raw, None, lambda at: f"value {at}")
-    told = label if label is not None else "" if raw.name == "color" else raw.name
+    title = label if label is not None else "" if raw.name == "color" else raw.name
     values = np.full(n_points, -1) if encoded.values is None else encoded.values
     if values.dtype.kind == "f" and not np.isnan(values).all():
-        return NumericColors(values, escape_text(told))
+        return NumericColors(values, escape_text(title))
     codes = values if values.dtype.kind == "i" else np.full(n_points, -1)
-    return ClassColors(codes.astype(np.intp), encoded.column.levels, escape_text(told))
+    return ClassColors(codes.astype(np.intp), encoded.column.levels, escape_text(title))
 
 
 def _marker_style(ax: Axes, n_points: int) -> dict[str, Any]:
-    """Return how points are drawn: many of them smaller and fainter, so that a crowd is told from a few."""
+    """Return the style of the markers; many points are smaller and more transparent, so that their density is visible."""
     extent = ax.get_window_extent()
-    room = extent.width * extent.height * (_POINTS_PER_INCH / ax.figure.dpi) ** 2
+    area = extent.width * extent.height * (_POINTS_PER_INCH / ax.figure.dpi) ** 2
     return {
-        "s": float(np.clip(_COVERED_SHARE * room / max(n_points, 1), *_SIZE_LIMITS)),
+        "s": float(np.clip(_COVERED_SHARE * area / max(n_points, 1), *_SIZE_LIMITS)),
         "alpha": 0.85 if n_points <= _MAX_OPAQUE_POINTS else 0.6,
         "linewidths": 0.0,
-        # A vector of many points would make a file that no viewer opens with ease.
+        # Vector files with many points are slow to open.
         "rasterized": n_points > _MAX_VECTOR_POINTS,
     }
 
 
 def escape_text(text: str) -> str:
-    """Return text drawn as it is, on one line: a dollar begins no formula, an underscore hides no name, and a long one is cut."""
-    line = "".join(sign if sign.isprintable() else " " for sign in text)
+    """Return text for matplotlib: on one line, at most 40 characters, without mathematics.
+
+    Dollar signs are escaped, and a leading underscore is preceded by a space because matplotlib hides such labels.
+    """
+    line = "".join(char if char.isprintable() else " " for char in text)
     short = line if len(line) <= _MAX_NAME_LENGTH else line[: _MAX_NAME_LENGTH - 1] + "…"
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""Columns ranked one by one, as a picture."""
+"""Plots of rankings and of subset searches."""
 
 from __future__ import annotations
 
@@ -18,162 +18,27 @@ from tamiz.runtime.validation import check_integer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-# MERGED: The sets of columns that a search looked at, as a picture.
-# More points than these are drawn smaller and as one picture, so that a saved page stays small.
+# Height of a panel per column, so that names do not overlap.
+_INCHES_PER_NAME = 0.2
+# More points are drawn smaller and rasterized, so that vector files stay small.
 _MAX_VECTOR_POINTS = 2000
 
 
-class SearchDisplay:
-    """The merit of every set of columns against its size: the best of each size as a line, the chosen one in a ring.
-
-    Parameters
-    ----------
-    sizes : array-like of shape (n_sets,), int
-        How many columns each set has.
-    merits : array-like of shape (n_sets,)
-        Larger is better.
-    best : int, default=None
-        The number of the chosen set, from 0; None is the one with the largest merit, of equal ones the first of the smallest.
-    merit_label : str, default="Merit"
-    note : str, default=""
-        Told over the panel.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    points_ : matplotlib Line2D
-        Every set.
-    line_ : matplotlib Line2D
-        The best of each size.
-    best_ : matplotlib Line2D
-        The chosen set.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tamiz import SubsetSelector
-    >>> from tamiz.criteria import CFS
-    >>> from tamiz.display import SearchDisplay
-    >>> from tamiz.search import BestFirst
-    >>> X, y = load_iris(return_X_y=True)
-    >>> display = SearchDisplay.from_estimator(SubsetSelector(CFS(), BestFirst()).fit(X, y))
-    >>> display.best_.get_xydata().round(4)
-    array([[2.    , 0.8874]])
-    """
-
-    def __init__(
-        self,
-        sizes: ArrayLike,
-        merits: ArrayLike,
-        *,
-        best: int | None = None,
-        merit_label: str = "Merit",
-        note: str = "",
-    ) -> None:
-        self.sizes = sizes
-        self.merits = merits
-        self.best = best
-        self.merit_label = merit_label
-        self.note = note
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the sets that a fitted `SubsetSelector` holds in its archive.
-
-        Parameters
-        ----------
-        estimator : SubsetSelector
-            Fitted.
-        ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
-
-        Returns
-        -------
-        SearchDisplay
-        """
-        check_is_fitted(estimator)
-        if "archive_" not in vars(estimator):
-            raise TypeError(f"{type(estimator).__name__} holds no archive_; give a SubsetSelector.")
-        archive, n_sets = estimator.archive_, estimator.n_evaluations_
-        note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stop_reason}"
-        display = cls(
-            archive.sizes, archive.merits, best=archive.best, merit_label=_capitalize(estimator.merit_name_), note=note
-        )
-        return display.plot(ax)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
-
-        Returns
-        -------
-        SearchDisplay
-        """
-        sizes = check_array(np.asarray(self.sizes), dtype=np.intp, ensure_2d=False, input_name="sizes").ravel()
-        merits = check_array(np.asarray(self.merits), dtype=np.float64, ensure_2d=False, input_name="merits").ravel()
-        if len(sizes) != len(merits):
-            raise DataError(f"There are {len(sizes)} sizes for {len(merits)} merits; give one for each.")
-        first = int(np.lexsort((sizes, -merits))[0])
-        best = first if self.best is None else check_integer("best", self.best, low=0, high=len(merits) - 1)
-        panel = figures.get_panel(ax)
-        many = len(merits) > _MAX_VECTOR_POINTS
-        (self.points_,) = panel.plot(
-            sizes,
-            merits,
-            "o",
-            color=figures.FAINT,
-            markersize=2 if many else 4,
-            label="a set of columns",
-            rasterized=many,
-        )
-        each = np.unique(sizes)
-        tops = [merits[sizes == size].max() for size in each]
-        marker = "o" if len(each) <= figures.MAX_MARKERS else ""
-        (self.line_,) = panel.plot(
-            each, tops, color=figures.STRONG, marker=marker, markersize=4, linewidth=1.5, label="the best of its size"
-        )
-        (self.best_,) = panel.plot(
-            sizes[best], merits[best], "o", markersize=13, markerfacecolor="none", markeredgecolor=figures.INK,
-            label=f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}",
-        )  # fmt: skip
-        panel.set(xlabel="Columns in the set", ylabel=escape_text(self.merit_label))
-        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
-        if self.note:
-            panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
-        panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
-
-
-def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-# Names below each other are then read without touching.
-_INCHES_PER_NAME = 0.2
-
-
 class RankingDisplay:
-    """The columns with the largest scores, the best one on top; what is kept is dark, what is left out is pale.
+    """Scores of the best columns, the best one on top; kept columns are dark, the others pale.
 
     Parameters
     ----------
     scores : array-like of shape (n_columns,)
-        Larger is better.
+        Score of each column; larger is better.
     names : list of str, default=None
-        One for every column; None is the number of the column.
+        Names of the columns; None shows their numbers.
     ranking : array-like of shape (n_columns,), default=None
-        Column numbers, best first; None is by the scores, equal ones in column order.
+        Column numbers, best first; None ranks by the scores, equal ones in column order.
     support : array-like of shape (n_columns,), bool, default=None
-        None keeps all.
+        Which columns are kept; None keeps all.
     n_columns : int, default=20
-        How many are drawn.
+        Number of columns shown.
     score_label : str, default="Score"
 
     Attributes
@@ -181,9 +46,9 @@ class RankingDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     points_ : list of matplotlib Line2D
-        The scores of the columns that are kept, and of those left out where any is drawn.
+        Scores of the kept columns, then those of the other columns shown, if any.
     columns_ : ndarray of shape (n_drawn,)
-        The numbers of the columns drawn, best first.
+        Numbers of the columns shown, best first.
 
     Examples
     --------
@@ -217,16 +82,16 @@ class RankingDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, n_columns: int = 20, ax: Axes | None = None) -> Self:
-        """Draw what a fitted `RankSelector` ranked.
+        """Draw the ranking of a fitted `RankSelector`.
 
         Parameters
         ----------
         estimator : RankSelector
-            Fitted.
+            A fitted selector.
         n_columns : int, default=20
-            How many are drawn.
+            Number of columns shown.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -234,7 +99,7 @@ class RankingDisplay:
         """
         check_is_fitted(estimator)
         if "ranking_" not in vars(estimator):
-            raise TypeError(f"{type(estimator).__name__} holds no ranking_; give a RankSelector.")
+            raise TypeError(f"{type(estimator).__name__} has no ranking_; pass a fitted RankSelector.")
         display = cls(
             estimator.scores_,
             names=estimator.schema_.names,
@@ -246,12 +111,12 @@ class RankingDisplay:
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -262,17 +127,17 @@ class RankingDisplay:
         names = list(map(str, range(len(scores)))) if self.names is None else [str(name) for name in self.names]
         kept = np.ones(len(scores), dtype=bool) if self.support is None else np.asarray(self.support, dtype=bool)
         ranking = np.argsort(-scores, kind="stable") if self.ranking is None else np.asarray(self.ranking)
-        for what, given in (("names", names), ("places", ranking), ("answers of what is kept", kept)):
-            if len(given) != len(scores):
-                raise DataError(f"There are {len(given)} {what} for {len(scores)} scores; give one for each.")
+        for parameter, values in (("names", names), ("ranking", ranking), ("support", kept)):
+            if len(values) != len(scores):
+                raise DataError(f"{parameter} has {len(values)} values for {len(scores)} scores; pass one per score.")
         self.columns_ = ranking[:most]
         drawn, heights, dark = scores[self.columns_], np.arange(len(self.columns_)), kept[self.columns_]
         panel = figures.get_panel(ax, height=max(figures.PANEL_HEIGHT, _INCHES_PER_NAME * len(drawn)))
         panel.hlines(heights, 0.0, drawn, color=figures.RULE, linewidth=1.0)
-        looks = [(dark, figures.STRONG, "kept"), (~dark, figures.FAINT, "left out")]
+        styles = [(dark, figures.STRONG, "kept"), (~dark, figures.FAINT, "left out")]
         self.points_ = [
             panel.plot(drawn[which], heights[which], "o", color=color, markersize=6, label=label)[0]
-            for which, color, label in looks
+            for which, color, label in styles
             if which.any()
         ]
         panel.set_yticks(heights, [escape_text(names[column]) for column in self.columns_])
@@ -289,8 +154,139 @@ class RankingDisplay:
         return self
 
 
+class SearchDisplay:
+    """Merit of every evaluated subset against its size; a line joins the best of each size, a ring marks the selected one.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_sets,), int
+        Number of columns of each subset.
+    merits : array-like of shape (n_sets,)
+        Merit of each subset; larger is better.
+    best : int, default=None
+        Index of the selected subset; None is the largest merit, of equal merits the first of the smallest subsets.
+    merit_label : str, default="Merit"
+    note : str, default=""
+        Text above the panel.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    points_ : matplotlib Line2D
+        All subsets.
+    line_ : matplotlib Line2D
+        The best subset of each size.
+    best_ : matplotlib Line2D
+        The selected subset.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.display import SearchDisplay
+    >>> from tamiz.search import BestFirst
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = SearchDisplay.from_estimator(SubsetSelector(CFS(), BestFirst()).fit(X, y))
+    >>> display.best_.get_xydata().round(4)
+    array([[2.    , 0.8874]])
+    """
+
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        merits: ArrayLike,
+        *,
+        best: int | None = None,
+        merit_label: str = "Merit",
+        note: str = "",
+    ) -> None:
+        self.sizes = sizes
+        self.merits = merits
+        self.best = best
+        self.merit_label = merit_label
+        self.note = note
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the evaluated subsets of a fitted `SubsetSelector`.
+
+        Parameters
+        ----------
+        estimator : SubsetSelector
+            A fitted selector.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+
+        Returns
+        -------
+        SearchDisplay
+        """
+        check_is_fitted(estimator)
+        if "archive_" not in vars(estimator):
+            raise TypeError(f"{type(estimator).__name__} has no archive_; pass a fitted SubsetSelector.")
+        archive, n_sets = estimator.archive_, estimator.n_evaluations_
+        note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stop_reason}"
+        display = cls(
+            archive.sizes, archive.merits, best=archive.best, merit_label=_capitalize(estimator.merit_name_), note=note
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+
+        Returns
+        -------
+        SearchDisplay
+        """
+        sizes = check_array(np.asarray(self.sizes), dtype=np.intp, ensure_2d=False, input_name="sizes").ravel()
+        merits = check_array(np.asarray(self.merits), dtype=np.float64, ensure_2d=False, input_name="merits").ravel()
+        if len(sizes) != len(merits):
+            raise DataError(f"There are {len(sizes)} sizes for {len(merits)} merits; pass one size per merit.")
+        first = int(np.lexsort((sizes, -merits))[0])
+        best = first if self.best is None else check_integer("best", self.best, low=0, high=len(merits) - 1)
+        panel = figures.get_panel(ax)
+        many = len(merits) > _MAX_VECTOR_POINTS
+        (self.points_,) = panel.plot(
+            sizes,
+            merits,
+            "o",
+            color=figures.FAINT,
+            markersize=2 if many else 4,
+            label="a set of columns",
+            rasterized=many,
+        )
+        each = np.unique(sizes)
+        tops = [merits[sizes == size].max() for size in each]
+        marker = "o" if len(each) <= figures.MAX_MARKERS else ""
+        (self.line_,) = panel.plot(
+            each, tops, color=figures.STRONG, marker=marker, markersize=4, linewidth=1.5, label="the best of its size"
+        )
+        (self.best_,) = panel.plot(
+            sizes[best], merits[best], "o", markersize=13, markerfacecolor="none", markeredgecolor=figures.INK,
+            label=f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}",
+        )  # fmt: skip
+        panel.set(xlabel="Columns in the set", ylabel=escape_text(self.merit_label))
+        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        if self.note:
+            panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
+        panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+
 def _score_label(relevance: Any) -> str:
-    """Return what a relevance is called, and its unit: the label of its line in the registry, where it has one."""
+    """Return the label of a relevance in the registry, or the name of its class, with the unit."""
     name = type(relevance).__name__
-    called = next((entry.label for entry in criteria if entry.attribute == name), name)
-    return f"{called}, in {relevance.unit}" if relevance.unit else called
+    label = next((entry.label for entry in criteria if entry.attribute == name), name)
+    return f"{label}, in {relevance.unit}" if relevance.unit else label
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""The eigenvalues of a fitted estimator as a picture."""
+"""Plot of the eigenvalues of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What holds the values, and what the axes are called.
+# Attribute of the estimator: labels of the axes of the plot.
 _SPECTRA = {
     "eigenvalues_": ("Eigenvalue", "Eigenvector"),
     "explained_variance_": ("Variance", "Component"),
@@ -25,16 +25,16 @@ _REFERENCE_LABEL = "by chance (parallel analysis)"
 
 
 class EigenvalueDisplay:
-    """Eigenvalues in their order: a gap says how many to keep.
+    """Eigenvalues in their order (scree plot): a large step suggests how many to keep.
 
     Parameters
     ----------
     eigenvalues : array-like of shape (n_values,) or (n_parts, n_values)
-        One line, or one for every part; NaN where a part has no such value.
+        One line, or one line per connected component; NaN where a component has fewer values.
     residuals : array-like of the same shape, default=None
-        The error of every eigenpair; the largest is told over the panel where it is above 0.
+        Residual norm of every eigenpair; the largest is shown above the panel if it is above 0.
     reference : array-like of shape (n_values,), default=None
-        What each value would be by chance, drawn dashed: those above it are kept.
+        Values expected without structure, drawn dashed: eigenvalues above them are kept.
     value_label : str, default="Eigenvalue"
     number_label : str, default="Eigenvector"
 
@@ -72,16 +72,16 @@ class EigenvalueDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw what a fitted estimator holds as `eigenvalues_` or `explained_variance_`, with its `residuals_`.
+        """Draw `eigenvalues_` or `explained_variance_` of a fitted estimator, with its `residuals_`.
 
-        A map that knows what its values would be by chance (parallel analysis) has them drawn as well.
+        The reference values of parallel analysis are drawn where the estimator has them.
 
         Parameters
         ----------
-        estimator : LaplacianEigenmaps, SpectralClustering, PCA or another that holds them
-            Fitted.
+        estimator : LaplacianEigenmaps, SpectralClustering, PCA or another estimator with one of these attributes
+            A fitted estimator.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -89,45 +89,47 @@ class EigenvalueDisplay:
         """
         check_is_fitted(estimator)
         fitted = vars(estimator)
-        held = [name for name in _SPECTRA if name in fitted]
-        if not held:
-            raise TypeError(f"{type(estimator).__name__} holds neither {' nor '.join(_SPECTRA)}; it has no spectrum.")
-        value_label, number_label = _SPECTRA[held[0]]
+        attribute = next((name for name in _SPECTRA if name in fitted), None)
+        if attribute is None:
+            raise TypeError(
+                f"{type(estimator).__name__} has neither {' nor '.join(_SPECTRA)}, so there is no spectrum to draw."
+            )
+        value_label, number_label = _SPECTRA[attribute]
         display = cls(
-            fitted[held[0]],
+            fitted[attribute],
             residuals=fitted.get("residuals_"),
-            reference=_reference_values(estimator, fitted[held[0]]) if isinstance(estimator, Reducer) else None,
+            reference=_reference_values(estimator, fitted[attribute]) if isinstance(estimator, Reducer) else None,
             value_label=value_label,
             number_label=number_label,
         )
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
         """
         panel = figures.get_panel(ax)
         values = _as_rows(self.eigenvalues)
         numbers = np.arange(1, values.shape[1] + 1)
         several = len(values) > 1
-        # Beyond the colours there are, parts look alike and have no name.
-        named = min(len(values), len(figures.CLASS_COLORS)) if several else 0
-        looks = [(figures.CLASS_COLORS[part], figures.SHAPES[part], f"Component {part + 1}") for part in range(named)]
-        looks += [(figures.FAINT if several else figures.STRONG, "o", "_")] * (len(values) - named)
+        # Components beyond the number of colours are grey, without an entry in the legend.
+        n_named = min(len(values), len(figures.CLASS_COLORS)) if several else 0
+        styles = [(figures.CLASS_COLORS[k], figures.SHAPES[k], f"Component {k + 1}") for k in range(n_named)]
+        styles += [(figures.FAINT if several else figures.STRONG, "o", "_")] * (len(values) - n_named)
         self.lines_ = [
             panel.plot(numbers, row, color=color, marker=shape, markersize=5, linewidth=1, label=name)[0]
-            for row, (color, shape, name) in zip(values, looks, strict=True)
+            for row, (color, shape, name) in zip(values, styles, strict=True)
         ]
         self.reference_ = None
         if self.reference is not None:
-            by_chance = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
+            reference = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
             (self.reference_,) = panel.plot(
-                numbers[: len(by_chance)],
-                by_chance,
+                numbers[: len(reference)],
+                reference,
                 color=figures.MUTED,
                 linestyle="--",
                 linewidth=1.2,
@@ -147,7 +149,7 @@ class EigenvalueDisplay:
 
 
 def _reference_values(estimator: Reducer, values: Floats) -> Floats | None:
-    """Return what the values would be by chance, in their unit: the facts of a map may hold shares of their sum."""
+    """Return the reference values in the unit of `values`; the description of a map can contain shares of their sum."""
     facts = estimator.describe()
     total = float(np.sum(facts.spectrum))
     if not facts.chance_spectrum or total == 0:
@@ -156,7 +158,7 @@ def _reference_values(estimator: Reducer, values: Floats) -> Floats | None:
 
 
 def _as_rows(eigenvalues: ArrayLike) -> Floats:
-    """Return values as one row for every part."""
+    """Return values as an array with one row per connected component."""
     values = check_array(np.atleast_2d(np.asarray(eigenvalues)), dtype=np.float64, ensure_all_finite="allow-nan")
     if np.isnan(values).all():
         raise DataError("There is no eigenvalue to draw: every one is NaN.")

@@ -1,4 +1,4 @@
-"""A map of rows as a picture."""
+"""Scatter plot of an embedding, optionally with the loadings of columns as arrows (biplot)."""
 
 from __future__ import annotations
 
@@ -21,64 +21,15 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Both axes have the same unit unless one span is more than this many times the other: the points would look like a line.
+_MAX_SPAN_RATIO = 4.0
 
-# MERGED: Arrows of columns drawn over points by matplotlib, their names where there is room.
+# Names of arrows: size of the font in points, width of a letter and height of a line in units of it.
 _FONT_SIZE = 8.5
-# Of a letter and of a line, in parts of the size of the font.
 _LETTER_WIDTH, _LINE_HEIGHT = 0.58, 1.35
-# Half lines up and down, for as many names as there are arrows.
+# Vertical offsets tried for a name, in half lines.
 _LABEL_OFFSETS = np.array([0, *(step for k in range(1, 2 * MAX_ARROWS) for step in (k, -k))])
 _LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
-
-
-def draw_arrows(panel: Axes, drawn: Sequence[Arrow], names: Sequence[str]) -> list[Any]:
-    """Draw arrows from 0, each with its name beyond the tip, and return what was drawn.
-
-    A name that would cover another is moved up or down.
-    """
-    # Names stand beyond the tips.
-    panel.update_datalim([(1.12 * arrow.x, 1.12 * arrow.y) for arrow in drawn])
-    panel.autoscale_view()
-    panel.apply_aspect()
-    points = 72.0 / panel.figure.dpi
-    low, high = panel.get_window_extent().get_points() * points
-    origin = panel.transData.transform((0.0, 0.0)) * points
-    taken: list[tuple[float, float, float]] = []
-    made = []
-    for arrow in drawn:
-        name = escape_text(names[arrow.column])
-        tip = panel.transData.transform((arrow.x, arrow.y)) * points
-        along = (tip - origin) / (float(np.hypot(*(tip - origin))) or 1.0)
-        half = np.array([0.5 * _LETTER_WIDTH * _FONT_SIZE * len(name) + 2, 0.5 * _LINE_HEIGHT * _FONT_SIZE])
-        x, y = np.clip(tip + along * (half + 3), low + half, high - half)
-        place = next((at for at in y + half[1] * _LABEL_OFFSETS if _is_free(float(x), at, half, taken)), y)
-        taken.append((float(x), float(place), half[0]))
-        panel.annotate(
-            "", (arrow.x, arrow.y), (0.0, 0.0),
-            arrowprops={"arrowstyle": "-|>", "color": figures.INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
-        )  # fmt: skip
-        made.append(
-            panel.annotate(
-                name,
-                (arrow.x, arrow.y),
-                (x - tip[0], place - tip[1]),
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                fontsize=_FONT_SIZE,
-                color=figures.INK,
-                bbox=_LABEL_BOX,
-            )
-        )
-    return made
-
-
-def _is_free(x: float, y: float, half: Floats, taken: Sequence[tuple[float, float, float]]) -> bool:
-    return all(abs(x - at) >= half[0] + half_x or abs(y - level) >= 2 * half[1] for at, level, half_x in taken)
-
-
-# Beyond it, points in one unit for both axes would be a line.
-_MAX_SPAN_RATIO = 4.0
 
 
 class EmbeddingDisplay:
@@ -87,30 +38,30 @@ class EmbeddingDisplay:
     Parameters
     ----------
     embedding : array-like of shape (n_samples, n_components)
-        A single coordinate is drawn against the number of the row.
+        A single coordinate is plotted against the row number.
     color : array-like of shape (n_samples,), default=None
-        A number or a class for every row: text, categories, booleans and whole numbers of up to 20 different values are classes.
+        A number or a class for every row: text, categories, booleans and integers with at most 20 distinct values are classes.
         Missing values are grey.
     color_label : str, default=None
-        What the colours are; None is the name of a series.
+        Title of the legend; None is the name of the series.
     components : tuple of two int, default=(0, 1)
-        The coordinates drawn, counted from 0.
+        Indices of the coordinates shown.
     names : list of str, default=None
-        A name for every coordinate.
+        Names of the coordinates.
     loadings : array-like of shape (n_columns, n_components), default=None
-        Of every column on every coordinate. The eight columns with the largest are drawn as arrows (a biplot): rows further along
-        an arrow have larger values of its column.
+        Loadings of the columns. The eight columns with the largest ones are drawn as arrows (a biplot): rows further along an
+        arrow have larger values of its column.
     column_names : list of str, default=None
-        A name for every column of the loadings.
+        Names of the rows of `loadings`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     points_ : list of matplotlib PathCollection
-        The points, one item a colour where they are coloured by class.
+        The points, one item per class where they are coloured by class.
     arrows_ : list of matplotlib Annotation
-        The names at the arrows, the largest loadings first.
+        The names of the arrows, the largest loadings first.
 
     Examples
     --------
@@ -156,18 +107,18 @@ class EmbeddingDisplay:
         loadings: bool = False,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the rows that a map of tamiz was fitted on.
+        """Draw the rows that a map of `tamiz.reduction` was fitted on.
 
         Parameters
         ----------
         estimator : Reducer
-            Fitted. The map of another library is drawn by `from_embedding`.
+            A fitted map. Use `from_embedding` for maps of other libraries.
         color, color_label, components
             As in the class.
         loadings : bool, default=False
-            Draw the columns with the largest loadings as arrows, where the map has loadings.
+            Draw the columns with the largest loadings as arrows; the map must have loadings.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -175,19 +126,20 @@ class EmbeddingDisplay:
         """
         if not isinstance(estimator, Reducer):
             raise TypeError(
-                f"from_estimator draws a fitted map of tamiz.reduction, got {type(estimator).__name__}; "
-                "from_embedding draws any array of points."
+                f"from_estimator requires a fitted map of tamiz.reduction, got {type(estimator).__name__}; use from_embedding "
+                "for an array of points."
             )
         check_is_fitted(estimator)
         if "embedding_" not in vars(estimator):
             raise DataError(
-                f"{type(estimator).__name__} was fitted on a covariance, which has no rows to draw; from_embedding draws "
-                "transform(X), the places of rows, where fit_covariance was given the mean."
+                f"{type(estimator).__name__} was fitted on a covariance, so it has no rows to draw; pass transform(X) to "
+                "from_embedding, which requires that the mean was passed to fit_covariance."
             )
         facts = estimator.describe()
         if loadings and not facts.loadings:
             raise TypeError(
-                f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations tells what explains its axes."
+                f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations computes which columns explain its "
+                "axes."
             )
         display = cls(
             estimator.embedding_,
@@ -211,14 +163,14 @@ class EmbeddingDisplay:
         names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw points.
+        """Draw an array of points.
 
         Parameters
         ----------
         embedding, color, color_label, components, names
             As in the class.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -228,14 +180,14 @@ class EmbeddingDisplay:
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
         legend : bool, default=True
-            Say beside the panel what the colours mean; `add_legend` does so later, for several panels at once.
+            Add a legend of the colours; `add_legend` adds one later, for several panels at once.
         """
         panel = get_panel(ax)
         embedding = check_array(self.embedding, dtype=np.float64)
@@ -256,24 +208,25 @@ class EmbeddingDisplay:
         m = np.shape(self.embedding)[1]
         if loadings.shape[1] != m or m == 1:
             raise DataError(
-                f"The loadings are on {loadings.shape[1]} coordinates of {m}; arrows need two or more, the same."
+                f"The loadings have {loadings.shape[1]} coordinates and the embedding has {m}; arrows need the same number, at "
+                "least two."
             )
         names = [f"x{j}" for j in range(len(loadings))] if self.column_names is None else list(self.column_names)
         if len(names) != len(loadings):
             raise DataError(
-                f"There are {len(names)} column names for {len(loadings)} rows of loadings; give one for each."
+                f"There are {len(names)} column names for {len(loadings)} rows of loadings; pass one per row."
             )
         pairs = loadings[:, list(self.components)].tolist()
         drawn = biplot_arrows(np.column_stack([x, y]).tolist(), pairs, one_scale=panel.get_aspect() != "auto")
-        return draw_arrows(panel, drawn, names)
+        return _annotate_arrows(panel, drawn, names)
 
     def add_legend(self, panels: Any = None) -> Self:
-        """Say what the colours mean.
+        """Add a legend of the colours.
 
         Parameters
         ----------
         panels : array of matplotlib Axes of shape (n_rows, n_columns), default=None
-            The panels of displays that are coloured alike; None is the display's own.
+            Panels that share the colours; None is the panel of this display.
         """
         grid = np.array([[self.ax_]]) if panels is None else np.asarray(panels)
         self._coloring.add_legend(self.points_, grid)
@@ -283,9 +236,9 @@ class EmbeddingDisplay:
         m = embedding.shape[1]
         names = [f"Coordinate {k + 1}" for k in range(m)] if self.names is None else list(self.names)
         if len(names) != m:
-            raise DataError(f"There are {len(names)} names for {m} coordinates; give one for each.")
+            raise DataError(f"There are {len(names)} names for {m} coordinates; pass one per coordinate.")
         if m == 1:
-            # A line of points would hide how many there are.
+            # Points on a line would overlap.
             return [(embedding[:, 0], names[0]), (np.arange(len(embedding), dtype=np.float64), "Row")]
         if len(self.components) != 2:
             raise DataError(f"components must be two coordinates, got {len(self.components)}.")
@@ -294,11 +247,57 @@ class EmbeddingDisplay:
 
 
 def _can_share_unit(x: Floats, y: Floats) -> bool:
-    """Return whether one unit can be as long on both axes without the points becoming a line."""
+    """Return whether one unit can have the same length on both axes without the points looking like a line."""
     spans = sorted([float(np.ptp(x)), float(np.ptp(y))])
     return 0 < spans[1] <= _MAX_SPAN_RATIO * spans[0]
 
 
 def _shares_axis(ax: Axes) -> bool:
-    """Return whether the panel shares an axis with another, whose limits are not ours to change."""
+    """Return whether the panel shares an axis with another panel, whose limits must not change."""
     return any(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
+
+
+def _annotate_arrows(panel: Axes, arrows: Sequence[Arrow], names: Sequence[str]) -> list[Any]:
+    """Draw arrows from the origin, each with its name beyond the tip, and return the annotations of the names.
+
+    A name that would overlap another is moved up or down.
+    """
+    # Room for the names beyond the tips.
+    panel.update_datalim([(1.12 * arrow.x, 1.12 * arrow.y) for arrow in arrows])
+    panel.autoscale_view()
+    panel.apply_aspect()
+    points = 72.0 / panel.figure.dpi
+    low, high = panel.get_window_extent().get_points() * points
+    origin = panel.transData.transform((0.0, 0.0)) * points
+    occupied: list[tuple[float, float, float]] = []
+    annotations = []
+    for arrow in arrows:
+        name = escape_text(names[arrow.column])
+        tip = panel.transData.transform((arrow.x, arrow.y)) * points
+        along = (tip - origin) / (float(np.hypot(*(tip - origin))) or 1.0)
+        half = np.array([0.5 * _LETTER_WIDTH * _FONT_SIZE * len(name) + 2, 0.5 * _LINE_HEIGHT * _FONT_SIZE])
+        x, y = np.clip(tip + along * (half + 3), low + half, high - half)
+        free_y = next((at for at in y + half[1] * _LABEL_OFFSETS if _is_free(float(x), at, half, occupied)), y)
+        occupied.append((float(x), float(free_y), half[0]))
+        panel.annotate(
+            "", (arrow.x, arrow.y), (0.0, 0.0),
+            arrowprops={"arrowstyle": "-|>", "color": figures.INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+        annotations.append(
+            panel.annotate(
+                name,
+                (arrow.x, arrow.y),
+                (x - tip[0], free_y - tip[1]),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=_FONT_SIZE,
+                color=figures.INK,
+                bbox=_LABEL_BOX,
+            )
+        )
+    return annotations
+
+
+def _is_free(x: float, y: float, half: Floats, occupied: Sequence[tuple[float, float, float]]) -> bool:
+    return all(abs(x - at) >= half[0] + half_x or abs(y - level) >= 2 * half[1] for at, level, half_x in occupied)

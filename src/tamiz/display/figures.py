@@ -1,4 +1,4 @@
-"""The one place that imports matplotlib, and how a figure of ours looks."""
+"""Import of matplotlib, colours, and the style of all figures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-# MERGED: The colours of points on light paper.
-# Three of Okabe and Ito's, then each the farthest from those before it to a normal eye and to the three kinds of
-# colour blindness, dark enough for white paper; the shapes of the points tell the classes apart a second time.
+# The first three are of Okabe and Ito. Each further colour is the farthest from those before it in normal vision and in the
+# three kinds of colour blindness, among those dark enough for white paper.
 CLASS_COLORS = [
     "#0072b2",
     "#e69f00",
@@ -26,30 +24,30 @@ CLASS_COLORS = [
     "#9988ff",
     "#883333",
 ]
-# Viridis, its yellow darkened until it is seen on white.
+# Viridis, with its yellow darkened to be visible on white.
 GRADIENT = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d2c51e"]
 INK, MUTED, FAINT, RULE, STRONG = "#20272c", "#5d6970", "#a3adb3", "#c6ccce", "#3f7f9f"
 
 
 MIN_MATPLOTLIB = "3.8"
 
-# Of a panel, in inches.
+# In inches.
 PANEL_HEIGHT = 4.4
 
-# More marks than these on a line would make it a thick one.
+# Lines with more points are drawn without markers, which would overlap.
 MAX_MARKERS = 40
 
-# A shape for every colour of a class, as matplotlib calls them.
+# Markers of matplotlib for the colours of classes.
 SHAPES = ["o", "s", "D", "^", "P", "p", "*", "v", "X", "h"]
 
 
 def import_matplotlib(module: str) -> Any:
-    """Return a module of matplotlib."""
+    """Return a module of matplotlib; raise an ImportError with the install command where it is absent or too old."""
     return import_optional(module, feature="Drawing", package="matplotlib", min_version=MIN_MATPLOTLIB, extra="plot")
 
 
 def make_panels(n_rows: int, n_columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
-    """Return a new figure and its panels, an array of shape (n_rows, n_columns), of a width and a height in inches each."""
+    """Return a new figure and its panels, an array of shape (n_rows, n_columns); `width` and `height` of a panel are in inches."""
     figure, axes = import_matplotlib("matplotlib.pyplot").subplots(
         n_rows, n_columns, figsize=(n_columns * width, n_rows * height), squeeze=False, layout="constrained"
     )
@@ -59,7 +57,7 @@ def make_panels(n_rows: int, n_columns: int, *, width: float, height: float) -> 
 
 
 def get_panel(ax: Axes | None, *, height: float = PANEL_HEIGHT) -> Axes:
-    """Return the panel that was given, or the one of a new figure, of a height in inches."""
+    """Return `ax`, or the panel of a new figure with a height in inches."""
     import_matplotlib("matplotlib")
     if ax is not None:
         return ax
@@ -68,7 +66,7 @@ def get_panel(ax: Axes | None, *, height: float = PANEL_HEIGHT) -> Axes:
 
 
 def style_panel(ax: Axes) -> None:
-    """Draw the frame and the numbers of a panel so that the points come first."""
+    """Draw the frame and the tick labels of a panel in muted colours."""
     ax.spines[["left", "right", "top", "bottom"]].set_color(RULE)
     ax.tick_params(colors=MUTED, color=RULE, labelsize="small")
     ax.xaxis.label.set_color(MUTED)
@@ -76,5 +74,5 @@ def style_panel(ax: Axes) -> None:
 
 
 def colormap() -> Any:
-    """Return the colours of numbers, from low to high."""
+    """Return the colormap of numbers."""
     return import_matplotlib("matplotlib.colors").LinearSegmentedColormap.from_list("tamiz", GRADIENT)

@@ -1,4 +1,4 @@
-"""Images that belong together as a picture: components, means and rows whose columns are pixels."""
+"""Plot of images: components, means and rows whose columns are pixels."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _INCHES_PER_IMAGE = 1.3
 
 
 class ImageDisplay:
-    """Images of one shape beside each other, in grey.
+    """Images of one shape in a grid, in grey.
 
     Parameters
     ----------
     images : array-like of shape (n_images, n_pixels)
         Pixels, row by row.
     shape : tuple of two int
-        Rows and columns of pixels.
+        Height and width in pixels.
     names : list of str, default=None
-        One an image.
+        Names of the images.
     signed : bool, default=False
-        Whether 0 is the middle grey; else each image goes from its least to its largest value.
+        True maps 0 to the middle grey; False scales each image from its smallest to its largest value.
     title : str, default=""
 
     Attributes
@@ -67,30 +67,28 @@ class ImageDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Reducer, *, gallery: int | None = None) -> Self:
-        """Draw the images of a fitted map whose columns are pixels.
+        """Draw images of a fitted map whose columns are pixels.
 
         Parameters
         ----------
         estimator : Reducer
-            Fitted, told the shape of the images, such as a PCA with `image_shape`.
+            A fitted map that knows the shape of the images, such as a PCA with `image_shape`.
         gallery : int, default=None
-            Which of its sets of images, counted from 0: `estimator.facts().galleries` lists them. None is the first that is signed,
-            such as the components, or the first of all.
+            Index of a set of images in `estimator.describe().galleries`. None is the first signed set, such as the components,
+            or the first of all.
 
         Returns
         -------
         ImageDisplay
         """
         if not isinstance(estimator, Reducer):
-            raise TypeError(
-                f"from_estimator draws the images of a map of tamiz.reduction, got {type(estimator).__name__}."
-            )
+            raise TypeError(f"from_estimator requires a fitted map of tamiz.reduction, got {type(estimator).__name__}.")
         check_is_fitted(estimator)
         galleries = estimator.describe().galleries
         if not galleries:
             raise TypeError(
-                f"{type(estimator).__name__} has no images: it was not told that its columns are the pixels of one. "
-                "ImageDisplay(images, shape) draws any rows of pixels."
+                f"{type(estimator).__name__} has no images, because it was fitted without image_shape. Use "
+                "ImageDisplay(images, shape) for any rows of pixels."
             )
         if gallery is None:
             shown = next((one for one in galleries if one.signed), galleries[0])
@@ -99,16 +97,16 @@ class ImageDisplay:
         return cls(shown.images, shown.shape, names=shown.names, signed=shown.signed, title=shown.title).plot()
 
     def plot(self) -> Self:
-        """Draw in a new figure, eight images a row."""
+        """Draw in a new figure, eight images per row."""
         images = check_array(self.images, dtype=np.float64)
         height, width = (check_integer("shape", side, low=1) for side in self.shape)
         if images.shape[1] != height * width:
             raise DataError(
-                f"An image of {height:,} x {width:,} has {height * width:,} pixels, and these have {images.shape[1]:,}."
+                f"An image of {height:,} x {width:,} has {height * width:,} pixels, but the rows have {images.shape[1]:,}."
             )
         names = None if self.names is None else [escape_text(name) for name in self.names]
         if names is not None and len(names) != len(images):
-            raise DataError(f"There are {len(names)} names for {len(images)} images; give one for each.")
+            raise DataError(f"There are {len(names)} names for {len(images)} images; pass one per image.")
         n_columns = min(len(images), _IMAGES_PER_ROW)
         n_rows = -(-len(images) // n_columns)
         self.figure_, panels = figures.make_panels(

@@ -1,4 +1,4 @@
-"""A number beside those that chance gives."""
+"""Histogram of a permutation null distribution with the observed value."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MAX_BINS = 40
-# The height of the panel next to that of the tallest bar.
+# Height of the panel as a multiple of the tallest bar.
 _HEADROOM = 1.25
 
 
 def draw_null_histogram(
     null_values: Floats, observed: float, label: str, p_value: float, ax: Axes | None = None
 ) -> Axes:
-    """Draw a histogram of the numbers drawn by chance and a line where the one found is.
+    """Draw a histogram of the permutation null distribution and a line at the observed value.
 
     Parameters
     ----------
     null_values : ndarray of shape (n_draws,)
     observed : float
     label : str
-        What the numbers are.
+        Label of the value axis.
     p_value : float
-        Told over the panel.
+        Shown above the panel.
     ax : matplotlib Axes, default=None
-        Where to draw; None is a new figure.
+        Axes to draw on; None creates a new figure.
     """
     panel = figures.get_panel(ax)
     n_bins = int(np.clip(np.sqrt(len(null_values)), 5, _MAX_BINS))
@@ -42,7 +42,7 @@ def draw_null_histogram(
     panel.set(xlabel=label, ylabel="Permutations")
     panel.yaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
     panel.set_title(f"p = {p_value:.3g}", loc="left", fontsize="small", color=figures.MUTED)
-    # Over the bars, on the side where the line is not.
+    # The legend is above the bars, on the side without the line.
     panel.set_ylim(top=_HEADROOM * float(np.max(heights)))
     panel.legend(
         loc="upper left" if observed > null_values.mean() else "upper right",

@@ -1,4 +1,4 @@
-"""How far maps keep neighbourhoods of every size, as a picture."""
+"""Plots of the quality of maps: curves of preserved neighbours and Shepard diagrams."""
 
 from __future__ import annotations
 
@@ -21,30 +21,126 @@ if TYPE_CHECKING:
 
     from tamiz.metrics.agreement import RankAgreement
 
-
-# MERGED: The Shepard diagram of a map as a picture.
-# More pairs are drawn as how many there are in a cell, in colours from few to many.
+# More pairs are drawn as counts in hexagonal cells.
 _MAX_POINTS = 3000
 _DENSITY_COLORS = ["#d5e0e6", figures.STRONG, "#12303f"]
 _GRID_SIZE = 55
 
 
+class QualityDisplay:
+    """Curves R_NX of one or several maps against the neighbourhood size K: 1 is perfect, 0 is the level of a random map.
+
+    Parameters
+    ----------
+    agreements : dict of str to RankAgreement
+        Results of `rank_agreement`, or `MapQuality.agreement`, by the name of the map.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.display import QualityDisplay
+    >>> from tamiz.reduction import PCA
+    >>> X = load_iris().data
+    >>> maps = {"two": PCA(2).fit_transform(X), "one": PCA(1).fit_transform(X)}
+    >>> display = QualityDisplay.from_embeddings(X, maps)
+    >>> [line.get_label() for line in display.lines_]
+    ['two (0.69)', 'one (0.48)']
+    """
+
+    def __init__(self, agreements: Mapping[str, RankAgreement]) -> None:
+        self.agreements = agreements
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        X: Any,
+        embeddings: Mapping[str, Any],
+        *,
+        metric: str = "euclidean",
+        sample: int | None = None,
+        random_state: Seed = 0,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the curves of maps of the same table.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+        embeddings : dict of str to array-like of shape (n_samples, n_components)
+            Maps by name.
+        metric, sample, random_state
+            As in `tamiz.metrics.rank_agreement`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+
+        Returns
+        -------
+        QualityDisplay
+        """
+        agreements = {
+            name: rank_agreement(X, embedding, metric=metric, sample=sample, random_state=random_state)
+            for name, embedding in embeddings.items()
+        }
+        return cls(agreements).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+        """
+        n_maps, most = len(self.agreements), len(figures.CLASS_COLORS)
+        if not 1 <= n_maps <= most:
+            raise DataError(f"A plot can show the curves of 1 to {most} maps, got {n_maps}.")
+        panel = figures.get_panel(ax)
+        self.lines_ = [
+            panel.plot(
+                found.n_neighbors,
+                found.r_nx,
+                color=color,
+                linewidth=1.4,
+                label=f"{escape_text(name)} ({found.area:.2f})",
+            )[0]
+            for (name, found), color in zip(self.agreements.items(), figures.CLASS_COLORS, strict=False)
+        ]
+        panel.set_xscale("log")
+        panel.set(xlabel="Size of the neighbourhood, K", ylabel="Preserved neighbours above chance, R_NX")
+        panel.set_ylim(min(0.0, *(float(found.r_nx.min()) for found in self.agreements.values())), 1.0)
+        panel.legend(
+            frameon=False,
+            labelcolor=figures.INK,
+            fontsize="small",
+            title="map (area under the curve)",
+            alignment="left",
+        ).get_title().set(color=figures.MUTED, fontsize="small")
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+
 class ShepardDisplay:
-    """Distances on a map against those of the data, a point for every pair of rows, or a density where there are many.
+    """Shepard diagram: distances on a map against dissimilarities of the data, as points or, for many pairs, as a density.
 
     Parameters
     ----------
     dissimilarities : array-like of shape (n_pairs,)
-        Of the data.
+        Dissimilarities of the pairs in the data.
     distances : array-like of shape (n_pairs,)
-        On the map.
+        Distances of the pairs on the map.
     disparities : array-like of shape (n_pairs,), default=None
-        What the distances should be by the order of the dissimilarities, drawn as a line.
+        Disparities of the pairs (for ordinal MDS, the monotone regression of the distances), drawn as a line.
     scale : float, default=None
-        What distances on the map are multiplied by to fit the dissimilarities: a perfect map has its pairs on the line drawn. None
-        is no line.
+        Factor that fits the distances on the map to the dissimilarities; a line shows where the pairs of a perfect map would be.
+        None draws no line.
     note : str, default=""
-        Told over the panel.
+        Text above the panel.
 
     Attributes
     ----------
@@ -52,9 +148,9 @@ class ShepardDisplay:
     figure_ : matplotlib Figure
     pairs_ : matplotlib PathCollection or PolyCollection
     line_ : matplotlib Line2D or None
-        Of a perfect map.
+        The line of a perfect map.
     disparities_ : matplotlib Line2D or None
-        Of the disparities.
+        The line of the disparities.
 
     Examples
     --------
@@ -93,14 +189,14 @@ class ShepardDisplay:
         random_state: Seed = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the distances of any map of a table.
+        """Draw the Shepard diagram of any map of a table.
 
         Parameters
         ----------
         X, embedding, metric, n_pairs, random_state
             As in `tamiz.metrics.shepard`.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -116,14 +212,14 @@ class ShepardDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the pairs that a fitted map by stress gives as `shepard()`: dissimilarities, distances and disparities.
+        """Draw the result of `shepard()` of a fitted MDS: dissimilarities, distances and disparities.
 
         Parameters
         ----------
-        estimator : MDS or another that has the method
-            Fitted.
+        estimator : MDS or another estimator with this method
+            A fitted estimator.
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
 
         Returns
         -------
@@ -131,24 +227,26 @@ class ShepardDisplay:
         """
         check_is_fitted(estimator)
         if getattr(type(estimator), "shepard", None) is None:
-            raise TypeError(f"{type(estimator).__name__} has no shepard(); from_embedding draws the pairs of any map.")
+            raise TypeError(f"{type(estimator).__name__} has no shepard(); use from_embedding, which accepts any map.")
         found = estimator.shepard()
         fitted = vars(estimator)
         note = f"stress {fitted['stress_']:.4f}" if "stress_" in fitted else ""
         return cls(found.dissimilarities, found.distances, disparities=found.disparities, note=note).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a new figure.
         """
         panel = figures.get_panel(ax)
         d, e = _as_vector(self.dissimilarities, "dissimilarities"), _as_vector(self.distances, "distances")
         if len(d) != len(e):
-            raise DataError(f"There are {len(d):,} dissimilarities and {len(e):,} distances; give one of each a pair.")
+            raise DataError(
+                f"There are {len(d):,} dissimilarities and {len(e):,} distances; pass one of each per pair."
+            )
         self.pairs_ = _draw_pairs(panel, d, e)
         self.line_ = self.disparities_ = None
         if self.scale:
@@ -191,105 +289,7 @@ def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:
 
 def _draw_disparities(panel: Axes, d: Floats, disparities: Floats) -> Any:
     if len(disparities) != len(d):
-        raise DataError(f"There are {len(disparities):,} disparities for {len(d):,} pairs; give one for each.")
+        raise DataError(f"There are {len(disparities):,} disparities for {len(d):,} pairs; pass one per pair.")
     order = np.lexsort((disparities, d))
     (line,) = panel.plot(d[order], disparities[order], color="#990000", linewidth=1.4, label="disparities")
     return line
-
-
-class QualityDisplay:
-    """Curves R_NX of one or several maps over the size of neighbourhoods: 1 keeps all neighbours, 0 keeps as many as chance.
-
-    Parameters
-    ----------
-    agreements : dict of str to RankAgreement
-        By the name of the map; `MapQuality.agreement` is one too.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : list of matplotlib Line2D
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tamiz.display import QualityDisplay
-    >>> from tamiz.reduction import PCA
-    >>> X = load_iris().data
-    >>> maps = {"two": PCA(2).fit_transform(X), "one": PCA(1).fit_transform(X)}
-    >>> display = QualityDisplay.from_embeddings(X, maps)
-    >>> [line.get_label() for line in display.lines_]
-    ['two (0.69)', 'one (0.48)']
-    """
-
-    def __init__(self, agreements: Mapping[str, RankAgreement]) -> None:
-        self.agreements = agreements
-
-    @classmethod
-    def from_embeddings(
-        cls,
-        X: Any,
-        embeddings: Mapping[str, Any],
-        *,
-        metric: str = "euclidean",
-        sample: int | None = None,
-        random_state: Seed = 0,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw the curves of maps of one table.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Source
-        embeddings : dict of str to array-like of shape (n_samples, n_components)
-            The maps by their names.
-        metric, sample, random_state
-            As in `tamiz.metrics.rank_agreement`.
-        ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
-
-        Returns
-        -------
-        QualityDisplay
-        """
-        agreements = {
-            name: rank_agreement(X, embedding, metric=metric, sample=sample, random_state=random_state)
-            for name, embedding in embeddings.items()
-        }
-        return cls(agreements).plot(ax)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
-        """
-        n_maps, most = len(self.agreements), len(figures.CLASS_COLORS)
-        if not 1 <= n_maps <= most:
-            raise DataError(f"The curves of 1 to {most} maps can be told apart, got {n_maps}.")
-        panel = figures.get_panel(ax)
-        self.lines_ = [
-            panel.plot(
-                found.n_neighbors,
-                found.r_nx,
-                color=color,
-                linewidth=1.4,
-                label=f"{escape_text(name)} ({found.area:.2f})",
-            )[0]
-            for (name, found), color in zip(self.agreements.items(), figures.CLASS_COLORS, strict=False)
-        ]
-        panel.set_xscale("log")
-        panel.set(xlabel="Size of the neighbourhood, K", ylabel="Neighbours kept beyond chance, R_NX")
-        panel.set_ylim(min(0.0, *(float(found.r_nx.min()) for found in self.agreements.values())), 1.0)
-        panel.legend(
-            frameon=False,
-            labelcolor=figures.INK,
-            fontsize="small",
-            title="map (area under the curve)",
-            alignment="left",
-        ).get_title().set(color=figures.MUTED, fontsize="small")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
