@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
-from tamiz._study.study import models
+from tamiz._study import models
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -268,7 +268,7 @@ def test_the_maps_are_those_of_the_reducers(found, source):
     assert on_graph["spectrum"]["values"] == eigenmap.eigenvalues_.tolist()
     assert on_graph["spectrum"]["residuals"] == eigenmap.residuals_.tolist()
     assert on_graph["spectrum"]["cumulative"] == []
-    assert not on_graph["common_unit"]
+    assert not on_graph["comparable_axes"]
     assert drawn["points"] == pca.embedding_[:, :2].tolist()
     assert drawn["rows"] == list(range(344))
     assert drawn["spectrum"]["values"] == pca.explained_variance_ratio_.tolist()
@@ -337,8 +337,8 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     assert pixels(rows["images"][0]) == [128] * 6
     assert (components["title"], components["note"], components["signed"]) == ("Components", "How.", True)
     spectrum = drawn["spectrum"]
-    assert (spectrum["reference"], spectrum["reference_title"]) == ([0.2, 0.1], "One lies above")
-    assert spectrum["reference_note"] == "By chance."
+    assert (spectrum["reference"], spectrum["chance_title"]) == ([0.2, 0.1], "One lies above")
+    assert spectrum["chance_note"] == "By chance."
     (bare,) = study(source, maps=[Pictures()], points=False).to_dict()["maps"]
     assert bare["galleries"] == [components, mean]
 
@@ -840,7 +840,7 @@ def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
 
 def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):
     drawn = []
-    from tamiz._study.study import graph
+    from tamiz._study import graph
 
     sample = graph.sample_including
     monkeypatch.setattr(graph, "sample_including", lambda *a: drawn.append(sample(*a)) or drawn[-1])

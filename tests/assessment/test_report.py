@@ -192,7 +192,7 @@ def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decide
         "accuracy 0.94 (0.95); balanced_accuracy 0.502 (0.5); 60 rows."
     )
     told = IMBALANCED.to_dict()
-    assert (told["decided_by"], told["helps"]) == ("roc_auc", True)
+    assert (told["deciding_score"], told["helps"]) == ("roc_auc", True)
     assert [one["id"] for one in told["beside"]] == ["roc_auc", "balanced_accuracy"]
     assert told["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
     # Without the area it is balanced accuracy, and a score that was asked for decides in any case.

@@ -162,10 +162,10 @@ def test_a_search_is_named_with_what_it_takes(
     ("arguments", "sentence"),
     [
         (["--search", "beem"], "'beem' is no search (did you mean 'beam'?); there are: forward, "),
-        (["--search", "beam:0"], "--search beam: width is a whole number of at least 1, got '0'."),
-        (["--search", "beam:wide"], "--search beam: width is a whole number of at least 1, got 'wide'."),
+        (["--search", "beam:0"], "--search beam: width must be a whole number of at least 1, got '0'."),
+        (["--search", "beam:wide"], "--search beam: width must be a whole number of at least 1, got 'wide'."),
         (["--search", "best-first:backwards"], "got 'backwards' (did you mean 'backward'?)."),
-        (["--search", "forward:3"], "--search forward: Forward takes no word after a colon, got '3'."),
+        (["--search", "forward:3"], "--search forward: Forward accepts nothing after a colon, got '3'."),
         (["--column-group", "petal_length"], "'petal_length' names no columns that go together, such as a,b."),
         (["--column-group", "a,,b"], "'a,,b' names no columns that go together"),
         (["--patience", "0"], "0 is not in the range x>=1"),
@@ -190,7 +190,7 @@ def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Calla
     assert begun == ["sepal_length", "sepal_width"]
     done = tamiz(*command, "--fixed", "petals")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "fixed names 'petals', which is no column" in done.stderr
+    assert "fixed contains 'petals', which is not a column" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_the_score_of_an_assessment_need_not_be_that_of_the_merit(tamiz: Callabl
     assert usual["merit_name"] == asked["merit_name"] == "CFS"
     assert usual["columns"] == asked["columns"]
     assert usual["assessment"]["scoring"] == "roc_auc_ovr_weighted"
-    assert (asked["assessment"]["scoring"], asked["assessment"]["decided_by"]) == ("f1_macro", "f1_macro")
+    assert (asked["assessment"]["scoring"], asked["assessment"]["deciding_score"]) == ("f1_macro", "f1_macro")
 
 
 def test_an_interrupted_assessment_leaves_the_columns_chosen(
@@ -270,7 +270,7 @@ def test_groups_and_times_are_no_features_and_reach_the_folds(
     assert (found["columns"], found["assessment"]["groups"]) == (["x"], "patient")
     assert "whole groups" in found["assessment"]["folds"]
     fixed = tamiz("select", table, "-t", "y", "--time", "year", "--fixed", "year")
-    assert "fixed names 'year', which is no column" in fixed.stderr
+    assert "fixed contains 'year', which is not a column" in fixed.stderr
     done = tamiz("select", table, "-t", "y", "--group", "patients")
     assert done.exit_code == 1
     assert "patients" in done.stderr

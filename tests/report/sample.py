@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from . import sample_buys
+from . import sample_model_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,8 +201,8 @@ def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
                 },
             }
         ],
-        "decided_by": "roc_auc_ovr_weighted",
-        "gap": 0.08,
+        "deciding_score": "roc_auc_ovr_weighted",
+        "optimism": 0.08,
         "helps": True,
         "beats_chance": True,
         "verdict": "The columns chosen predict better than none.",
@@ -288,8 +288,8 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         "label": "PCA",
         "axes": ["PC 1", "PC 2"],
         "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
-        "nearness": "Points near each other are rows with like values.",
-        "common_unit": True,
+        "proximity_note": "Points near each other are rows with like values.",
+        "comparable_axes": True,
         "points": (u[:, :2] * s[:2]).tolist(),
         "rows": list(range(len(x))),
         "spectrum": {
@@ -299,8 +299,8 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
             "residuals": [],
             "reference": _by_chance(*x.shape) if x.shape[1] < 50 else [],
-            "reference_title": "3 of 13 components hold more than chance would give" if x.shape[1] < 50 else "",
-            "reference_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
+            "chance_title": "3 of 13 components hold more than chance would give" if x.shape[1] < 50 else "",
+            "chance_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
         "explanation": _explained(x, u[:, :4] * s[:4], names, [f"PC {k + 1}" for k in range(4)]),
@@ -361,8 +361,8 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
         "label": "Laplacian eigenmaps",
         "axes": ["Eigenvector 1", "Eigenvector 2"],
         "notes": [],
-        "nearness": "Points near each other are rows that few steps along the graph join.",
-        "common_unit": False,
+        "proximity_note": "Points near each other are rows that few steps along the graph join.",
+        "comparable_axes": False,
         "points": places[:, :2].tolist(),
         "rows": list(range(len(joined))),
         "spectrum": {
@@ -372,8 +372,8 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
             "cumulative": [],
             "residuals": [3e-15] * 10,
             "reference": [],
-            "reference_title": "",
-            "reference_note": "",
+            "chance_title": "",
+            "chance_note": "",
         },
         "loadings": {"columns": [], "values": []},
         "explanation": _explained(x, places, names, [f"Eigenvector {k + 1}" for k in range(4)]),
@@ -421,7 +421,7 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
             for name, values in found.items()
         ],
         "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
-        "pairs": {"every_pair": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
+        "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
         "stress_per_point": stress,
     }
 
@@ -501,7 +501,7 @@ def _hostile_facts(table: dict[str, Any]) -> None:
         column |= {"same_as": name, "doubt": doubt}
         score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}
         score |= {"n_rows": 178, "by_groups": False, "coverage": None}
-        table["leaks"].append({"name": column["name"], "predictor": "gaps", **score})
+        table["leaks"].append({"name": column["name"], "predictor": "missing", **score})
 
 
 def _build(
@@ -581,9 +581,9 @@ def _build(
         "redundancy": redundancy(names, between),
         "subset": subset,
         "reproduction": repeat(title),
-        "recommendation": sample_buys.recommended(names, subset["columns"]),
-        "model_effect": sample_buys.bought(len(names)),
-        "noise_experiment": sample_buys.argued(names[0], len(names)),
+        "recommendation": sample_model_effect.recommendation(names, subset["columns"]),
+        "model_effect": sample_model_effect.model_effect(len(names)),
+        "noise_experiment": sample_model_effect.noise_experiment(names[0], len(names)),
         "assessment": assessment(subset, names),
         "maps": maps,
         # Maps of many rows are slow to judge by whole matrices.
@@ -710,17 +710,17 @@ def hostile() -> dict[str, Any]:
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
     result["assessment"]["stability"]["sentence"] = HOSTILE[0]
     result["assessment"]["null"]["how"] = HOSTILE[1]
-    result["assessment"]["decided_by"] = result["assessment"]["beside"][0]["id"] = HOSTILE[3]
+    result["assessment"]["deciding_score"] = result["assessment"]["beside"][0]["id"] = HOSTILE[3]
     result["recommendation"] |= {"columns": HOSTILE, "folds": HOSTILE[1], "notes": [*HOSTILE]}
     result["recommendation"]["models"][0] = {"id": HOSTILE[2], "label": HOSTILE[2]}
     result["recommendation"]["scores"][0]["id"] = HOSTILE[0]
     result["recommendation"]["candidates"][1] |= {"label": HOSTILE[0], "columns": HOSTILE}
     result["maps"][0] |= {"label": HOSTILE[0], "axes": [HOSTILE[0], HOSTILE[2]], "notes": [*HOSTILE]}
     result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
-    result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "nearness": HOSTILE[0]}
+    result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "proximity_note": HOSTILE[0]}
     result["maps"][1]["spectrum"] |= {"label": HOSTILE[3], "note": HOSTILE[2]}
-    result["maps"][0]["spectrum"]["reference_title"] = HOSTILE[0]
-    result["maps"][0]["spectrum"]["reference_note"] = HOSTILE[0]
+    result["maps"][0]["spectrum"]["chance_title"] = HOSTILE[0]
+    result["maps"][0]["spectrum"]["chance_note"] = HOSTILE[0]
     result["maps"][1]["galleries"] = [gallery(HOSTILE[0], HOSTILE) | {"note": HOSTILE[2]}]
     for reduced in result["maps"]:
         reduced["explanation"] |= {"axes": HOSTILE[:4], "kinds": ["numeric", "categorical"] + ["numeric"] * 9}

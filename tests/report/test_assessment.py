@@ -51,8 +51,8 @@ def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_o
 
 def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
     assert collected(wine)["title"] == "In nested cross-validation the score is 8 points lower"
-    assert collected(wine)["made"] == "Accuracy of naive Bayes, 178 rows, 10 folds, each with its share of every class."
-    wine["assessment"]["gap"] = -0.01
+    assert collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 folds, each with its share of every class."
+    wine["assessment"]["optimism"] = -0.01
     assert collected(wine)["title"] == "Nested cross-validation confirms the apparent score"
 
 
@@ -122,4 +122,4 @@ def test_a_score_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
     assert folds["x"][0] == held["x"][0] == -1
     assert held["error_x"]["array"] == [2]
     assert held["customdata"][0][0] == "−500,000,000"
-    assert shown["beyond"].endswith("drawn at −1: nested CV score.")
+    assert shown["clipped_note"].endswith("drawn at −1: nested CV score.")

@@ -208,7 +208,7 @@ def test_a_name_on_an_image_and_an_arrow_is_told_as_it_is_written(hostile: dict[
     (spec,) = re.findall(r'id="map-1-points-spec">(.*?)</script>', page)
     arrows = json.loads(spec)["arrows"]
     assert len(arrows) == 8
-    assert not any("<" in arrow["name"] + arrow["told"] for arrow in arrows)
+    assert not any("<" in arrow["name"] + arrow["text"] for arrow in arrows)
 
 
 def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:

@@ -21,9 +21,9 @@ def test_components_that_were_not_computed_are_not_counted(wine: dict[str, Any])
     spectrum = wine["maps"][0]["spectrum"]
     for part in ("values", "cumulative", "reference"):
         spectrum[part] = spectrum[part][:6]
-    spectrum["reference_title"] = "3 of the first 6 components hold more than chance would give"
+    spectrum["chance_title"] = "3 of the first 6 components hold more than chance would give"
     shown = first_map(wine)["spectrum"]
-    assert shown["title"] == spectrum["reference_title"]
+    assert shown["title"] == spectrum["chance_title"]
     assert "The first 5 components hold 80% of the total variance." in shown["note"]
 
 

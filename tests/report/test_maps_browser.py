@@ -241,7 +241,7 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
 
 
 def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
-    field, said = crowd.page.locator("#pick input"), crowd.page.locator("#pick-said")
+    field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (
         ("abc", 0, "No row that is drawn has such a number."),
         ("2", 0, "No row that is drawn has such a number."),
@@ -252,7 +252,7 @@ def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
         field.fill(text)
         field.press("Enter")
         crowd.page.wait_for_timeout(200)
-        assert (said.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
+        assert (status.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
         assert n == 0 or rows_told(crowd) == n
 
 

@@ -72,7 +72,7 @@ def test_scores_of_0_are_counted_and_are_no_evidence_of_absence(wine: dict[str, 
     wine["ranking"]["scores"]["information_gain"][:14] = [0.0] * 14
     told = collected(wine)
     assert told["lead"].endswith("(95% bootstrap interval 1.0 to 3.0); the information gain of 14 columns is 0.")
-    assert told["n_silent"] == 14
+    assert told["n_zero_scores"] == 14
     wine["ranking"]["combined"] = None
     assert collected(wine)["lead"] == (
         "Every information gain is 0. That is not evidence that the columns are unrelated to class."
@@ -82,8 +82,8 @@ def test_scores_of_0_are_counted_and_are_no_evidence_of_absence(wine: dict[str, 
 def test_what_is_left_out_has_no_score_of_0(wine: dict[str, Any]) -> None:
     told = collected(wine)
     assert "; the information gain of 1 column is 0." in told["lead"]
-    assert [row["name"] for row in told["rows"] if row["silent"]] == ["cellar"]
-    assert told["n_silent"] == 1
+    assert [row["name"] for row in told["rows"] if row["zero_scores"]] == ["cellar"]
+    assert told["n_zero_scores"] == 1
     assert "Hide the 1 column with a score of 0 by information gain" in render(wine)
 
 
@@ -179,13 +179,13 @@ def test_the_only_column_stands_at_the_start_of_the_scale(bare: dict[str, Any]) 
 
 
 def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, Any]) -> None:
-    assert collected(wine)["apart"] == ""
+    assert collected(wine)["disagreement"] == ""
     wine["ranking"]["scores"]["fisher_score"][0] = 0.001
-    assert collected(wine)["apart"] == (
+    assert collected(wine)["disagreement"] == (
         "The criteria disagree most about alcohol: rank 6 by information gain, 13 by Fisher score."
     )
     wine["ranking"]["combined"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
-    assert collected(wine)["apart"] == ""
+    assert collected(wine)["disagreement"] == ""
 
 
 def test_two_thousand_columns_are_collected_at_once() -> None:
@@ -202,7 +202,7 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
     }  # fmt: skip
     told = collected(result)
     assert len(told["rows"]) == n
-    assert told["apart"]
+    assert told["disagreement"]
 
 
 @pytest.mark.parametrize("name", ["wine", "hostile", "bare", "digits"])

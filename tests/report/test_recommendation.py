@@ -10,7 +10,7 @@ import pytest
 from tamiz.report import Result
 from tamiz.report.recommendation import collect_recommendation, recommendation_cost, recommendation_text
 
-from . import sample_buys
+from . import sample_model_effect
 
 NAMES = ["ash", "hue", "proline", "alcohol", "malic", "color"]
 NONE = (0.0, 0.0)
@@ -18,7 +18,7 @@ NONE = (0.0, 0.0)
 
 def found(**more: Any) -> dict[str, Any]:
     """Return a recommendation of two of six columns by CFS."""
-    return {**sample_buys.recommended(NAMES, NAMES[:2]), **more}
+    return {**sample_model_effect.recommendation(NAMES, NAMES[:2]), **more}
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
@@ -101,20 +101,20 @@ def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_neares
 def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
     one = found(recommended=name)
     # No model's interval lies above it, though all their means do.
-    one["scores"][0]["baseline"] = sample_buys.folded(0.905, 0.0, 0.0)
+    one["scores"][0]["baseline"] = sample_model_effect.folded(0.905, 0.0, 0.0)
     chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
-    chosen["scores"][0] = [sample_buys.folded(0.92, 0.03) for _ in one["models"]]
+    chosen["scores"][0] = [sample_model_effect.folded(0.92, 0.03) for _ in one["models"]]
     assert recommendation_text(one) == (
         "No selection, and not all columns together, scores above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
         "cross-validation of 178 rows; baseline 0.905."
     )
-    chosen["scores"][0][1] = sample_buys.folded(0.95, 0.03)
+    chosen["scores"][0][1] = sample_model_effect.folded(0.95, 0.03)
     assert recommendation_text(one).startswith("Keep ")
 
 
 def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:
     names = [f"probe {j}" for j in range(40)]
-    one = sample_buys.recommended([*names, "last"], names)
+    one = sample_model_effect.recommendation([*names, "last"], names)
     assert "probe 10 and 29 more. AUC" in recommendation_text(one)
     assert collected({"recommendation": one, "warnings": []})["columns"] == names
 
@@ -156,7 +156,7 @@ def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_o
 
 
 def test_folds_and_notes_are_told_but_not_what_the_page_tells_above(wine: dict[str, Any]) -> None:
-    assert collected(wine)["made"].startswith(
+    assert collected(wine)["design"].startswith(
         "178 rows, 10 folds, each with its share of every class. Every selection is"
     )
     wine["recommendation"]["notes"] = [wine["warnings"][0], "CFS is left out of the comparison: it failed."]

@@ -223,7 +223,7 @@ def test_a_result_with_every_value_changed_is_drawn_or_refused(made: Any, tmp_pa
 
 
 def test_parts_that_do_not_fit_each_other_are_told_with_their_section(wine: dict[str, Any], tmp_path: Path) -> None:
-    wine["assessment"]["decided_by"] = "nobody"
+    wine["assessment"]["deciding_score"] = "nobody"
     result = Result.from_json(Result(wine).to_json(tmp_path / "a.json"))
     with pytest.raises(
         DataError, match=r"a\.json is not a whole tamiz result: its parts do not fit each other in the section '"

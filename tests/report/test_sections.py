@@ -166,13 +166,13 @@ def test_the_title_says_how_many_columns_are_best_and_how_few_nearly(
 
 def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
     assert [term for term, _ in collected(collect_subset, wine)["facts"]][-1] == "Stopped"
-    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.31, "gap": 0.02, "proven": False}}
+    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.31, "optimality_gap": 0.02, "proven": False}}
     told = collected(collect_subset, wine)["facts"][-1]
     assert told == ("Proven", "no subset is better than 0.31; the best found has 0.29")
-    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.2900002, "gap": 2e-7, "proven": False}}
+    wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.2900002, "optimality_gap": 2e-7, "proven": False}}
     told = collected(collect_subset, wine)["facts"][-1]
     assert told == ("Proven", "no subset is better than 0.2900002; the best found has 0.29")
-    wine["subset"] |= {"certificate": {"bound": 0.29, "gap": 0.0, "proven": True}}
+    wine["subset"] |= {"certificate": {"bound": 0.29, "optimality_gap": 0.0, "proven": True}}
     told = collected(collect_subset, wine)["facts"][-1]
     assert told == ("Proven best", "no subset that may be chosen is better")
 
@@ -397,7 +397,7 @@ def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wi
 
 def test_how_many_components_are_above_chance_is_told_by_the_map_and_not_counted_again(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
-    spectrum["reference_title"] = "2 of 13 components are above chance"
+    spectrum["chance_title"] = "2 of 13 components are above chance"
     spectrum["reference"] = [0.5] * 13
     assert collected(collect_maps, wine)["maps"][0]["spectrum"]["title"] == "2 of 13 components are above chance"
 

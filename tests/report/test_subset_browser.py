@@ -68,7 +68,7 @@ def test_arrow_keys_go_from_subset_to_subset_and_tell_each(few: Any) -> None:
     reader.show("lattice")
     names = [column["name"] for column in sample.wine()["table"]["columns"]][:4]
     reader.page.locator("#lattice").focus()
-    told = reader.page.locator("#lattice-told")
+    told = reader.page.locator("#lattice-status")
     assert told.inner_text() == f"{names[0]}, {names[1]}: 2 columns, merit 0.9"
     reader.page.keyboard.press("ArrowUp")
     assert "3 columns" in told.inner_text()
@@ -116,7 +116,7 @@ def test_hostile_names_stand_in_the_lattice_as_they_are(read: Any) -> None:
     reader = read("hostile", width=390)
     reader.show("lattice")
     reader.page.locator("#lattice").focus()
-    told = reader.page.locator("#lattice-told").inner_text()
+    told = reader.page.locator("#lattice-status").inner_text()
     assert "<" in told
     assert "merit" in told
     assert reader.page.locator("#subset :is(img, b)").count() == 0

@@ -60,7 +60,7 @@ def test_possible_leakage_is_in_the_lead_and_comes_with_lines_that_exclude_the_c
 
 
 def test_several_columns_of_possible_leakage_are_excluded_by_one_line(wine: dict[str, Any]) -> None:
-    wine["table"]["leaks"] = [LEAK, {**LEAK, "name": "hue", "predictor": "gaps", "score_name": "R2", "score": 1.0}]
+    wine["table"]["leaks"] = [LEAK, {**LEAK, "name": "hue", "predictor": "missing", "score_name": "R2", "score": 1.0}]
     told = collected(wine)
     assert told["lead"].endswith("Possible target leakage: ash and hue, unless their values are known before class.")
     assert told["leaks"]["taking"][1]["evidence"].startswith(

@@ -20,8 +20,8 @@ def assessed(apparent: float, nested: float, baseline: float, scoring: str = "ac
     found = sample.assessment({"columns": ["ash", "hue"], "value": 0.5}, ["ash", "hue", "proline"])
     for name, mean in (("apparent", apparent), ("nested", nested), ("baseline", baseline)):
         found["scores"][name] |= {"mean": mean, "interval": [mean - 0.04, mean + 0.04]}
-    found |= {"scoring": scoring, "decided_by": scoring, "beside": []}
-    return {**found, "gap": apparent - nested, **more}
+    found |= {"scoring": scoring, "deciding_score": scoring, "beside": []}
+    return {**found, "optimism": apparent - nested, **more}
 
 
 def beside(scoring: str, nested: float, baseline: float) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_
     ).to_dict()
     accuracy = scores_of(found, "accuracy")
     assert accuracy["nested"]["mean"] < accuracy["baseline"]["mean"] == pytest.approx(0.95)
-    assert found["decided_by"] == "roc_auc"
+    assert found["deciding_score"] == "roc_auc"
     assert found["helps"]
     words = assessment_verdict(found)
     mean = found["scores"]["nested"]["mean"]

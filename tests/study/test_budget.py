@@ -13,7 +13,7 @@ from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
-from tamiz._study.study import budget as budgets
+from tamiz._study import budget as budgets
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
 from tamiz.search import Evaluations
@@ -96,7 +96,7 @@ def test_seconds_that_are_over_leave_out_what_can_be_left_out_and_say_so():
     assert found["ranking"]["columns"] == list(X)
     assert found["subset"]["stopped"].startswith("stopped after") or found["subset"]["columns"]
     assert found["maps"] == []
-    assert found["quality"] is found["recommendation"] is found["assessment"] is found["argument"] is None
+    assert found["quality"] is found["recommendation"] is found["assessment"] is found["noise_experiment"] is None
     (note,) = [one for one in found["warnings"] if one.startswith("Left out")]
     assert note.startswith(
         "Left out, because the 1e-06 seconds of max_seconds (--max-seconds) are over, or too few are left: "

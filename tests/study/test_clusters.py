@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tamiz import open_source, study
 from tamiz._study.map_colors import describe_clusters
-from tamiz._study.study import map_colors
+from tamiz._study import map_colors
 
 
 def found(table, rows=None, seed=0, **roles):

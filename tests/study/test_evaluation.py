@@ -9,7 +9,7 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector, open_source
 from tamiz._study.models import prepare_evaluation
-from tamiz._study.study import models
+from tamiz._study import models
 from tamiz.criteria import CFS
 from tamiz.report import registry
 from tamiz.runtime.user_warnings import capture_warnings
@@ -77,4 +77,4 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
         assert asked.assess(selector, 1e4) is None
     assert any("10000.0 s" in note and "--assess" in note for note in notes)
     # Asked for, it is made whatever it takes.
-    assert replace(asked, asked=True).n_splits == asked.n_splits
+    assert replace(asked, requested=True).n_splits == asked.n_splits

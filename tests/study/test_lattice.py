@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from tamiz import SubsetSelector, open_source
-from tamiz._study.study import subset
+from tamiz._study import subset
 from tamiz._study.subset import describe_lattice
 from tamiz.criteria import CFS, CrossValidated, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning

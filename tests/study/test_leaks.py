@@ -91,7 +91,7 @@ def test_a_copy_of_the_target_is_found(make):
 def test_a_column_filled_in_after_the_event_is_found_by_its_gaps(values):
     frame, y, rng = honest()
     frame["closed"] = pd.Series(values(len(y))[rng.permutation(len(y))]).where(y == 1)
-    assert leaks(frame, y) == {"closed": "gaps"}
+    assert leaks(frame, y) == {"closed": "missing"}
 
 
 def test_two_leaks_do_not_hide_each_other():

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from tamiz import SubsetSelector, open_source, study
-from tamiz._study.study import subset
+from tamiz._study import subset
 from tamiz._study.subset import describe_reasons
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning

@@ -18,7 +18,7 @@ from tamiz._study.redundancy import (
     leaf_order,
     redundant_pair_notes,
 )
-from tamiz._study.study import redundancy
+from tamiz._study import redundancy
 from tamiz.criteria import SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import parallel

@@ -63,7 +63,7 @@ def test_parts_come_back_with_what_they_import(part):
 
 def test_rules_are_joined_as_they_were():
     rule = (Evaluations(5) | Patience(2)) & Seconds(3) | MinGain(0.1)
-    assert to_expression(rule) == "(Evaluations(5) | Stale(2)) & Seconds(3) | MinGain(0.1)"
+    assert to_expression(rule) == "(Evaluations(5) | Patience(2)) & Seconds(3) | MinGain(0.1)"
     speller = ExpressionWriter()
     assert to_expression(evaluated(speller.write(rule), speller)) == to_expression(rule)
 

@@ -82,7 +82,7 @@ class _TargetPrediction:
         gaps = np.isnan(values) if column.is_number else values < 0
         by_gaps = self.scorer.score_levels(gaps.astype(np.int32), 2) if gaps.any() and not gaps.all() else 0.0
         if by_gaps >= min_score:
-            return _ColumnScore(j, "gaps", by_gaps)
+            return _ColumnScore(j, "missing", by_gaps)
         if column.is_number:
             return _ColumnScore(j, "values", self.scorer.score_numbers(values, min_score))
         size = len(column.levels)
@@ -146,7 +146,7 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        "name"; "predictor", "values" or "gaps"; "score", "score_name" and "baseline"; "n_rows", the rows judged; "by_groups",
+        "name"; "predictor", "values" or "missing"; "score", "score_name" and "baseline"; "n_rows", the rows judged; "by_groups",
         whether groups of rows were kept together; "coverage", None where all classes were judged.
 
     Notes

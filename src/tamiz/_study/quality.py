@@ -141,7 +141,7 @@ def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> dict[str, Any] | None:
     n = len(first.distances)
     at = np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)
     return {
-        "every_pair": first.all_pairs and n == len(at),
+        "all_pairs": first.all_pairs and n == len(at),
         "in_table": first.dissimilarities[at].tolist(),
         "on_map": [[] if one is None else (one.scale * one.distances[at]).tolist() for one in diagrams],
     }

@@ -239,7 +239,7 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
         if certificate is None
         else {
             "bound": float(certificate.bound),
-            "gap": float(certificate.optimality_gap),
+            "optimality_gap": float(certificate.optimality_gap),
             "proven": bool(certificate.is_optimal),
         },
         "stopped": archive.stop_reason,

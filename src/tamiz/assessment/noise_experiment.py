@@ -206,7 +206,7 @@ class NoiseExperiment:
             "n_draws": self.n_draws,
             "copied": self.copied_column,
             "selector": self.selector,
-            "chosen_numbers": list(self.selection_n_added),
+            "selection_n_added": list(self.selection_n_added),
             "panels": [
                 {
                     "added": added,

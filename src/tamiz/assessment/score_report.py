@@ -198,8 +198,8 @@ class SelectionReport:
             "unit": self.unit,
             "scores": {name: None if scores is None else scores.to_dict() for name, scores in self._scores().items()},
             "beside": [{"id": name, "scores": scores.to_dict()} for name, scores in self.other_scores.items()],
-            "decided_by": self.deciding_score,
-            "gap": self.optimism,
+            "deciding_score": self.deciding_score,
+            "optimism": self.optimism,
             "frequencies": [
                 {"name": self.names[j], "share": float(shares[j]), "chosen": bool(self.support[j])} for j in listed
             ],

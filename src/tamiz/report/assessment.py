@@ -245,11 +245,11 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": assessment_verdict(assessed),
         "facts": _facts(assessed["scores"], told),
-        "made": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {count_with_noun(assessed['n_samples'], 'row')}, "
+        "design": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {count_with_noun(assessed['n_samples'], 'row')}, "
         f"{assessed['folds']}.",
         "title": _title(assessed, told),
         "chart": scores_chart(_present_scores(assessed["scores"]), told),
-        "beyond": _clipped_scores_note(assessed["scores"], told),
+        "clipped_note": _clipped_scores_note(assessed["scores"], told),
         "rows": [
             {
                 **column,
@@ -293,7 +293,7 @@ def _facts(scores: Mapping[str, Any], score_format: ScoreFormat) -> list[tuple[s
 
 
 def _title(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
-    lost = score_format.format_optimism(assessment["gap"])
+    lost = score_format.format_optimism(assessment["optimism"])
     if not lost:
         return "Nested cross-validation confirms the apparent score"
     return f"In nested cross-validation the score is {lost} lower"

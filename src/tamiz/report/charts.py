@@ -174,7 +174,7 @@ def map_chart(
             "x": round_coordinate(arrow["x"]),
             "y": round_coordinate(arrow["y"]),
             "name": chart_label(arrow["name"]),
-            "told": f"{chart_label(arrow['name'], 80)}: {arrow['told']}",
+            "text": f"{chart_label(arrow['name'], 80)}: {arrow['text']}",
             "length": len(shorten(arrow["name"], 24)),
         }
         for arrow in arrows

@@ -57,7 +57,7 @@ def render(result: Mapping[str, Any]) -> str:
         .render(
             result=result,
             sections=sections,
-            fast_check=_overview(sections),
+            overview=_overview(sections),
             themes=charts.themes(),
             style=Markup(style),  # our own files, without a word of the user's
             script=Markup(script),

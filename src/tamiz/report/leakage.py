@@ -40,7 +40,7 @@ def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
     score = f"an R² of {_format_floor(leakage['score'], 3)}"
     if leakage["score_name"] != "R2":
         score = f"a {leakage['score_name']} of {_format_floor(100 * leakage['score'], 1)}% ({format_percent(leakage['baseline'])} by guessing)"
-    subject = "by its missing values alone " if leakage["predictor"] == "gaps" else "alone "
+    subject = "by its missing values alone " if leakage["predictor"] == "missing" else "alone "
     folds = "5-fold cross-validation of whole groups" if leakage["by_groups"] else "5-fold cross-validation"
     return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 

@@ -228,7 +228,7 @@ def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Ma
     if _has_shares(spectrum) and len(spectrum["values"]) >= 2:
         shares = [f" ({format_percent(value)})" for value in spectrum["values"][:2]]
         held = f"{axes[0]} and {axes[1]} hold {format_percent(spectrum['cumulative'][1])} of {_total_name(spectrum)}."
-    one_scale = fitted_map["common_unit"] and points is not None and charts.can_share_scale(points)
+    one_scale = fitted_map["comparable_axes"] and points is not None and charts.can_share_scale(points)
     near = _distance_note(fitted_map) if held else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no names to read at arrows: there the images say what the axes are.
@@ -237,7 +237,7 @@ def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Ma
         "key": _key(index),
         "label": fitted_map["label"],
         "notes": fitted_map["notes"],
-        "lead": any_axes or held or fitted_map["nearness"],
+        "lead": any_axes or held or fitted_map["proximity_note"],
         "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
         "arrows": _arrows_text(len(over), fitted_map["loadings"]),
         "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
@@ -279,7 +279,7 @@ def _arrows(
 
     def told(arrow: Arrow) -> dict[str, Any]:
         name, (x, y) = loadings["columns"][arrow.column], loadings["values"][arrow.column][:2]
-        return {"x": arrow.x, "y": arrow.y, "name": name, "told": f"loadings {format_number(x)} and {format_number(y)}"}
+        return {"x": arrow.x, "y": arrow.y, "name": name, "text": f"loadings {format_number(x)} and {format_number(y)}"}
 
     return [
         told(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)
@@ -318,7 +318,7 @@ def _distance_note(fitted_map: Mapping[str, Any]) -> str:
     if spectrum["cumulative"][1] < 0.5:
         held = format_percent(spectrum["cumulative"][1])
         return f"Both axes together hold only {held} of {_total_name(spectrum)}: rows that look near may be far apart."
-    return str(fitted_map["nearness"])
+    return str(fitted_map["proximity_note"])
 
 
 def _has_shares(spectrum: Mapping[str, Any] | None) -> bool:
@@ -352,10 +352,10 @@ def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not spectrum["reference"]:
         told = "The share of each component, and of all up to it."
         return {"title": held, "note": note, "chart": charts.scree_chart(dict(spectrum), names), "described": told}
-    note = " ".join(filter(None, [spectrum["reference_note"], f"{held}.", note]))
+    note = " ".join(filter(None, [spectrum["chance_note"], f"{held}.", note]))
     told = "The share of each component beside the share that it would have by chance."
     return {
-        "title": shorten(spectrum["reference_title"], 200),
+        "title": shorten(spectrum["chance_title"], 200),
         "note": note,
         "chart": charts.parallel_analysis_chart(dict(spectrum), names),
         "described": told,
@@ -399,7 +399,7 @@ def _stress_coloring(quality: Mapping[str, Any] | None, n_maps: int) -> list[dic
     known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
-    told = {"option": "how badly each row is placed", "title": "stress of the row", "gap": "not judged"}
+    told = {"option": "how badly each row is placed", "title": "stress of the row", "missing_label": "not judged"}
     return [{**told, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
 
 
@@ -415,7 +415,7 @@ def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
         "option": f"{shorten(name, 60)}{_role_text(column)}",
         "title": chart_label(name),
         "kind": column["kind"],
-        "gap": "missing",
+        "missing_label": "missing",
         "column": index,
     }
     if column["kind"] != "categorical":

@@ -84,7 +84,7 @@ def collect_model_effect(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "compared": None if compared is None else _comparison(compared, _selector_name(result)),
         "noise_experiment": None if argument is None else _noise_experiment(argument),
         "notes": _notes(compared, [*result["warnings"]]),
-        "argument_notes": []
+        "noise_experiment_notes": []
         if argument is None
         else [
             *_notes(argument, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
@@ -110,17 +110,17 @@ def _selector_name(result: Mapping[str, Any]) -> str:
 def _comparison(effect: Mapping[str, Any], selector: str) -> dict[str, Any]:
     models = effect["models"]
     return {
-        "made": f"{effect['folds']}, {count_with_noun(effect['n_samples'], 'row')}. Inside each fold {selector} chooses among "
+        "design": f"{effect['folds']}, {count_with_noun(effect['n_samples'], 'row')}. Inside each fold {selector} chooses among "
         f"{count_with_noun(effect['n_columns'], 'column')} by the rows that are not tested.",
         "n_columns": count_with_noun(effect["n_columns"], "column"),
         "chosen": chosen_columns_text(effect["n_chosen"]),
         "charts": [
             {
-                "id": f"bought-{k}",
+                "id": f"comparison-{k}",
                 "title": score_title(score["id"]),
                 "chart": model_effect_charts.comparison_chart(score, models),
                 "described": _chart_description(score, models),
-                "beyond": _clipped_means_note(score, models),
+                "clipped_note": _clipped_means_note(score, models),
             }
             for k, score in enumerate(effect["scores"])
         ],
@@ -179,7 +179,7 @@ def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
     draws = experiment["n_draws"]
     mean = f" Random columns were drawn {draws} times, and a line is the mean." if draws > 1 else ""
     return {
-        "made": f"{experiment['folds']}, {count_with_noun(experiment['n_samples'], 'row')}, {count_with_noun(experiment['n_columns'], 'column')} before "
+        "design": f"{experiment['folds']}, {count_with_noun(experiment['n_samples'], 'row')}, {count_with_noun(experiment['n_columns'], 'column')} before "
         f"any is added.{mean}",
         "selector": experiment["selector"],
         "panels": [
@@ -187,9 +187,9 @@ def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
                 "id": f"added-{panel['added']}",
                 "title": added_columns_cost(panel, experiment),
                 "why": _theory_text(panel, experiment),
-                "sieved": reselection_text(panel, experiment),
+                "reselection": reselection_text(panel, experiment),
                 "chart": model_effect_charts.added_columns_chart(panel, experiment, span),
-                "beyond": _clipped_lines_note(panel, experiment),
+                "clipped_note": _clipped_lines_note(panel, experiment),
                 "described": f"Scores as columns are added, a line a model. {added_columns_cost(panel, experiment)}.",
             }
             for panel in experiment["panels"]
@@ -253,7 +253,7 @@ def _panel_numbers(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> d
     rows = []
     for model, line, again in zip(experiment["models"], panel["lines"], panel["chosen"], strict=True):
         rows.append((short_model_name(model), [told.format_score(mean) for mean in line["means"]]))
-        at = dict(zip(experiment["chosen_numbers"], again["means"], strict=True))
+        at = dict(zip(experiment["selection_n_added"], again["means"], strict=True))
         chosen = [told.format_score(at[n]) if n in at else "" for n in experiment["numbers"]]
         rows.append((f"{short_model_name(model)}, chosen", chosen))
     name = "Random columns" if panel["added"] == "random" else f"Copies of {shorten(experiment['copied'], 40)}"

@@ -159,7 +159,7 @@ def added_columns_chart(
 ) -> dict[str, Any]:
     """Return a line a model as columns are added, with a band, its name at the end, and dashed where columns are chosen again."""
     told = score_format_for(experiment["scoring"])
-    numbers, chosen = experiment["numbers"], experiment["chosen_numbers"]
+    numbers, chosen = experiment["numbers"], experiment["selection_n_added"]
     what = "random columns" if panel["added"] == "random" else "copies"
     bands, lines, dashes = [], [], []
     for k, (model, line, again) in enumerate(zip(experiment["models"], panel["lines"], panel["chosen"], strict=True)):

@@ -151,7 +151,7 @@ def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
         ],
         "curves": _curves(quality, names),
         "pairs": _shepard_charts(quality["pairs"], names),
-        "every_pair": quality["pairs"] is not None and quality["pairs"]["every_pair"],
+        "all_pairs": quality["pairs"] is not None and quality["pairs"]["all_pairs"],
     }
 
 

@@ -67,7 +67,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "kept": names[j] in at_first,
             "ranked": telling[j] is not None,
             # What is left out has no score, which is not a score of 0.
-            "silent": telling[j] == 0,
+            "zero_scores": telling[j] == 0,
             "combined": None if combined is None else _mean_rank_cell(ranks[j], combined["intervals"][j], n_ranked),
             "scores": [_score_cell(column[j], top) for column, top in zip(scores, tops, strict=True)],
             "cuts": _cut_points_text(ranking["cuts"].get(names[j])),
@@ -85,15 +85,15 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "combined": combined,
         "has_intervals": combined is not None and any(combined["intervals"]),
         "n_ranked": n_ranked,
-        "n_silent": sum(row["silent"] for row in rows),
-        "silent_by": label_in_sentence(criteria[0]["label"]),
+        "n_zero_scores": sum(row["zero_scores"] for row in rows),
+        "zero_scores_by": label_in_sentence(criteria[0]["label"]),
         "uncut": uncut_sentences(ranking, target),
-        "apart": _disagreement_text(ranking, counted) if combined is not None else "",
+        "disagreement": _disagreement_text(ranking, counted) if combined is not None else "",
         "has_cuts": bool(ranking["cuts"]),
         "has_subset": bool(subset),
         "has_recommended": at_first != subset,
         "rows": rows,
-        "unlisted": unlisted_note(len(names)),
+        "unlisted_note": unlisted_note(len(names)),
     }
 
 

@@ -51,7 +51,7 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "columns": found["columns"]
         if found["recommended"] != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
         else [],
-        "made": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
+        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
         "with the rows that the fold does not test. Beside each score: its difference from the score with all columns.",
         "models": [model["label"] for model in found["models"]],
         "groups": [_score_rows(found, k) for k in range(len(found["scores"]))],

@@ -32,14 +32,14 @@ def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
                 {
                     "id": "command",
                     "title": "On the command line",
-                    "told": "Run it in the folder that holds the table.",
+                    "text": "Run it in the folder that holds the table.",
                     "code": repeat["command"],
                 },
-                {"id": "python", "title": "In Python", "told": _python_hint(repeat), "code": repeat["python"]},
+                {"id": "python", "title": "In Python", "text": _python_hint(repeat), "code": repeat["python"]},
                 {
                     "id": "config",
                     "title": "As a config file",
-                    "told": "Save it as study.toml beside the table, and run: tamiz study --config study.toml",
+                    "text": "Save it as study.toml beside the table, and run: tamiz study --config study.toml",
                     "code": repeat["config"],
                 },
             )

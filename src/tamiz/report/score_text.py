@@ -178,7 +178,7 @@ def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) 
 def reselection_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
     """Return in a sentence how the models fare on columns chosen again inside every fold."""
     told = score_format_for(experiment["scoring"])
-    last = experiment["chosen_numbers"][-1]
+    last = experiment["selection_n_added"][-1]
     kept = panel["kept"][-1]
     noun = "random columns" if panel["added"] == "random" else "copies"
     of_them = f"keeps {'none' if kept == 0 else f'{kept:.1f} a fold'} of the {last:,} {noun}"
@@ -284,7 +284,7 @@ class ScoreFormat:
 
 def assessment_score_format(assessment: Mapping[str, Any]) -> ScoreFormat:
     """Return how the scores of an assessment are written."""
-    return ScoreFormat(assessment["scoring"], 0 < abs(assessment["gap"]) < _WHOLE_POINTS)
+    return ScoreFormat(assessment["scoring"], 0 < abs(assessment["optimism"]) < _WHOLE_POINTS)
 
 
 def assessment_verdict(assessment: Mapping[str, Any]) -> str:
@@ -310,7 +310,7 @@ def assessment_verdict(assessment: Mapping[str, Any]) -> str:
 
 def _is_uncertain_gain(assessment: Mapping[str, Any]) -> bool:
     """Return whether shuffled targets tell that there is something, and the folds are too few, or too unlike, to tell how much."""
-    null, scores = assessment["null"], scores_of(assessment, assessment["decided_by"])
+    null, scores = assessment["null"], scores_of(assessment, assessment["deciding_score"])
     return (
         null is not None
         and null["p_value"] <= SIGNIFICANCE_LEVEL
@@ -320,7 +320,7 @@ def _is_uncertain_gain(assessment: Mapping[str, Any]) -> bool:
 
 def _nested_score_text(assessment: Mapping[str, Any]) -> str:
     """Return the score that decides, with its interval where it decides against the columns, the rows and the baseline."""
-    decided = assessment["decided_by"]
+    decided = assessment["deciding_score"]
     told = ScoreFormat(decided, with_fraction=True)
     scores = scores_of(assessment, decided)
     nested = told.format_score(scores["nested"]["mean"])
@@ -332,13 +332,13 @@ def _nested_score_text(assessment: Mapping[str, Any]) -> str:
 
 def _apparent_score_text(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
     """Return the apparent score and the optimism in it."""
-    lost = score_format.format_optimism(assessment["gap"])
+    lost = score_format.format_optimism(assessment["optimism"])
     apparent = score_format.format_score(assessment["scores"]["apparent"]["mean"])
     nested = score_format.format_score(assessment["scores"]["nested"]["mean"])
     if not lost:
         return f" The apparent score, {score_format.name} {apparent}, shows no optimism."
     are = "is" if not score_format.is_share or lost == "1 point" else "are"
-    beside = f" beside {nested} in nested cross-validation" if assessment["decided_by"] != assessment["scoring"] else ""
+    beside = f" beside {nested} in nested cross-validation" if assessment["deciding_score"] != assessment["scoring"] else ""
     return f" The apparent score is {score_format.name} {apparent}{beside}, of which {lost} {are} optimism."
 
 

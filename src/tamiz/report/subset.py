@@ -277,7 +277,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
         ],
         "steps": _steps(subset["course"]),
         "reasons": reason_rows(subset)[:MAX_LISTED],
-        "unlisted": unlisted_note(len(subset["reasons"])),
+        "unlisted_note": unlisted_note(len(subset["reasons"])),
         "cut": discretization_note(result),
         "lattice": collect_lattice(subset),
         "title": _title(subset["frontier"], kept),

@@ -57,7 +57,7 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "left_out": [column for column in columns if column["left_out"]][:MAX_LISTED],
         "n_left_out": sum(bool(column["left_out"]) for column in columns),
         "columns": [_row(column, table["n_rows_used"]) for column in columns[:MAX_LISTED]],
-        "unlisted": unlisted_note(len(columns)),
+        "unlisted_note": unlisted_note(len(columns)),
         "has_values": any(column["n_distinct"] is not None for column in columns),
         "has_levels": any(column["n_levels"] is not None for column in columns),
     }
@@ -243,7 +243,7 @@ def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
         "missing": f"{n_missing:,} ({format_percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
         "n_distinct": column["n_distinct"],
         "counted": _n_distinct_text(column),
-        "holds": _levels_text(column["levels"], column["n_levels"]),
+        "levels": _levels_text(column["levels"], column["n_levels"]),
         "numbers": [(column[key], _format_statistic(column, key)) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),
         "is_left_out": bool(column["left_out"]),

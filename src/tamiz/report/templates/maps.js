@@ -5,7 +5,7 @@ if (byId("maps")) {
   const colours = document.querySelector("#colours select");
   const arrows = document.querySelector("#arrows input");
   const lasso = byId("lasso");
-  const TOLD = 8, NEAR = 10;
+  const MAX_VALUES = 8, NEAR = 10;
   let points = null;
   // Of every map that is drawn, the rows of each trace; and where a reader has zoomed to.
   const rowsOf = new Map(), views = new Map();
@@ -30,7 +30,7 @@ if (byId("maps")) {
   const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
   const valuesOf = (color, k) => (color.column === null ? points.stress[k] ?? points.rows.map(() => null) : points.colors[color.column].values);
   const isNumber = ({ kind }) => kind !== "categorical";
-  const word = (color, value) => (value === null ? color.gap : color.kind === "date" ? day(value) : isNumber(color) ? told(value) : color.levels[value]);
+  const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
 
   // A row and its values: that of the colour first.
   function text(row, color, k) {
@@ -38,7 +38,7 @@ if (byId("maps")) {
     const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
     points.sentences[row] ??= about.colors.filter((color) => color.column !== null)
       .map((color) => line(color, points.colors[color.column].values[row]));
-    const others = points.sentences[row].filter((other) => other !== first[0]).slice(0, TOLD);
+    const others = points.sentences[row].filter((other) => other !== first[0]).slice(0, MAX_VALUES);
     return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first.map((line) => `<b>${line}</b>`), ...others].join("<br>");
   }
 
@@ -54,7 +54,7 @@ if (byId("maps")) {
     const gaps = everything.filter((i) => values[i] === null), present = everything.filter((i) => values[i] !== null);
     const counted = (name, rows) => `${name} (${plain.format(rows.length)})`;
     const missing = gaps.length
-      ? [{ name: counted(color.gap, gaps), rows: gaps, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
+      ? [{ name: counted(color.missing_label, gaps), rows: gaps, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
     if (isNumber(color)) {
       const shown = present.map((i) => values[i]);
       const marker = {
@@ -158,7 +158,7 @@ if (byId("maps")) {
   function named(tips, { xaxis, yaxis }) {
     const within = (value, half, size) => Math.max(half, Math.min(size - half, value));
     const taken = [], steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
-    return tips.map(({ x, y, name, told, length }) => {
+    return tips.map(({ x, y, name, text, length }) => {
       const [tipX, tipY] = [xaxis.d2p(x), yaxis.d2p(y)];
       const [alongX, alongY] = [tipX - xaxis.d2p(0), tipY - yaxis.d2p(0)];
       const size = Math.hypot(alongX, alongY) || 1;
@@ -169,7 +169,7 @@ if (byId("maps")) {
       const free = (place) => taken.every((box) => Math.abs(box.x - centreX) >= box.halfX + halfX || Math.abs(box.y - place) >= 2 * halfY);
       const place = steps.map(at).find(free) ?? at(0);
       taken.push({ x: centreX, y: place, halfX });
-      return { x, y, text: name, hovertext: told, showarrow: false, xshift: centreX - tipX, yshift: tipY - place };
+      return { x, y, text: name, hovertext: text, showarrow: false, xshift: centreX - tipX, yshift: tipY - place };
     });
   }
 
@@ -269,7 +269,7 @@ if (byId("maps")) {
 
   function pick(rows, plot = null) {
     picked = rows.length ? new Set(rows) : null;
-    if (plot) numbers.value = "", byId("pick-said").textContent = "";
+    if (plot) numbers.value = "", byId("pick-status").textContent = "";
     for (const other of [...drawn].filter((plot) => plot.dataset.painter === "points")) {
       if (isPicture()) draw(other);
       const each = rowsOf.get(other) ?? [];
@@ -303,7 +303,7 @@ if (byId("maps")) {
   // The mean of numbers, or the most frequent level and its share.
   function usual(color, values) {
     if (!values.length) return "–";
-    if (isNumber(color)) return (color.kind === "date" ? day : told)(values.reduce((sum, value) => sum + value, 0) / values.length);
+    if (isNumber(color)) return (color.kind === "date" ? day : formatNumber)(values.reduce((sum, value) => sum + value, 0) / values.length);
     const counts = new Map();
     values.forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
     const [level, n] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
@@ -316,7 +316,7 @@ if (byId("maps")) {
     const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
     const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
     const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
-    byId("pick-said").textContent = !text.trim() ? "" : !found.length ? "No row that is drawn has such a number."
+    byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No row that is drawn has such a number."
       : found.length < n ? "Not all of these rows are drawn." : "";
     pick(found);
   }

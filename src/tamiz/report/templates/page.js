@@ -4,7 +4,7 @@ const json = (id) => JSON.parse(byId(id).textContent);
 const themes = json("themes");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
-const told = (value) =>
+const formatNumber = (value) =>
   value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) ? value.toExponential(3) : plain.format(value);
 
 // Seconds since 1970 as a day, and with the time of day where there is one.

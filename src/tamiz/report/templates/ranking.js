@@ -15,8 +15,8 @@ if (byId("scores")) {
   chosen.listen(follow);
   follow();
 
-  byId("scores-silent")?.addEventListener("change", (event) => {
-    rows.forEach((row) => row.toggleAttribute("data-out", event.target.checked && "silent" in row.dataset));
+  byId("hide-zero-scores")?.addEventListener("change", (event) => {
+    rows.forEach((row) => row.toggleAttribute("data-out", event.target.checked && "zeroScores" in row.dataset));
     table.dispatchEvent(new Event("refold"));
   });
   all("[data-criterion]", byId("scores-shows")).forEach((box) => {

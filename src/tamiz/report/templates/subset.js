@@ -9,7 +9,7 @@ if (byId("lattice")) {
   const show = () => {
     const [names, size, merit] = customdata[at];
     const text = new DOMParser().parseFromString(names.replaceAll("<br>", " "), "text/html").body.textContent;
-    byId("lattice-told").textContent = `${text}: ${size}, merit ${merit}`;
+    byId("lattice-status").textContent = `${text}: ${size}, merit ${merit}`;
     if (window.Plotly && plot.data) Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: at }]);
   };
   // The nearest of the next size, or the next of the same size.

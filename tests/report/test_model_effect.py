@@ -10,7 +10,7 @@ from tamiz.report import Result, score_text
 from tamiz.report.model_effect import collect_model_effect
 from tamiz.report.model_effect_charts import separate_labels
 
-from . import sample, sample_buys
+from . import sample, sample_model_effect
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
@@ -21,13 +21,13 @@ def collected(result: dict[str, Any]) -> dict[str, Any]:
 
 def compared(*changes: tuple[float, float]) -> dict[str, Any]:
     """A comparison by accuracy of three models whose changes and half intervals are given."""
-    found = sample_buys.bought()
-    found["scores"][0]["models"] = [sample_buys.cell(0.9, *change) for change in changes]
+    found = sample_model_effect.model_effect()
+    found["scores"][0]["models"] = [sample_model_effect.cell(0.9, *change) for change in changes]
     return found
 
 
 def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
-    assert score_text.model_effect_text(sample_buys.bought()) == (
+    assert score_text.model_effect_text(sample_model_effect.model_effect()) == (
         "With 4 to 6 of 13 columns, chosen again inside each of 10 folds of 178 rows, accuracy (baseline 40.0%) is 93.1% for naive "
         "Bayes (90.0% with all), 88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%): naive Bayes gains; nearest "
         "neighbours lose; for the tree the folds tell no difference."
@@ -62,14 +62,14 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
 
 
 def test_folds_that_choose_nothing_are_told_so() -> None:
-    found = sample_buys.bought() | {"n_chosen": [0] * 10}
+    found = sample_model_effect.model_effect() | {"n_chosen": [0] * 10}
     assert score_text.model_effect_text(found) == (
         "No column is chosen in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
 
 def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
-    argument = sample_buys.argued()
+    argument = sample_model_effect.noise_experiment()
     random, copies = argument["panels"]
     assert score_text.added_columns_cost(random, argument) == (
         "50 random columns cost nearest neighbours 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
@@ -80,29 +80,29 @@ def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
         "no change"
     )
     # Were it the other way round, so would be the title.
-    random["lines"][1] = sample_buys.line(0.93, 0.05, 0.02, argument["numbers"])
-    random["lines"][2] = sample_buys.line(0.88, 0.0, 0.01, argument["numbers"])
+    random["lines"][1] = sample_model_effect.line(0.93, 0.05, 0.02, argument["numbers"])
+    random["lines"][2] = sample_model_effect.line(0.88, 0.0, 0.01, argument["numbers"])
     assert score_text.added_columns_cost(random, argument) == (
         "50 random columns give nearest neighbours 5.0 points of accuracy; the tree holds; for naive Bayes the folds tell no change"
     )
     for k in range(3):
-        random["lines"][k] = sample_buys.line(0.9, 0.0, 0.01, argument["numbers"])
+        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.01, argument["numbers"])
     assert score_text.added_columns_cost(random, argument) == (
         "Naive Bayes, nearest neighbours and the tree hold against 50 random columns"
     )
     for k in range(3):
-        random["lines"][k] = sample_buys.line(0.9, 0.0, 0.1, argument["numbers"])
+        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.1, argument["numbers"])
     assert score_text.added_columns_cost(random, argument) == (
         "For naive Bayes, nearest neighbours and the tree the folds tell no change by 50 random columns"
     )
 
 
 def test_a_number_is_told_by_r2_without_points() -> None:
-    argument = sample_buys.argued() | {"scoring": "r2"}
+    argument = sample_model_effect.noise_experiment() | {"scoring": "r2"}
     assert score_text.added_columns_cost(argument["panels"][0], argument).startswith(
         "50 random columns cost nearest neighbours 0.180 of R² and the tree 0.040;"
     )
-    found = sample_buys.bought()
+    found = sample_model_effect.model_effect()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
     assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all)" in score_text.model_effect_text(
         found
@@ -110,17 +110,17 @@ def test_a_number_is_told_by_r2_without_points() -> None:
 
 
 def test_what_a_choice_loses_all_the_same_is_told() -> None:
-    argument = sample_buys.argued()
+    argument = sample_model_effect.noise_experiment()
     panel = argument["panels"][0]
     assert score_text.reselection_text(panel, argument) == (
         "keeps 0.3 a fold of the 50 random columns, and no model loses anything to speak of."
     )
     panel["kept"] = [0.0, 0.0]
-    panel["chosen"][1] = sample_buys.line(0.88, -0.06, 0.1, [0, 50])
+    panel["chosen"][1] = sample_model_effect.line(0.88, -0.06, 0.1, [0, 50])
     assert score_text.reselection_text(panel, argument) == (
         "keeps none of the 50 random columns; lower by it, though that may be chance: nearest neighbours 6.0 points."
     )
-    panel["chosen"][2] = sample_buys.line(0.88, -0.05, 0.01, [0, 50])
+    panel["chosen"][2] = sample_model_effect.line(0.88, -0.05, 0.01, [0, 50])
     assert score_text.reselection_text(panel, argument).endswith("; that costs the tree 5.0 points all the same.")
 
 
@@ -160,11 +160,11 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
 
 def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any]) -> None:
     panel = wine["noise_experiment"]["panels"][0]
-    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.01, wine["noise_experiment"]["numbers"])
+    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.01, wine["noise_experiment"]["numbers"])
     shown = collected(wine)["noise_experiment"]["panels"][0]
     assert shown["why"].startswith("In theory a random column moves all rows apart")
     assert shown["why"].endswith(" Here it came out otherwise for naive Bayes (−3.1 points).")
-    panel["lines"][0] = sample_buys.line(0.9, -0.031, 0.1, wine["noise_experiment"]["numbers"])
+    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.1, wine["noise_experiment"]["numbers"])
     assert "otherwise" not in collected(wine)["noise_experiment"]["panels"][0]["why"]
 
 
@@ -179,16 +179,16 @@ def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine
     above = compared["scores"][0]["models"][1]["all_columns"]["mean"]
     means = argument["panels"][0]["lines"][1]["means"]
     means[0] = above
-    assert not collected(wine)["argument_notes"]
+    assert not collected(wine)["noise_experiment_notes"]
     means[0] = above - 0.002
-    assert "where rows are equally near, each takes others of them" in collected(wine)["argument_notes"][0]
+    assert "where rows are equally near, each takes others of them" in collected(wine)["noise_experiment_notes"][0]
     argument["n_samples"] -= 1
-    assert collected(wine)["argument_notes"][0].startswith("These are other rows than the ")
+    assert collected(wine)["noise_experiment_notes"][0].startswith("These are other rows than the ")
 
 
 def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell = wine["model_effect"]["scores"][2]["models"][0]
-    cell["chosen"] = sample_buys.folded(0.99, 0.05)
+    cell["chosen"] = sample_model_effect.folded(0.99, 0.05)
     chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
     assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
     assert score_text.score_interval({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
@@ -198,8 +198,8 @@ def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
 def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
     score, argument = wine["model_effect"]["scores"][0], wine["noise_experiment"]
     score["id"] = argument["scoring"] = "r2"
-    score["models"][1]["all_columns"] = sample_buys.folded(-3e16, 6e16, 1e16)
-    argument["panels"][0]["lines"][1] = sample_buys.line(-2e16, -1e16, 4e16, argument["numbers"])
+    score["models"][1]["all_columns"] = sample_model_effect.folded(-3e16, 6e16, 1e16)
+    argument["panels"][0]["lines"][1] = sample_model_effect.line(-2e16, -1e16, 4e16, argument["numbers"])
     shown = collected(wine)
     chart = shown["compared"]["charts"][0]
     folds, means = chart["chart"]["data"][0], chart["chart"]["data"][2]
@@ -209,13 +209,13 @@ def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
     assert means["error_x"]["arrayminus"][1] == 0
     assert means["customdata"][1][1] == "−3 × 10¹⁶"
     assert -1.2 < chart["chart"]["layout"]["xaxis"]["range"][0] < -1
-    assert chart["beyond"] == (
+    assert chart["clipped_note"] == (
         "Below −1, which is much worse than guessing the mean, and drawn at −1: nearest neighbours on all columns."
     )
     panels = shown["noise_experiment"]["panels"]
     assert set(panels[0]["chart"]["data"][7]["y"]) == {-1}
-    assert panels[0]["beyond"].endswith("drawn at −1: nearest neighbours.")
-    assert panels[1]["beyond"] == ""
+    assert panels[0]["clipped_note"].endswith("drawn at −1: nearest neighbours.")
+    assert panels[1]["clipped_note"] == ""
     low, high = panels[0]["chart"]["layout"]["yaxis"]["range"]
     assert -1.2 < low < -1
     assert 1 < high < 1.2
@@ -227,8 +227,8 @@ def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -
     assert told.tick_format(0.985, 1.0) == {"tickformat": ".1%"}
     assert score_text.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
     for panel in wine["noise_experiment"]["panels"]:
-        panel["lines"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
-        panel["chosen"] = [sample_buys.line(0.99, -0.001, 0.002, wine["noise_experiment"]["chosen_numbers"])] * 3
+        panel["lines"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
+        panel["chosen"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["selection_n_added"])] * 3
     for panel in collected(wine)["noise_experiment"]["panels"]:
         assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
 
@@ -300,7 +300,7 @@ def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]
     wine["noise_experiment"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
     shown = collected(wine)
     assert shown["notes"] == ["5 folds in place of 10."]
-    assert shown["argument_notes"] == ["100 of 900 rows, drawn at random."]
+    assert shown["noise_experiment_notes"] == ["100 of 900 rows, drawn at random."]
 
 
 def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:

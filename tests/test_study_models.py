@@ -8,6 +8,7 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector
+from tamiz._study import models
 from tamiz.assessment import compare_columns, predictors, recommend_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
@@ -24,7 +25,7 @@ OF_CLASSES = predictors._CLASSIFIERS
 @pytest.fixture(autouse=True)
 def few_folds(monkeypatch):
     """Few folds and shuffled targets."""
-    monkeypatch.setattr(predictors, "_FOLDS", 3)
+    monkeypatch.setattr(models, "_FOLDS", 3)
     monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
 
 
@@ -58,8 +59,8 @@ def test_what_a_study_finds_is_what_the_functions_find():
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
     monkeypatch.setattr("tamiz.assessment.predictors._CLASSIFIERS", OF_CLASSES)
-    monkeypatch.setattr(predictors, "_FOLDS", 2)
-    monkeypatch.setattr(predictors, "_N_ADDED_COLUMNS", (0, 1))
+    monkeypatch.setattr(models, "_FOLDS", 2)
+    monkeypatch.setattr(models, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
     found = study(X, y)
     for part in ("recommendation", "model_effect", "noise_experiment"):
@@ -73,7 +74,7 @@ def test_the_score_that_was_asked_for_decides_in_every_section():
     for part in ("recommendation", "model_effect"):
         assert [one["id"] for one in found[part]["scores"]] == ["f1_macro", "balanced_accuracy", "accuracy"]
     assert found["noise_experiment"]["scoring"] == found["assessment"]["scoring"] == "f1_macro"
-    assert found["assessment"]["decided_by"] == "f1_macro"
+    assert found["assessment"]["deciding_score"] == "f1_macro"
 
 
 def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
@@ -84,7 +85,7 @@ def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
 
 def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(predictors, "_MAX_SECONDS_PER_SEARCH", 1e-9)
+    monkeypatch.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e-9)
     found = study(X, y)["recommendation"]
     assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
     assert [note for note in found["notes"] if "left out of the comparison" in note] == [
@@ -98,8 +99,8 @@ def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_
 
 def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     X, y = table(n=300)
-    monkeypatch.setattr(predictors, "_MAX_ROWS", 100)
-    monkeypatch.setattr(predictors, "_MIN_ROWS", 100)
+    monkeypatch.setattr(models, "_MAX_ROWS", 100)
+    monkeypatch.setattr(models, "_MIN_ROWS", 100)
     found = study(X, y)
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
@@ -109,7 +110,7 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(predictors, "MAX_NOISE_COORDINATES", 2)
+    monkeypatch.setattr(models, "MAX_NOISE_COORDINATES", 2)
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert found["model_effect"]["notes"][-1] == (

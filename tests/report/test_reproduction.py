@@ -36,7 +36,7 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
     shown = collect_reproduction(wine)
     assert shown["lead"] == "The Python below repeats this study; no command line does."
     assert [block["id"] for block in shown["blocks"]] == ["python"]
-    assert shown["blocks"][0]["told"] == "Put in place of data and target what the study was given."
+    assert shown["blocks"][0]["text"] == "Put in place of data and target what the study was given."
     assert "The table was in memory." in words(section(render(wine), "reproduction"))
 
 

@@ -35,7 +35,7 @@ def cell(all_columns: float, change: float, half: float) -> dict[str, Any]:
     }
 
 
-def bought(n_columns: int = 13) -> dict[str, Any]:
+def model_effect(n_columns: int = 13) -> dict[str, Any]:
     """Return a comparison: naive Bayes gains, neighbours lose, of the tree nothing can be told."""
     return {
         "selector": "CFS by Forward",
@@ -72,7 +72,7 @@ def candidate(
     }
 
 
-def recommended(names: list[str], kept: list[str]) -> dict[str, Any]:
+def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
     """Return a recommendation of the columns kept, of three candidates."""
     none = (0.0, 0.0)
     return {
@@ -110,7 +110,7 @@ def line(first: float, change: float, half: float, numbers: list[int]) -> dict[s
     }
 
 
-def argued(copied: str = "flavanoids", n_columns: int = 13) -> dict[str, Any]:
+def noise_experiment(copied: str = "flavanoids", n_columns: int = 13) -> dict[str, Any]:
     """Return what added columns cost: as theory says."""
     random = [(-0.01, 0.015), (-0.18, 0.05), (-0.04, 0.03)]
     copies = [(-0.12, 0.06), (-0.01, 0.04), (0.0, 0.01)]
@@ -124,7 +124,7 @@ def argued(copied: str = "flavanoids", n_columns: int = 13) -> dict[str, Any]:
         "n_draws": 2,
         "copied": copied,
         "selector": "CFS by best-first search",
-        "chosen_numbers": [0, 50],
+        "selection_n_added": [0, 50],
         "panels": [
             {
                 "added": added,

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-CHARTS = ["bought-0", "bought-1", "bought-2", "added-random", "added-copies"]
+CHARTS = ["comparison-0", "comparison-1", "comparison-2", "added-random", "added-copies"]
 
 
 def test_every_chart_is_drawn_and_says_what_it_shows(read: Any) -> None:
@@ -18,7 +18,7 @@ def test_every_chart_is_drawn_and_says_what_it_shows(read: Any) -> None:
         assert len(reader.page.locator(f"#{name}").get_attribute("aria-label")) > 40
     shown = reader.page.locator("#model_effect")
     assert "nearest neighbours lose" in shown.locator(".lead").inner_text()
-    assert shown.locator("#bought tbody").count() == 3
+    assert shown.locator("#comparison tbody").count() == 3
 
 
 def test_band_line_and_dashes_of_a_model_have_one_colour_in_light_and_dark(read: Any) -> None:
