@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, data frames and files, each turned into one kind of table."""
+"""Table sources: arrays, sparse matrices, data frames and files, all read through the interface of `Source`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    open_source  factory:open_source     function  A table opened
-    split_dates  date_parts:split_dates  function  Dates as year, month, weekday and hour
-    as_source    factory:as_source       function  Rows and target as fit takes them
-    Source       base:Source             base      Where rows come from
+    open_source  factory:open_source     function  Open a table
+    split_dates  date_parts:split_dates  function  Split dates into year, month, weekday and hour
+    as_source    factory:as_source       function  Convert the arguments of fit to a source
+    Source       base:Source             base      Base class of table sources
     csv          csv_reader:open_csv     file      Comma separated values
     tsv          csv_reader:open_csv     file      Tab separated values
     txt          csv_reader:open_csv     file      Separated values

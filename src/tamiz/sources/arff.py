@@ -1,4 +1,4 @@
-"""Weka's attribute relation file format."""
+"""Reader of Weka's attribute-relation file format (ARFF)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tamiz.sources.text_values import as_exact_integers, as_integers_or_codes
 
 
 def open_arff(path: Path, options: OpenOptions) -> Source:
-    """Open an ARFF file: dense or sparse rows, nominal, numeric, string and date attributes, weights of rows.
+    """Open an ARFF file: dense or sparse rows; nominal, numeric, string and date attributes; row weights.
 
-    Weights in the file count where no others are given. An attribute that a sparse row leaves out is 0, or the
-    first level declared; a string left out is missing. A file has no target of its own: Weka's last attribute is
-    one among the others.
+    Row weights in the file are used unless the options name other weights. In a sparse row, an absent numeric attribute is 0, an
+    absent nominal attribute is the first declared level, and an absent string is missing. An ARFF file declares no target: the
+    last attribute, Weka's default class, is a column like the others.
     """
     with path.open(encoding=find_encoding(path)) as file:
         lines = file.read().split("\n")
@@ -38,23 +38,23 @@ def open_arff(path: Path, options: OpenOptions) -> Source:
         raise DataError(f"{path} has no rows after its @data line (line {n_header}).")
     by_name = {attribute.name: j for j, attribute in enumerate(attributes)}
 
-    def word_row(at: int) -> str:
+    def describe_row(at: int) -> str:
         return f"line {rows.lines[at]}"
 
     def load(name: str) -> RawColumn:
         j = by_name[name]
         return _read_column(attributes[j], rows, j)
 
-    def frame_of(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
+    def make_frame(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
         table = pa.table({name: _frame_values(load(name).values, rows, by_name[name]) for name in names})
         return table if is_every_row(kept, len(rows)) else table.take(pa.array(kept))
 
-    in_file = bool(rows.weights) and options.weight is None and options.reader is None
-    if in_file:
+    use_file_weights = bool(rows.weights) and options.weight is None and options.reader is None
+    if use_file_weights:
         options = replace(options, weight=_read_weights(rows))
-    source = build_table(list(by_name), load, options, frame_of, describe_row=word_row)
-    if in_file:
-        note = f"The file gives {len(rows.weights):,} of {len(rows):,} rows a weight; the others weigh 1."
+    source = build_table(list(by_name), load, options, make_frame, describe_row=describe_row)
+    if use_file_weights:
+        note = f"The file contains a weight for {len(rows.weights):,} of {len(rows):,} rows; the others have weight 1."
         source.schema = replace(source.schema, notes=(*source.schema.notes, note))
     return source
 
@@ -94,7 +94,7 @@ def _read_nominal(attribute: ArffAttribute, rows: ArffRows, j: int) -> pa.Array:
 
 
 def _read_dates(attribute: ArffAttribute, rows: ArffRows, j: int) -> pa.Array:
-    # Left out of a sparse row is the number 0: the first moment of 1970.
+    # A date that is absent from a sparse row is the number 0, 1970-01-01 00:00:00.
     text = rows.column(j, "").dictionary_encode()
     dates = []
     for code, word in enumerate(text.dictionary.to_pylist()):

@@ -1,4 +1,8 @@
-"""The rows of an ARFF file: cells as text, each with the line it came from."""
+"""Parser of ARFF files: the attributes that the header declares, and the data rows as cells of text with their line numbers.
+
+Two deliberate differences from Weka: a percent sign within a word does not begin a comment (see `_COMMENT_PATTERN`), and a date
+with a time zone offset is converted to UTC.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +18,14 @@ from pyarrow import csv
 from tamiz.exceptions import DataError
 from tamiz.runtime.registry import suggestion
 
-# MERGED: The declarations of an ARFF file.
-
+Cell = str | None
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ATTRIBUTE_PATTERN = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 _DEFAULT_DATE_FORMAT = "yyyy-MM-dd'T'HH:mm:ss"
 
-# Java's SimpleDateFormat in the words of strptime. Runs of other lengths have no counterpart.
+# Codes of Java's SimpleDateFormat and of strptime. Java codes of other lengths have no equivalent in strptime.
 _STRPTIME_CODES = {
     "yyyy": "%Y", "y": "%Y", "yy": "%y", "M": "%m", "MM": "%m", "MMM": "%b", "MMMM": "%B", "d": "%d", "dd": "%d",
     "D": "%j", "DDD": "%j", "H": "%H", "HH": "%H", "h": "%I", "hh": "%I", "m": "%M", "mm": "%M", "s": "%S", "ss": "%S",
@@ -33,7 +36,10 @@ _JAVA_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
 @dataclass(frozen=True)
 class ArffAttribute:
-    """One declaration: the name, "nominal", "numeric", "string" or "date", and what belongs to it."""
+    """The declaration of an attribute: its name, its type ("nominal", "numeric", "string" or "date") and its line number.
+
+    A nominal attribute has `levels`, a date attribute a `date_format` of strptime.
+    """
 
     name: str
     type: str
@@ -43,7 +49,7 @@ class ArffAttribute:
 
 
 def read_header(lines: Sequence[str], path: object) -> tuple[list[ArffAttribute], int]:
-    """Return the attributes, and the number of lines up to and with @data."""
+    """Return the attributes and the number of header lines, the @data line included."""
     attributes: list[ArffAttribute] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
@@ -59,24 +65,24 @@ def read_header(lines: Sequence[str], path: object) -> tuple[list[ArffAttribute]
             attribute = _read_attribute(strip_comment(text), number)
             if attribute.name in seen:
                 raise DataError(
-                    f"line {number}: attribute {attribute.name!r} is declared in line {seen[attribute.name]} already; "
-                    "give every attribute a name of its own."
+                    f"line {number}: attribute {attribute.name!r} is already declared in line {seen[attribute.name]}; "
+                    "rename one of them."
                 )
             seen[attribute.name] = number
             attributes.append(attribute)
         elif keyword != "@relation":
             raise DataError(
-                f"line {number}: {text[:40]!r} stands before @data and is no @relation, @attribute or comment."
+                f"line {number}: {text[:40]!r} precedes @data and is not a @relation, an @attribute or a comment."
             )
     if not attributes:
-        raise DataError(f"{path} is no ARFF file: it declares no attributes and has no @data line.")
+        raise DataError(f"{path} is not an ARFF file: it declares no attributes and has no @data line.")
     raise DataError(f"{path} has no @data line after its {len(attributes)} attributes.")
 
 
 def _read_attribute(text: str, number: int) -> ArffAttribute:
     found = _ATTRIBUTE_PATTERN.match(text)
     if found is None:
-        problem = "a quote is opened and not closed" if "'" in text or '"' in text else "the attribute has no name"
+        problem = "a quote is not closed" if "'" in text or '"' in text else "the attribute has no name"
         raise DataError(f"line {number}: {problem}.")
     name, rest = unquote(found[1]), found[2].strip()
     if rest.startswith("{"):
@@ -93,8 +99,8 @@ def _read_attribute(text: str, number: int) -> ArffAttribute:
         )
     if kind == "relational":
         raise DataError(
-            f"line {number}: attribute {name!r} is relational, a table within a cell, which cannot be used; "
-            "write its columns as attributes."
+            f"line {number}: attribute {name!r} is relational (a table within a cell), which is not supported; "
+            "declare its columns as attributes."
         )
     if not kind:
         raise DataError(f"line {number}: attribute {name!r} has no type.")
@@ -125,7 +131,7 @@ def _strptime_format(pattern: str, number: int) -> str:
     while at < len(pattern):
         found = _JAVA_TOKEN.match(pattern, at)
         if found is None:
-            raise DataError(f"line {number}: the date format {pattern!r} has a quote without an end.")
+            raise DataError(f"line {number}: the date format {pattern!r} has a quote that is not closed.")
         at = found.end()
         if found[2] is None:
             literal = found[0] if found[1] is None else found[1].replace("''", "'") or "'"
@@ -134,27 +140,24 @@ def _strptime_format(pattern: str, number: int) -> str:
             parts.append(_STRPTIME_CODES[found[0]])
         else:
             raise DataError(
-                f"line {number}: {found[0]!r} in the date format {pattern!r} is not known; "
-                f"known are {', '.join(_STRPTIME_CODES)}. Declare the attribute as a string."
+                f"line {number}: {found[0]!r} in the date format {pattern!r} is not supported; supported codes: "
+                f"{', '.join(_STRPTIME_CODES)}. Declare the attribute as a string."
             )
     return "".join(parts)
 
 
 def read_date(text: str, date_format: str) -> datetime:
-    """Read a date by a translated format; one with an offset becomes universal time."""
+    """Parse a date by a format of strptime; a date with a time zone offset is converted to UTC."""
     date = datetime.strptime(text, date_format)
     return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)
 
 
-Cell = str | None
-
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-# One value and what ends it: a comma or the end; a quoted value must be all there is between two commas.
+# A value and its end: a comma or the end of the line. Beside a quoted value only blanks are allowed.
 _VALUE_PATTERN = re.compile(rf"\s*({_QUOTED}|[^,'\"]*)\s*(,|$)")
 _SPARSE_PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,'\"]+?)\s*(,|$)")
 _WEIGHT_PATTERN = re.compile(r"[,\s]\s*\{\s*([^{},'\"]*?)\s*\}\s*$|(?<=\})\s*\{\s*([^{},'\"]*?)\s*\}\s*$")
 _WORD_PATTERN = re.compile(rf"{_QUOTED}|[^\s'\"]+")
-# Weka's tokenizer cuts at any percent sign; here one within a word stays, so that a bare 50% is not read as 50.
+# Weka's tokenizer begins a comment at any percent sign. Here a percent sign within a word is kept: 50% is not read as 50.
 _COMMENT_PATTERN = re.compile(rf"((?:{_QUOTED}|[^'\"%]|(?<=\S)%)*)(?<!\S)%.*")
 _ESCAPE_PATTERN = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPE_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r"}
@@ -162,7 +165,19 @@ _ESCAPE_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass
 class ArffRows:
-    """Rows of text cells, None where missing; a sparse row is a dictionary of the cells it mentions."""
+    """The data rows as cells of text, None where missing.
+
+    Attributes
+    ----------
+    lines : list of int
+        The line number of every row.
+    cells : list of list or dict
+        A dense row is a list of its cells, a sparse row a dictionary from attribute numbers to cells.
+    weights : dict of int to str
+        The weights that the file contains, by position of the row.
+    table : pyarrow.Table or None
+        The cells in place of `cells`, if Arrow parsed the rows.
+    """
 
     lines: list[int] = field(default_factory=list)
     cells: list[list[Cell] | dict[int, Cell]] = field(default_factory=list)
@@ -173,7 +188,7 @@ class ArffRows:
         return len(self.lines)
 
     def column(self, j: int, sparse_default: Cell) -> pa.Array:
-        """Return the cells of attribute j as text, null where missing."""
+        """Return the cells of attribute j as text, null where missing; `sparse_default` is for cells absent from a sparse row."""
         if self.table is not None:
             text = self.table.column(j).combine_chunks()
             trimmed = pc.ascii_trim_whitespace(text)
@@ -183,7 +198,7 @@ class ArffRows:
 
 
 def read_rows(lines: Sequence[str], start: int, n_attributes: int) -> ArffRows:
-    """Read the lines of the data section; `start` is the number of the first one."""
+    """Parse the lines of the data section; `start` is the line number of the first."""
     kept = [(number, line) for number, line in enumerate(lines, start) if (text := line.strip()) and text[0] != "%"]
     numbers = [number for number, _ in kept]
     texts = [line for _, line in kept]
@@ -202,7 +217,7 @@ def read_rows(lines: Sequence[str], start: int, n_attributes: int) -> ArffRows:
 
 
 def _read_with_arrow(texts: list[str], n_attributes: int) -> pa.Table | None:
-    """Return the rows read by Arrow, or None when a row is not as long as the others."""
+    """Return the rows parsed by Arrow, or None if a row has another number of values than `n_attributes`."""
     names = [str(j) for j in range(n_attributes)]
     body = "\n".join(texts).encode()
     try:
@@ -217,15 +232,15 @@ def _read_with_arrow(texts: list[str], n_attributes: int) -> pa.Table | None:
 
 
 def strip_comment(line: str) -> str:
-    """Return the line up to a percent sign that begins a comment."""
+    """Return the line without its comment."""
     found = _COMMENT_PATTERN.match(line)
     return found[1] if found else line
 
 
 def _split_weight(text: str) -> tuple[str, str | None]:
-    """Cut a row's weight, `{0.5}` at its end, off."""
+    """Split a row into its values and its weight, such as `{0.5}` at the end of the line; the weight is None if there is none."""
     found = _WEIGHT_PATTERN.search(text)
-    # A sparse row is in braces itself: what is left must still be a row.
+    # A sparse row is itself in braces: without values before them, the braces are the row.
     if found is None or not text[: found.start()].strip():
         return text, None
     return text[: found.start()].rstrip().removesuffix(","), found[1] if found[1] is not None else found[2]
@@ -236,13 +251,14 @@ def _read_row(text: str, number: int, n_attributes: int) -> list[Cell] | dict[in
         return _read_sparse(text, number, n_attributes)
     if text.count(",") < n_attributes - 1 and "," not in re.sub(_QUOTED, "", text):
         _check_quotes(text, number)
-        # Weka lets blanks and tabs part values as well.
+        # Weka also accepts blanks and tabs as separators.
         cells = [_parse_cell(word) for word in _WORD_PATTERN.findall(text)]
     else:
         cells = split_values(text, number)
     if len(cells) != n_attributes:
         raise DataError(
-            f"line {number}: {_format_count(len(cells), 'value')}, {_format_count(n_attributes, 'attribute')}."
+            f"line {number} has {_format_count(len(cells), 'value')}, but the header declares "
+            f"{_format_count(n_attributes, 'attribute')}."
         )
     return cells
 
@@ -257,10 +273,12 @@ def _read_sparse(text: str, number: int, n_attributes: int) -> dict[int, Cell]:
         found = _SPARSE_PAIR.match(body, at)
         if found is None:
             _check_quotes(body[at:], number)
-            raise DataError(f"line {number}: {body[at : at + 30]!r} is not 'number value', as a sparse row has it.")
+            raise DataError(f"line {number}: {body[at : at + 30]!r} in a sparse row is not of the form 'number value'.")
         j = int(found[1])
         if j >= n_attributes:
-            raise DataError(f"line {number}: attribute {j} in a sparse row; they are numbered 0 to {n_attributes - 1}.")
+            raise DataError(
+                f"line {number}: attribute {j} in a sparse row does not exist; attributes are numbered 0 to {n_attributes - 1}."
+            )
         if j in row:
             raise DataError(f"line {number}: attribute {j} occurs twice in a sparse row.")
         row[j] = _parse_cell(found[2])
@@ -275,7 +293,7 @@ def split_values(text: str, number: int) -> list[Cell]:
         word = part.strip()
         if "'" in word or '"' in word:
             inner = word[1:-1]
-            # A comma, a quote or an escape within quotes is left to the slower way.
+            # A comma, a quote or an escape within quotes needs the slower regular expression.
             if len(word) < 2 or word[0] != word[-1] or "'" in inner or '"' in inner or "\\" in inner:
                 return _split_quoted(text, number)
             cells.append(inner)
@@ -292,7 +310,7 @@ def _split_quoted(text: str, number: int) -> list[Cell]:
         if found is None:
             _check_quotes(text[at:], number)
             raise DataError(
-                f"line {number}: text beside a quoted value at {text[at : at + 30]!r}; quote the whole value."
+                f"line {number}: text before or after a quoted value at {text[at : at + 30]!r}; quote the whole value."
             )
         cells.append(_parse_cell(found[1]))
         at = found.end()
@@ -303,7 +321,7 @@ def _split_quoted(text: str, number: int) -> list[Cell]:
 def _check_quotes(text: str, number: int) -> None:
     rest = re.sub(_QUOTED, "", text)
     if "'" in rest or '"' in rest:
-        raise DataError(f"line {number}: a quote is opened and not closed; write a quote within a value as \\'.")
+        raise DataError(f"line {number}: a quote is not closed; write a quote within a value as \\'.")
 
 
 def _parse_cell(word: str) -> Cell:
@@ -312,7 +330,7 @@ def _parse_cell(word: str) -> Cell:
 
 
 def unquote(word: str) -> str:
-    """Return a value without its quotes, escapes resolved."""
+    """Return a value without its quotes and with its escape sequences resolved."""
     if len(word) < 2 or word[0] not in "'\"" or word[-1] != word[0]:
         return word
     inner = word[1:-1]

@@ -1,4 +1,4 @@
-"""Where rows come from: a schema, blocks, and one loop that fills statistics from them."""
+"""Base class of table sources: a schema, blocks of rows, and one loop that fills statistics from the blocks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ from tamiz.statistics.base import Block, Codes
 
 Statistics = TypeVarTuple("Statistics")
 
-# Rows of one piece of work, of wide tables fewer. Statistics are filled piece by piece and merged in order, so it fixes the
-# last bits of every sum: a table gives the same numbers from memory, from a file and at any number of threads.
+# Number of rows of a piece of work; pieces of wide tables have fewer. Statistics are filled piece by piece and merged in order, so
+# that the size of the pieces fixes the last bits of every sum: they are equal for a table in memory and in a file, and at any
+# number of threads.
 PIECE_ROWS, _MIN_PIECE_ROWS, _MAX_PIECE_VALUES = 2**15, 2**12, 2**20
 
 
 def _piece_rows(n_columns: int) -> int:
-    """Return a power of two, so that pieces can be cut further without a rest; no fewer than columns, of which pairs are merged."""
+    """Return the number of rows of a piece for a table of `n_columns` columns.
+
+    It is a power of two, so that pieces can be split evenly. It is not below the number of columns, because merging two
+    statistics of pairs of columns costs O(n_columns**2).
+    """
     fewest, rows = max(_MIN_PIECE_ROWS, n_columns), PIECE_ROWS
     while rows // 2 >= fewest and rows * n_columns > _MAX_PIECE_VALUES:
         rows //= 2
@@ -32,24 +37,28 @@ def _piece_rows(n_columns: int) -> int:
 
 
 class Source(ABC):
-    """A table that can be read again and again.
+    """A table that can be read more than once.
 
     Attributes
     ----------
     schema : Schema
     column_names : tuple of str
-        The names of all columns of the user's table, those with a role among them.
+        The names of all columns of the user's table, including columns with a role (target, weight, groups, time).
     class_labels : ndarray of shape (n_classes,), or None
-        What the user wrote for every class of the target, in the order of `schema.target.levels`; None where it has no classes.
+        The original value of each class of the target, in the order of `schema.target.levels`; None if the target has no classes.
     groups : ndarray of shape (n_rows,), int32, or None
-        The group of every row that counts, as a position in `group_names`.
+        The group of each row, as a position in `group_names`.
     group_names : tuple of str
     time : ndarray of shape (n_rows,), float64 or int64, or None
-        Numbers that sort as the rows that count do in time.
+        Numbers that sort the rows by time.
     infinite_digest : bytes
-        What tells the infinite values from others that count as missing; empty where there are none.
+        A hash of the positions and signs of the infinite values, which are read as missing; empty if there are none.
     memory_limit : MemoryLimit or None
-        The memory that the user stated, in force as long as the source is there.
+        The memory limit that the user set; it applies as long as the source exists.
+
+    Notes
+    -----
+    Rows without a target are not part of a source. `row_numbers` contains the positions of its rows in the user's table.
     """
 
     schema: Schema
@@ -63,34 +72,35 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows that count, in order, with the given source columns (all that take part by default)."""
+        """Yield the rows in order, as blocks of the given columns; by default of all columns that are not excluded."""
 
     @abstractmethod
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the table as the user gave it, dtypes and all, for the rows that count or some of them."""
+        """Return columns of the user's table with their original types, for all rows of the source or for the rows given."""
 
     @abstractmethod
     def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
-        """Return what `frame` does for columns by name, those with a role and those that take no part among them."""
+        """Return columns of the user's table by name, as `frame` does; columns with a role and excluded columns are allowed."""
 
     @property
     @abstractmethod
     def row_numbers(self) -> NDArray[np.intp]:
-        """The number that every row that counts has in the user's table."""
+        """The position of each row in the user's table."""
 
     def target_values(self) -> NDArray[Any]:
-        """Return the target of every row that counts.
+        """Return the target of each row, classes as their original values.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Classes as they were given: of an array or a frame in the type that `fit(X, y)` sees, of a file in the type that the
-            file says. Numbers are float64. Rows without a target are left out; `row_numbers` are those of the others.
+            Classes of an array or a data frame have the type that `fit(X, y)` receives; classes of a file have the type that the
+            file declares. Numbers are float64. Rows without a target are left out; `row_numbers` contains the positions of the
+            others.
 
         Raises
         ------
         DataError
-            When the table has no target.
+            If the table has no target.
 
         Examples
         --------
@@ -102,12 +112,12 @@ class Source(ABC):
         ('2', '10')
         """
         if self.schema.target is None:
-            raise DataError("The table has no target; name a column or pass values with open_source(..., target=...).")
+            raise DataError("The table has no target; pass a column name or values with open_source(..., target=...).")
         values = np.concatenate([np.asarray(block.y) for block in self.blocks([])])
         return values if self.class_labels is None else self.class_labels[values]
 
     def reduce(self, *statistics: *Statistics) -> tuple[*Statistics]:
-        """Return filled copies of empty statistics, in one pass over the blocks."""
+        """Return copies of empty statistics, filled in one pass over the blocks."""
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
         totals: list[Any] = []
@@ -129,7 +139,7 @@ class Source(ABC):
         return tuple(totals)
 
     def fingerprint(self) -> str:
-        """Return a hash of the schema and of every value, equal for equal tables."""
+        """Return a SHA-256 hash of the schema and of all values; equal tables have equal hashes."""
         digest = hashlib.sha256(repr(self.schema).encode())
         for block in self.blocks():
             for column in (*block.numeric_columns, *block.categorical_columns):
@@ -137,6 +147,6 @@ class Source(ABC):
             for rows in (block.y, block.weight):
                 digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
         digest.update(self.infinite_digest)
-        for said in (self.groups, self.time):
-            digest.update(b"" if said is None else np.ascontiguousarray(said).data)
+        for values in (self.groups, self.time):
+            digest.update(b"" if values is None else np.ascontiguousarray(values).data)
         return digest.hexdigest()

@@ -1,6 +1,7 @@
-"""Columns that are read when they are used: those that lie in a file, and some rows of others.
+"""Where encoded columns are stored: in memory, or in a temporary file that is deleted with the source that uses it.
 
-A file is read piece by piece into memory of its own: pages of a mapped file would count as the process's.
+`ColumnStore` chooses the place by the free memory. A column in a file is a `LazyColumn`, which is read when it is used. It is read
+into new memory and not mapped: pages of a mapped file would count towards the memory of the process.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ from numpy.typing import NDArray
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.sources.base import Source
 
-# MERGED: Room on disk: a private folder that goes with the source that uses it, and columns kept in it.
-# A table that would take more than this share of the free memory is kept on disk.
+# A table that needs more than this share of the free memory is stored on disk.
 MAX_MEMORY_SHARE = 0.25
 
 
 class ColumnStore:
-    """A temporary folder."""
+    """Stores columns in memory or in a file of a temporary folder.
+
+    Parameters
+    ----------
+    folder : Path
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,11 +46,11 @@ class ColumnStore:
         return ColumnFile(self.folder / "columns")
 
     def choose_location(self, n_bytes: int) -> None:
-        """Choose where the columns of a table of this size stay: in memory, or in a file."""
+        """Choose, for a table of `n_bytes` bytes, whether columns are stored in memory or in a file."""
         self._on_disk = n_bytes > MAX_MEMORY_SHARE * free_memory()
 
     def store(self, values: NDArray[Any]) -> Any:
-        """Return a column in the place where it stays."""
+        """Store a column and return it: the array itself, or a `FileColumn`."""
         if not self._on_disk:
             return values
         with self._lock:
@@ -53,7 +58,7 @@ class ColumnStore:
         return file.store(values)
 
     def check_disk_space(self, n_bytes: float, task: str) -> None:
-        """Refuse to begin what would not fit on the disk."""
+        """Raise an OSError if the disk has fewer than `n_bytes` bytes free; `task` begins the message."""
         free = shutil.disk_usage(self.folder).free
         if n_bytes > free:
             raise OSError(
@@ -62,33 +67,38 @@ class ColumnStore:
             )
 
     def delete_with(self, source: Source) -> None:
-        """Keep the folder until the source is gone."""
+        """Delete the folder when the source is garbage-collected."""
         weakref.finalize(source, shutil.rmtree, self.folder, ignore_errors=True)
 
 
 @contextmanager
 def temporary_store() -> Iterator[ColumnStore]:
-    """Open a folder that is removed when what happens inside fails."""
-    room = ColumnStore(Path(tempfile.mkdtemp(prefix="tamiz-")))
+    """Create a store in a new temporary folder, and delete the folder if the body of the `with` statement raises."""
+    store = ColumnStore(Path(tempfile.mkdtemp(prefix="tamiz-")))
     try:
-        yield room
+        yield store
     except BaseException:
-        shutil.rmtree(room.folder, ignore_errors=True)
+        shutil.rmtree(store.folder, ignore_errors=True)
         raise
 
 
 class ColumnFile:
-    """One file of columns: a column after another, or pieces of several in turn."""
+    """A file of columns, written one after another.
+
+    Parameters
+    ----------
+    path : Path
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w+b", buffering=0)
         self._lock = threading.Lock()
         self._end = 0
-        # With the last column that lies in it.
+        # Every column refers to this object, so that the file is closed after the last of them is garbage-collected.
         weakref.finalize(self, self._file.close)
 
     def store(self, values: NDArray[Any]) -> FileColumn:
-        """Write a column and return it as it lies in the file."""
+        """Write a column to the file and return it as a lazy column."""
         data = memoryview(np.ascontiguousarray(values).view(np.uint8).data)
         with self._lock:
             start, self._end = self._end, self._end + len(data)
@@ -98,19 +108,19 @@ class ColumnFile:
         return FileColumn(self, start, values.dtype, range(len(values)))
 
     def read_into(self, start: int, out: NDArray[Any]) -> None:
-        """Fill an array with what begins at a byte."""
+        """Fill an array with the bytes of the file from position `start` on."""
         data = memoryview(out.view(np.uint8).data)
         with self._lock:
             self._file.seek(start)
             while data:
                 n = self._file.readinto(data)
                 if not n:
-                    raise OSError("The temporary file of columns is shorter than it was written.")
+                    raise OSError("The temporary file of columns was truncated after it was written.")
                 data = data[n:]
 
 
 class LazyColumn(NDArrayOperatorsMixin, ABC):
-    """A column that is read when it is used: a slice of it is one as well, and any other use reads it as an array.
+    """A column that is read when it is used: a slice of it is lazy as well, and any other use reads it as an array.
 
     Attributes
     ----------
@@ -126,7 +136,7 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
     @abstractmethod
     def slice_rows(self, rows: slice) -> LazyColumn:
-        """Return some rows in a row, not read yet."""
+        """Return a range of rows, not read yet."""
 
     @abstractmethod
     def read(self) -> NDArray[Any]:
@@ -149,7 +159,7 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("A column that is not read yet cannot be had without a copy.")
+            raise ValueError("A lazy column is read into new memory: an array without a copy (copy=False) is not possible.")
         values = self.read()
         return values if dtype is None else values.astype(dtype, copy=False)
 
@@ -159,7 +169,17 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
 
 class FileColumn(LazyColumn):
-    """A column that lies in a file."""
+    """A column in a file.
+
+    Parameters
+    ----------
+    file : ColumnFile
+    start : int
+        Position of the column's first byte in the file.
+    dtype : numpy.dtype
+    rows : range
+        The rows of the column that are read.
+    """
 
     def __init__(self, file: ColumnFile, start: int, dtype: np.dtype[Any], rows: range) -> None:
         self._file = file
@@ -171,7 +191,7 @@ class FileColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> FileColumn:
-        """Return some rows in a row."""
+        """Return a range of rows."""
         return FileColumn(self._file, self._start, self.dtype, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
@@ -187,7 +207,7 @@ class RowSubsetColumn(LazyColumn):
     Parameters
     ----------
     column : ndarray or LazyColumn
-    rows : ndarray of row numbers, ascending
+    rows : ndarray of row numbers, ascending; a row may occur more than once
     """
 
     def __init__(self, column: Any, rows: NDArray[np.intp]) -> None:
@@ -199,15 +219,15 @@ class RowSubsetColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> RowSubsetColumn:
-        """Return some rows in a row."""
+        """Return a range of rows."""
         return RowSubsetColumn(self._column, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
-        """Return the values, of the other column only those between the first and the last row."""
+        """Return the values; of the other column, only the rows from the first to the last are read."""
         if not len(self._rows):
             return np.empty(0, self.dtype)
         first, last = self._rows[0], self._rows[-1]
         between = np.asarray(self._column[first : last + 1])
-        # As many rows as there are from the first to the last may still be some of them twice.
-        every = len(between) == len(self._rows) and (np.diff(self._rows) == 1).all()
-        return between if every else between[self._rows - first]
+        # Equal lengths do not suffice: a row may occur twice and another not at all.
+        is_contiguous = len(between) == len(self._rows) and (np.diff(self._rows) == 1).all()
+        return between if is_contiguous else between[self._rows - first]

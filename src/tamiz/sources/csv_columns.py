@@ -1,4 +1,8 @@
-"""A column of text to its values: numbers, booleans, dates or text, judged by the whole column, read piece by piece."""
+"""Columns of a parsed CSV file, and their conversion to numbers, booleans, dates or text.
+
+A file of separated values is parsed once, as text, into an Arrow file that is mapped into memory (`TextTable`). The type of a column
+is found by all of its values, which are read piece by piece.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,12 @@ from tamiz.sources.text_values import (
     try_cast,
 )
 
-# MERGED: Columns of text in a mapped file: what a file of separated values was parsed into.
-# Rows of a column that are typed at a time.
+# Number of rows of a column that are converted at a time.
 _PIECE_ROWS = 2**18
 
 
 class TextTable:
-    """A table of text columns in a file of Arrow's own format.
+    """A table of text columns in an Arrow IPC file.
 
     Parameters
     ----------
@@ -46,17 +49,26 @@ class TextTable:
         self.n_rows: int = self._table.num_rows
 
     def column(self, j: int) -> TextColumn:
-        """Return a column."""
+        """Return column j."""
         return TextColumn(self, self._table.column(j))
 
     def release_pages(self) -> None:
-        """Count the pages read so far as the process's no more; they stay in the system's memory while there is some."""
+        """Release the mapped pages that were read, so that they do not count towards the memory of the process.
+
+        The operating system keeps them in its page cache as long as memory is free.
+        """
         if hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class TextColumn:
-    """A column of text, given piece by piece."""
+    """A column of text that is read piece by piece.
+
+    Parameters
+    ----------
+    table : TextTable
+    values : pyarrow.ChunkedArray
+    """
 
     def __init__(self, table: TextTable, values: pa.ChunkedArray) -> None:
         self._table = table
@@ -66,21 +78,21 @@ class TextColumn:
         return len(self._values)
 
     def values(self) -> pa.ChunkedArray:
-        """Return the whole column, null where a value is missing."""
+        """Return all values, null where missing."""
         parts = [part for piece in self.pieces() for part in clean_words(piece).chunks]
         return pa.chunked_array(parts, pa.string())
 
     def pieces(self) -> Iterator[pa.ChunkedArray]:
-        """Yield the rows in order."""
+        """Yield the rows in order, piece by piece."""
         for start in range(0, len(self), _PIECE_ROWS):
             yield self._values.slice(start, _PIECE_ROWS)
             self._table.release_pages()
 
 
 _NUMBER_PATTERN = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
-# Among more than this share of numbers, what is no number is a slip rather than a value.
+# If more than this share of the values are numbers, the others are taken to be typing errors.
 _MAX_NUMBER_SHARE = 0.9
-# Numbers of at most this many different values may be codes that have a few letters among them.
+# Numbers with at most this many distinct values may be codes, of which a few contain letters.
 _MIN_DISTINCT_NUMBERS = 20
 
 DescribeRow = Callable[[int], str]
@@ -95,25 +107,37 @@ def read_text_column(
     comma_first: bool | None,
     infer: bool,
 ) -> RawColumn:
-    """Read a whole column of text. Where the kind is left to `infer`, a few slips among numbers are an error.
+    """Read a column of text as numbers, booleans, dates or text, whichever fits all of its values.
 
-    `comma_first` is as in `parse_formatted`.
+    Parameters
+    ----------
+    name : str
+    text : TextColumn
+    describe_row : callable
+        Turns the position of a row into words of a message, such as "line 12".
+    decimal_comma : bool
+        Whether a comma may be the decimal separator.
+    comma_first : bool or None
+        As in `parse_formatted`.
+    infer : bool
+        Whether the user declared no kind. Formatted numbers and dates are then converted, and a few words in a column of numbers
+        raise a DataError.
     """
     numbers = _parse_numbers(text, decimal_comma=False)
     if numbers is None and decimal_comma:
         numbers = _parse_numbers(text, decimal_comma=True)
     if numbers is not None:
         return RawColumn(name, numbers)
-    # From here on the distinct values are enough.
+    # The rest needs the distinct values only.
     encoded = encode_dictionary(name, text.pieces())
     words = clean_words(encoded.dictionary)
     found = words.drop_null()
-    # That they are digits of one width, as numbers are not, was seen above.
+    # If these words are numbers, `_parse_numbers` refused them as codes: digits of one width, some with a leading zero.
     if as_numbers(words, decimal_comma=decimal_comma) is None:
         if (typed := as_booleans(words, found)) is not None or (typed := as_dates(words)) is not None:
             return RawColumn(name, typed.take(encoded.indices))
-        if infer and (written := parse_formatted(words, comma_first=comma_first)) is not None:
-            return RawColumn(name, written.take(encoded.indices))
+        if infer and (typed := parse_formatted(words, comma_first=comma_first)) is not None:
+            return RawColumn(name, typed.take(encoded.indices))
         if infer:
             _check_stray_text(name, words, encoded.indices, describe_row, decimal_comma=decimal_comma)
     return RawColumn(name, _dictionary_array(words, encoded.indices))
@@ -122,9 +146,10 @@ def read_text_column(
 def read_text_column_as(
     name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool, comma_first: bool | None
 ) -> RawColumn:
-    """Read a whole column of a kind that is known: nothing else is made of it, whatever it looks like in these rows.
+    """Read a column of text as a known kind; parameters as of `read_text_column`.
 
-    What is no number or date stays text, for whoever makes numbers of it to name.
+    A column of kind "numeric" or "date" that cannot be converted is returned as text: `kinds.to_numbers` then raises a DataError
+    that names the row.
     """
     if kind in ("numeric", "date"):
         numbers = _parse_numbers(text, decimal_comma=False)
@@ -136,7 +161,7 @@ def read_text_column_as(
     words = clean_words(encoded.dictionary)
     typed = None
     if kind in ("numeric", "date"):
-        # As a number a date is seconds since 1970.
+        # The number of a date is its seconds since 1970.
         typed = as_dates(words)
         if typed is None:
             typed = parse_formatted(words, comma_first=comma_first)
@@ -150,17 +175,20 @@ def read_text_column_as(
 
 
 def read_missing_only(name: str, text: TextColumn) -> RawColumn:
-    """Read a column of which only what is missing counts."""
+    """Read which values of an excluded column are missing, and nothing else."""
     codes = [np.asarray(clean_words(piece).is_valid()).astype(np.int8) - np.int8(1) for piece in text.pieces()]
     return RawColumn(name, np.concatenate(codes), categories=("",))
 
 
 def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
-    """Return the values as numbers, None where one is none or all are codes; whole ones that float64 cannot tell apart exactly."""
+    """Return the values as numbers; None if one is not a number, or if all are codes with leading zeros.
+
+    Integers beyond 2**53, which float64 does not represent exactly, are returned as an Arrow array.
+    """
     numbers = np.empty(len(text))
     widths, start, largest = _CodeDetector(), 0, 0.0
     for piece in text.pieces():
-        # Most pieces are numbers as they are, and need not be searched for blanks and words.
+        # Most pieces can be cast at once, without a search for blanks and words for missing values.
         typed = None if decimal_comma else try_cast(piece, pa.float64())
         if typed is None:
             piece = clean_words(piece)
@@ -173,7 +201,7 @@ def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float
                 return None
         widths.update(piece)
         found = typed.to_numpy(zero_copy_only=False)
-        # `fmax` passes over NaN.
+        # `fmax` ignores NaN.
         largest = max(largest, float(np.fmax.reduce(np.abs(found), initial=0.0)))
         numbers[start : start + len(piece)] = found
         start += len(piece)
@@ -184,7 +212,7 @@ def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float
 
 
 class _CodeDetector:
-    """Whether values may be codes: as wide as each other, some with a zero in front, as postal codes are."""
+    """Detects values that may be codes, such as postal codes: all of one width, some with a leading zero."""
 
     def __init__(self) -> None:
         self._width: int | None = None
@@ -192,7 +220,7 @@ class _CodeDetector:
         self._leading_zero = False
 
     def update(self, text: Any) -> None:
-        """Look at more values."""
+        """Add values."""
         if not self._same_width:
             return
         text = clean_words(text)
@@ -206,7 +234,7 @@ class _CodeDetector:
 
     @property
     def may_be_codes(self) -> bool:
-        """Whether all that is left to ask is that they are digits."""
+        """Whether the values have one width and a leading zero; that they are digits is not checked here."""
         return self._same_width and self._leading_zero
 
 
@@ -217,7 +245,7 @@ def _all_digits(text: TextColumn) -> bool:
 def _check_stray_text(
     name: str, words: pa.Array, codes: pa.Array, describe_row: DescribeRow, *, decimal_comma: bool
 ) -> None:
-    """Refuse a column of numbers in which a few values are none."""
+    """Raise a DataError if nearly all values of a column are numbers and a few are not."""
     dotted = pc.replace_substring(words, ",", ".") if decimal_comma else words
     is_number = pc.match_substring_regex(dotted, _NUMBER_PATTERN)
     n_each = np.bincount(_fill_codes(codes, len(words)), minlength=len(words) + 1)[: len(words)]
@@ -231,13 +259,13 @@ def _check_stray_text(
         return
     at = int(np.flatnonzero(np.append(bad, False)[_fill_codes(codes, len(words))])[0])
     value = words[codes[at].as_py()].as_py()
-    rest = (
-        f", and the other {n_good:,} values are. Mend the line"
+    counts = (
+        f", but the other {n_good:,} values are. Correct the line"
         if n_bad == 1
-        else f"; {n_bad:,} values are not and {n_good:,} are. Mend the lines"
+        else f"; {n_bad:,} values are not numbers and {n_good:,} are. Correct the lines"
     )
     raise DataError(
-        f"{describe_row(at)}, column {name}: {value!r} is not a number{rest}, or declare the column categorical with kinds."
+        f"{describe_row(at)}, column {name}: {value!r} is not a number{counts}, or declare the column categorical with kinds."
     )
 
 
@@ -246,7 +274,7 @@ def _fill_codes(codes: pa.Array, fill_value: int) -> NDArray[np.int32]:
 
 
 def _dictionary_array(words: pa.Array, codes: pa.Array) -> pa.Array:
-    """Return the codes into the words that are present, null elsewhere."""
+    """Return a dictionary array of the words that are not null; codes of null words become null."""
     valid = np.asarray(words.is_valid())
-    place = pa.array(np.cumsum(valid, dtype=np.int32) - 1, mask=~valid)
-    return pa.DictionaryArray.from_arrays(place.take(codes), words.drop_null())
+    new_codes = pa.array(np.cumsum(valid, dtype=np.int32) - 1, mask=~valid)
+    return pa.DictionaryArray.from_arrays(new_codes.take(codes), words.drop_null())

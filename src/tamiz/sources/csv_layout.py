@@ -1,4 +1,7 @@
-"""How a file of separated values is laid out: encoding, delimiter, quote and header, found in its first rows."""
+"""Layout of a file of separated values: encoding, delimiter, quote character and header.
+
+The encoding is found by one pass over the whole file, everything else by its first rows.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,17 @@ from typing import BinaryIO
 from tamiz.exceptions import DataError
 from tamiz.sources.text_values import MISSING_WORDS, looks_typed
 
-# MERGED: The encoding of a text file, found by reading all of it once.
 _PIECE_BYTES = 2**22
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-# Bytes that Windows' code page leaves out; a file with one of them is Latin-1.
+# Bytes that are undefined in Windows' code page 1252; a file with one of them is Latin-1.
 _NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 
 
 def find_encoding(path: Path) -> str:
-    """Return Python's name of the encoding: by its byte order mark, UTF-8 where all of it is, else a Western one."""
+    """Return Python's name of a file's encoding.
+
+    A byte order mark decides. Without one the encoding is UTF-8 if the whole file is valid UTF-8, otherwise Windows-1252 or Latin-1.
+    """
     try:
         with path.open("rb") as file:
             return _encoding_of(path, file)
@@ -45,11 +50,11 @@ def _encoding_of(path: Path, file: BinaryIO) -> str:
     while piece:
         if b"\0" in piece:
             raise DataError(
-                f"{path} is not a text file: it holds NUL bytes. Give a CSV, TSV, ARFF, Parquet or Arrow file."
+                f"{path} is not a text file: it contains NUL bytes. Use a CSV, TSV, ARFF, Parquet or Arrow file."
             )
         if is_utf8:
             try:
-                # A character cut off at the end of the file is no UTF-8 either.
+                # A character that is cut off at the end of the file is not valid UTF-8 either.
                 decoder.decode(piece, final=len(piece) < _PIECE_BYTES)
             except UnicodeDecodeError:
                 is_utf8 = False
@@ -60,36 +65,40 @@ def _encoding_of(path: Path, file: BinaryIO) -> str:
     return "latin-1" if latin1 else "cp1252"
 
 
-# In the order in which one is preferred to another that cuts the rows as evenly. Blanks come last and alone, since
-# they also stand within values.
+# In order of preference among delimiters that split the rows equally evenly. Blanks are tried last and separately, because they
+# also occur within values.
 _DELIMITERS = "\t;|,"
 _SAMPLE_CHARACTERS = 2**20
-# DuckDB would fetch an extension for most others.
+# For most other encodings DuckDB would download an extension.
 _UTF8 = ("utf-8", "utf-8-sig")
 _SAMPLE_RECORDS = 1000
-# A number that may be a name; one that is written with a fraction; years.
+# Integers that may be column names, numbers with a fraction, and the range of years.
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 _FRACTION = re.compile(r"[.,eE]")
 _YEARS = (1800, 2101)
 _FEW_VALUES = 3
-# What columns are called that have no name.
+# Names of columns without a header.
 _DEFAULT_NAME = re.compile(r"x(0|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is needed to read a file of separated values.
+    """The layout of a file of separated values.
 
     Attributes
     ----------
+    path : Path
+    encoding, delimiter, quote : str
+    has_header : bool
     names : tuple of str
-        The columns' names: the header's, or x0, x1, ... where the file has none.
+        The columns' names: those of the header, or x0, x1, ... if the file has none.
     is_plain : bool
-        Whether DuckDB can read the file as it is: in UTF-8, the header in the first line, one sign between fields.
+        Whether DuckDB can read the file directly: it is in UTF-8, the header is in the first line, and one character separates
+        fields.
     row_bytes : float
-        The mean length of its first rows in the file.
+        The mean length of the first rows.
     note : str or None
-        What was assumed of a first row of numbers, and the option that says otherwise.
+        If the first row is numbers: whether it was assumed to be a header, and the option that changes this.
     """
 
     path: Path
@@ -104,17 +113,17 @@ class Layout:
 
     @property
     def estimated_rows(self) -> int:
-        """How many rows there are, by the first of them."""
+        """The number of rows, estimated from the size of the file and the mean length of its first rows."""
         return round(self.path.stat().st_size / self.row_bytes)
 
     @property
     def disk_bytes(self) -> int:
-        """About what the parsed file and its typed columns take: the text, its ends (4 bytes) and a number (8) a field."""
+        """The estimated size of the parsed file and its columns: the text, and per field an offset (4 bytes) and a number (8)."""
         text = self.path.stat().st_size * (1 if self.is_plain else 2)
         return text + 12 * self.estimated_rows * len(self.names)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows below the header, each with the line that it begins in."""
+        """Yield the rows below the header, each with the number of the line in which it begins."""
         with self.path.open(encoding=self.encoding, newline="") as file:
             reader = csv.reader(
                 file, delimiter=self.delimiter, quotechar=self.quote, skipinitialspace=True, strict=True
@@ -132,31 +141,36 @@ class Layout:
                 raise DataError(_quote_error(line, str(error), self.quote)) from None
 
     def _drop_empty_end(self, fields: list[str]) -> list[str]:
-        """Return the fields of a row without empty ones at its end that are too many, as DuckDB leaves them out."""
+        """Return the fields of a row without surplus empty fields at its end, as DuckDB does."""
         fields = _drop_trailing_blank(fields, self.delimiter)
         return (fields if any(fields[len(self.names) :]) else fields[: len(self.names)]) or [""]
 
 
 def _is_row(fields: Sequence[str], n_columns: int) -> bool:
-    """Whether a record is more than a blank line; in a table of one column that is a missing value."""
+    """Whether a record is a row and not a blank line; in a table of one column a blank line is a missing value."""
     return n_columns == 1 or len(fields) > 1 or bool(fields and fields[0].strip())
 
 
 def _drop_trailing_blank(fields: list[str], delimiter: str) -> list[str]:
-    # Blanks at the end of a line are no value.
+    # Blanks at the end of a line are not a value.
     return fields[:-1] if delimiter == " " and fields and not fields[-1] else fields
 
 
 def _quote_error(line: int, error: str, quote: str) -> str:
-    if "expected after" in error:
-        return f"line {line}: text follows a closing quote; write a quote within a value twice ({2 * quote})."
-    return f"line {line}: a quote is opened and not closed; write a quote within a value twice ({2 * quote})."
+    problem = "text follows a closing quote" if "expected after" in error else "a quote is not closed"
+    return f"line {line}: {problem}; write a quote within a value twice ({2 * quote})."
 
 
 def find_layout(path: Path, known_columns: Collection[str] = (), header: bool | None = None) -> Layout:
-    """Find out how a file is laid out; columns that it is known to have, by their names, tell more than a few rows do.
+    """Find the layout of a file of separated values.
 
-    `header` says whether the first row names the columns, None that it is to be found out.
+    Parameters
+    ----------
+    path : Path
+    known_columns : collection of str
+        Names of columns that the file contains. They decide about the delimiter and the header.
+    header : bool or None
+        Whether the first row contains the column names; None infers it.
     """
     encoding = find_encoding(path)
     with path.open(encoding=encoding, newline="") as file:
@@ -164,7 +178,7 @@ def find_layout(path: Path, known_columns: Collection[str] = (), header: bool | 
         whole = not file.read(1)
     if not sample.strip():
         raise DataError(f"{path} is empty.")
-    # Not splitlines, which also cuts at signs that end no line in a file, such as the line separator U+2028.
+    # Not `splitlines`, which also splits at characters that do not end a line of a file, such as U+2028.
     lines = list(io.StringIO(sample, newline=""))
     if not whole and len(lines) > 1:
         lines.pop()
@@ -189,7 +203,7 @@ def find_layout(path: Path, known_columns: Collection[str] = (), header: bool | 
 
 
 def _is_duckdb_readable(lines: Sequence[str], delimiter: str, quote: str) -> bool:
-    """Whether the file begins as DuckDB takes it: it skips a header with a loose quote, and rows after it, silently."""
+    """Whether DuckDB reads the first line correctly: it silently skips a header with a stray quote, and rows after it."""
     if lines[0].isspace() or any(f"{delimiter}  " in line and quote in line for line in lines):
         return False
     try:
@@ -203,7 +217,7 @@ def _read_records(lines: Sequence[str], delimiter: str, quote: str) -> list[list
     reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True)
     records: list[list[str]] = []
     try:
-        # Not a comprehension: what came before a field longer than the csv module takes tells enough.
+        # Not a comprehension: if a field exceeds the limit of the csv module, the rows before it are kept.
         for fields in islice(reader, _SAMPLE_RECORDS):
             records += [_drop_trailing_blank(fields, delimiter)] if _is_row(fields, 2) else []
     except csv.Error:
@@ -225,7 +239,7 @@ def _find_delimiter(lines: Sequence[str], quote: str) -> str:
             break
         widths = [len(record) for record in _read_records(lines, delimiter, quote)]
         width, count = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))
-        # The header counts for half: a sign that stands in values alone is none between columns.
+        # The header counts for half: a character that occurs in values only does not separate columns.
         share = (count / len(widths) + (widths[0] == width)) / 2
         if width > 1 and share > best_share + 0.05:
             best, best_share = delimiter, share
@@ -233,9 +247,10 @@ def _find_delimiter(lines: Sequence[str], quote: str) -> str:
 
 
 def _guess_header(first: Sequence[str], rows: Sequence[Sequence[str]], *, decimal_comma: bool) -> tuple[bool, bool]:
-    """Return whether the first row names the columns, its fields unlike the values beneath them, and whether that is assumed.
+    """Return whether the first row contains the column names, and whether this is an assumption.
 
-    Whole numbers may be names, such as years: the other columns, or how the numbers beneath are written, tell then.
+    It does if its fields differ in type from the values below them. Integers may be names, such as years; then the other columns
+    decide, or whether the numbers below have a fraction.
     """
     fields = [field.strip() for field in first]
     against, unlike = False, False
@@ -257,13 +272,13 @@ def _guess_header(first: Sequence[str], rows: Sequence[Sequence[str]], *, decima
     if against or len(set(numbers)) < len(numbers):
         return False, False
     if not numbers:
-        # Empty fields may head a column of row names; a row of nothing but values that are missing is a row.
+        # An empty field may be the header of row names; a row of missing values only is a row.
         return any(field not in MISSING_WORDS for field in fields), False
     return unlike or _are_column_numbers(fields, rows) or _are_years(fields, rows), True
 
 
 def _are_column_numbers(fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether fields number the columns from 0, as pandas names those of an array, with or without an index of the rows."""
+    """Whether fields number the columns from 0, as pandas writes an array, with or without an index of the rows."""
     numbers = fields[not fields[0] :]
     if numbers != [str(j) for j in range(len(numbers))]:
         return False
@@ -272,31 +287,31 @@ def _are_column_numbers(fields: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _are_years(fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the numbers of a row are years one after the other, and those beneath are not years."""
+    """Whether the numbers of a row are consecutive years and the numbers below are not years."""
     numbers = [int(field) for field in fields if _INTEGER.fullmatch(field)]
     years = range(*_YEARS)
-    follow = len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers)) and numbers[0] in years
-    return follow and not all(
+    consecutive = len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers)) and numbers[0] in years
+    return consecutive and not all(
         _INTEGER.fullmatch(value.strip()) and int(value) in years for row in rows for value in row
     )
 
 
 def _header_note(path: Path, first: Sequence[str], *, has_header: bool) -> str:
-    """Return what was made of a first row of numbers."""
-    named = ", ".join(_header_names(first)[:_FEW_VALUES]) + (", ..." if len(first) > _FEW_VALUES else "")
+    """Return a note that states how a first row of numbers was read."""
+    fields = ", ".join(_header_names(first)[:_FEW_VALUES]) + (", ..." if len(first) > _FEW_VALUES else "")
     if has_header:
         return (
-            f"The first row of {path.name} is taken as the names of the columns ({named}); if it is a row of values, say so with "
-            "--no-header or header=False."
+            f"The first row of {path.name} ({fields}) was read as the column names. If it is a row of values, use --no-header or "
+            "header=False."
         )
     return (
-        f"The first row of {path.name} ({named}) is taken as a row of values, and the columns are called x0, x1, ...; if it names "
-        "the columns, say so with --header or header=True."
+        f"The first row of {path.name} ({fields}) was read as a row of values, and the columns are named x0, x1, ... If it contains "
+        "the column names, use --header or header=True."
     )
 
 
 def _delimiter_by_names(lines: Sequence[str], quote: str, known: set[str], guessed: str) -> str:
-    """Return the delimiter that cuts most of the known names from the first row, the guessed one among equals."""
+    """Return the delimiter that yields most of the known names in the first row; the guessed delimiter if several tie."""
     found = {
         delimiter: len(known.intersection(_header_names(_read_records(lines[:1], delimiter, quote)[0])))
         for delimiter in (guessed, ",", *_DELIMITERS, " ")
@@ -305,7 +320,7 @@ def _delimiter_by_names(lines: Sequence[str], quote: str, known: set[str], guess
 
 
 def _is_known_header(first: Sequence[str], known: set[str]) -> bool | None:
-    """Whether the first row names the columns that are known; None where it tells nothing."""
+    """Whether the first row contains known column names; None if this cannot be decided."""
     if known.intersection(_header_names(first)):
         return True
     return False if known and all(map(_DEFAULT_NAME.fullmatch, known)) else None
@@ -321,6 +336,6 @@ def _check_unique(names: Sequence[str]) -> None:
         if name in seen:
             raise DataError(
                 f"Column {name!r} occurs twice in the header, at positions {seen[name]} and {position}; "
-                "give every column a name of its own."
+                "rename one of them."
             )
         seen[name] = position

@@ -1,7 +1,7 @@
-"""Dates as calendar parts: year, month, weekday and hour as columns of their own, in place of seconds since 1970.
+"""Calendar parts of dates: columns for year, month, weekday and hour that replace a date in seconds since 1970.
 
-The parts are columns after those of the user's table. A date whose parts take part is left out itself: as a number it only
-counts the rows in time, and a cut point on it separates rows by when they were recorded.
+The parts follow the columns of the user's table. A date that has parts is excluded: as a number it only orders the rows by time,
+and a cut point on it separates rows by when they were recorded.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tamiz.statistics.base import Block, Floats
 
 DATE_PARTS = ("year", "month", "weekday", "hour")
 _SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
-# 1970-01-01 was a Thursday, the fourth day of ISO's week.
+# 1970-01-01 was a Thursday, the fourth day of the ISO 8601 week.
 _FIRST_WEEKDAY = 3
-# Days since 1970 beyond this many are no dates, and numpy's calendar ends not far behind.
+# Numbers of days beyond this are not dates; numpy's calendar ends not far beyond.
 _MAX_DAYS = 10**8
 _CONSTANT_PARTS_REASON = (
-    "a date whose year, month, weekday and hour do not vary; the kind numeric keeps its value in seconds"
+    "a date whose year, month, weekday and hour are constant; declare the kind numeric to use it in seconds"
 )
 
 
@@ -37,7 +37,7 @@ def calendar_part(seconds: NDArray[Any], part: str) -> Floats:
     Parameters
     ----------
     seconds : ndarray of shape (n_rows,)
-        Since 1970-01-01, NaN for a missing date.
+        Seconds since 1970-01-01, NaN for a missing date.
     part : {"year", "month", "weekday", "hour"}
         Months count from 1, weekdays from Monday = 1 to Sunday = 7 (ISO 8601), hours from 0.
 
@@ -63,11 +63,12 @@ def calendar_part(seconds: NDArray[Any], part: str) -> Floats:
 
 
 def split_dates(source: Source) -> Source:
-    """Return the table with the calendar parts of its dates as columns, and without the dates themselves.
+    """Replace the dates of a table by columns for their calendar parts.
 
-    The parts are the year, month, weekday (Monday is 1) and hour that vary, in UTC, and are called "departure (month)". A missing
-    date has missing parts. A column of kind "numeric" is not split: with `open_source(..., kinds={"departure": "numeric"})` a date
-    takes part as seconds since 1970. `study` and the commands `rank` and `select` split dates.
+    The parts are year, month, weekday (Monday is 1) and hour, in UTC; constant parts are left out. Their names are of the form
+    "departure (month)". Parts of a missing date are missing. A column of kind "numeric" is not split: with
+    `open_source(..., kinds={"departure": "numeric"})` a date is used in seconds since 1970. `study` and the commands `rank` and
+    `select` split dates.
 
     Parameters
     ----------
@@ -76,12 +77,13 @@ def split_dates(source: Source) -> Source:
     Returns
     -------
     Source
-        The source itself where no date takes part.
+        The source itself if it has no date that is not excluded.
 
     Notes
     -----
-    Cost one pass over the dates, and 8 bytes for a part of a row in memory; parts of dates in a file are computed as they are read.
-    The day of the month is not a part: within one month it is the date itself, and over several it seldom means anything.
+    The cost is one pass over the dates. In memory a part needs 8 bytes per row; parts of dates in a file are computed when they
+    are read. The day of the month is not a part: within one month it is equivalent to the date, and over several months it is
+    rarely informative.
 
     Examples
     --------
@@ -99,22 +101,23 @@ def split_dates(source: Source) -> Source:
     dates = [j for j in schema.used.tolist() if schema.columns[j].kind == "date" and not schema.columns[j].constant]
     if not dates:
         return source
-    columns, taken, notes = list(schema.columns), {*source.column_names, *schema.names}, list(schema.notes)
+    columns, used_names, notes = list(schema.columns), {*source.column_names, *schema.names}, list(schema.notes)
     for j, parts in zip(dates, _varying_parts(source, dates), strict=True):
         date = columns[j]
         columns[j] = replace(date, exclusion_reason=_exclusion_reason(parts))
         for part in parts:
-            name = _unused_name(f"{date.name} ({part})", taken)
+            name = _unused_name(f"{date.name} ({part})", used_names)
             columns.append(Column(name, "numeric", n_missing=date.n_missing, date_part=(date.name, part)))
         if parts:
             notes.append(
-                f"The date {date.name!r} takes part by its {_join_names(parts)} (UTC); the kind numeric keeps it as one number."
+                f"The date {date.name!r} is replaced by its {_join_names(parts)} (UTC); declare the kind numeric to use it as one "
+                "number."
             )
     return _DatePartSource(source, replace(schema, columns=tuple(columns), notes=tuple(notes)))
 
 
 def merge_date_parts(schema: Schema) -> Schema:
-    """Return the columns of the user's table behind a schema with parts of dates: dates of which a part takes part do so too."""
+    """Return the schema of the user's table for a schema with calendar parts: a date is used if one of its parts is used."""
     if not schema.split_dates:
         return schema
     needed = {column.date_part[0] for column in schema.columns if column.date_part and column.exclusion_reason is None}
@@ -123,7 +126,7 @@ def merge_date_parts(schema: Schema) -> Schema:
 
 
 def split_dates_like(source: Source, schema: Schema) -> Source:
-    """Return new rows, read under `merge_date_parts(schema)`, with the parts that the schema has."""
+    """Return new rows, read with `merge_date_parts(schema)`, with the calendar parts of the schema."""
     n_missing = {column.name: column.n_missing for column in source.schema.columns}
     columns = tuple(
         replace(
@@ -139,7 +142,10 @@ def split_dates_like(source: Source, schema: Schema) -> Source:
 
 
 def expand_dates(schema: Schema, columns: Any) -> Any:
-    """Return columns, by names and numbers, with the parts of a date in its place; anything but a list or a tuple as it is."""
+    """Replace each date in a list of column names and numbers by its calendar parts.
+
+    Anything but a list or a tuple is returned unchanged.
+    """
     if not isinstance(columns, list | tuple):
         return columns
     parts: dict[Any, list[str]] = {}
@@ -151,23 +157,23 @@ def expand_dates(schema: Schema, columns: Any) -> Any:
 
 
 def raw_date_warnings(schema: Schema) -> list[str]:
-    """Return the warning for dates that a criterion reads as one number each, none where there are none."""
-    dates = [schema.columns[j] for j in schema.used.tolist()]
-    named = [repr(column.name) for column in dates if column.kind == "date" and not column.constant]
-    if not named:
+    """Return a warning that lists the dates which are scored as one number each; an empty list if there are none."""
+    used = [schema.columns[j] for j in schema.used.tolist()]
+    dates = [repr(column.name) for column in used if column.kind == "date" and not column.constant]
+    if not dates:
         return []
-    one = len(named) == 1
+    one = len(dates) == 1
     return [
-        f"{'Column' if one else 'Columns'} {', '.join(named)}: {'a date is' if one else 'dates are'} scored as one number, seconds "
-        "since 1970. Fit on split_dates(open_source(...)) of tamiz.sources for year, month, weekday and hour, or declare the kind "
-        "numeric to keep the number without this warning."
+        f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, seconds "
+        "since 1970. For year, month, weekday and hour fit on tamiz.sources.split_dates(open_source(...)); to use the number without "
+        "this warning declare the kind numeric."
     ]
 
 
 def _exclusion_reason(parts: Sequence[str]) -> str:
     if not parts:
         return _CONSTANT_PARTS_REASON
-    return f"a date: its {_join_names(parts)} {'takes' if len(parts) == 1 else 'take'} part instead"
+    return f"a date: its {_join_names(parts)} {'is' if len(parts) == 1 else 'are'} used instead"
 
 
 def _join_names(parts: Sequence[str]) -> str:
@@ -176,7 +182,7 @@ def _join_names(parts: Sequence[str]) -> str:
 
 
 def _unused_name(name: str, used: set[str]) -> str:
-    """Return the name, numbered where the table has a column of that name already."""
+    """Return the name, with a number appended if it is already used, and add it to the used names."""
     free, k = name, 2
     while free in used:
         free, k = f"{name} {k}", k + 1
@@ -186,8 +192,8 @@ def _unused_name(name: str, used: set[str]) -> str:
 
 def _varying_parts(source: Source, dates: Sequence[int]) -> list[list[str]]:
     """Return the parts of each date that have more than one value."""
-    least = np.full((len(dates), len(DATE_PARTS)), np.inf)
-    largest = -least
+    smallest = np.full((len(dates), len(DATE_PARTS)), np.inf)
+    largest = -smallest
     for block in source.blocks(dates):
         for k, j in enumerate(dates):
             seconds = block.column(j)
@@ -195,13 +201,13 @@ def _varying_parts(source: Source, dates: Sequence[int]) -> list[list[str]]:
                 values = calendar_part(seconds, part)
                 values = values[~np.isnan(values)]
                 if len(values):
-                    least[k, p] = min(least[k, p], values.min())
+                    smallest[k, p] = min(smallest[k, p], values.min())
                     largest[k, p] = max(largest[k, p], values.max())
-    return [[part for p, part in enumerate(DATE_PARTS) if least[k, p] < largest[k, p]] for k in range(len(dates))]
+    return [[part for p, part in enumerate(DATE_PARTS) if smallest[k, p] < largest[k, p]] for k in range(len(dates))]
 
 
 class _DatePartColumn(LazyColumn):
-    """A part of dates that are read when it is used."""
+    """A calendar part of dates that are read when the part is used."""
 
     def __init__(self, dates: Any, part: str) -> None:
         self._dates, self._part = dates, part
@@ -211,7 +217,7 @@ class _DatePartColumn(LazyColumn):
         return len(self._dates)
 
     def slice_rows(self, rows: slice) -> _DatePartColumn:
-        """Return some rows in a row."""
+        """Return a range of rows."""
         return _DatePartColumn(self._dates[rows], self._part)
 
     def read(self) -> Floats:
@@ -220,13 +226,13 @@ class _DatePartColumn(LazyColumn):
 
 
 class _DatePartSource(Source):
-    """A table with parts of its dates after its own columns."""
+    """A table with calendar parts of its dates after its columns."""
 
     def __init__(self, table: Source, schema: Schema) -> None:
         self.table, self.schema = table, schema
-        place = {name: j for j, name in enumerate(table.schema.names)}
+        positions = {name: j for j, name in enumerate(table.schema.names)}
         self._parts = {
-            j: (place[column.date_part[0]], column.date_part[1])
+            j: (positions[column.date_part[0]], column.date_part[1])
             for j, column in enumerate(schema.columns)
             if column.date_part is not None
         }
@@ -237,7 +243,7 @@ class _DatePartSource(Source):
         self._cached_parts: dict[tuple[int, int], Any] = {}
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows, with parts of dates among the columns."""
+        """Yield the rows as blocks of the given columns, which may be parts of dates."""
         wanted = self.schema.used.tolist() if columns is None else list(columns)
         parts = [j for j in wanted if j in self._parts]
         if not parts:
@@ -260,20 +266,21 @@ class _DatePartSource(Source):
         return self._cached_parts[key]
 
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the table as the user gave it, with parts of dates beside them."""
+        """Return columns of the user's table and parts of its dates."""
         names = self.schema.names
         return self.frame_by_name([names[j] for j in (range(len(names)) if columns is None else columns)], rows)
 
     def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the table as the user gave it, by name, with parts of dates beside them."""
-        place = {self.schema.columns[j].name: j for j in self._parts}
-        parts = [place[name] for name in names if name in place]
+        """Return columns of the user's table and parts of its dates by name."""
+        part_columns = {self.schema.columns[j].name: j for j in self._parts}
+        parts = [part_columns[name] for name in names if name in part_columns]
         if not parts:
             return self.table.frame_by_name(names, rows)
-        given = set(self.table.column_names)
+        available = set(self.table.column_names)
         dates = dict.fromkeys(self.table.schema.names[self._parts[j][0]] for j in parts)
-        # A frame without any column of its own would not know its number of rows; a date that a new file lacks has none to add.
-        own = list(dict.fromkeys([*(name for name in names if name not in place), *(d for d in dates if d in given)]))
+        # The dates are read as well, because a frame without columns has no number of rows. New rows may lack a date.
+        own_names = [name for name in names if name not in part_columns]
+        own = list(dict.fromkeys([*own_names, *(date for date in dates if date in available)]))
         frame = self.table.frame_by_name(own, rows)
         values = {self.schema.columns[j].name: self._part_values(j, rows) for j in parts}
         return _append_parts(frame, own, values, list(names))
@@ -284,12 +291,12 @@ class _DatePartSource(Source):
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
-        """The numbers of the rows in the user's table."""
+        """The position of each row in the user's table."""
         return self.table.row_numbers
 
 
 def _append_parts(frame: Any, own: list[str], parts: Mapping[str, Floats], names: list[str]) -> Any:
-    """Return columns of a frame, or of an array whose columns are `own`, and parts of dates, in the order of `names`."""
+    """Return columns of a frame, or of an array with the column names `own`, and parts of dates, in the order of `names`."""
     if isinstance(frame, np.ndarray):
         columns = {**{name: frame[:, k] for k, name in enumerate(own)}, **parts}
         dtype = frame.dtype if frame.dtype.kind == "f" else object
@@ -301,7 +308,7 @@ def _append_parts(frame: Any, own: list[str], parts: Mapping[str, Floats], names
             frame = frame.append_column(name, _to_int64(values))
         return frame.select(names)
     table = nw.from_native(frame, eager_only=True)
-    # By position: not every frame's names are text.
+    # By position, because the names of a frame need not be text.
     order = [len(own) + list(parts).index(name) if name in parts else own.index(name) for name in names]
     for name, values in parts.items():
         whole: Any = values.astype(np.int64) if not np.isnan(values).any() else values

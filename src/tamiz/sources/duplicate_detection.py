@@ -1,4 +1,8 @@
-"""What tells equal rows and equal columns: one pass over the table, a few bytes a row and a column."""
+"""Detection of equal rows and equal columns by hashes, in one pass over the table and in a few bytes per row and column.
+
+Two hashes of 64 bits represent a row: among 10^7 rows, unequal rows are considered equal with a probability of 10^-24. Equal hashes
+of columns are confirmed by comparing the values.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +20,30 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 
 
-# MERGED: Rows that are equal, and columns that are.
+Hashes: TypeAlias = NDArray[np.uint64]
+
+# Rows are not compared in larger tables; the memory is for two hashes per row and as much again for sorting them.
+_MAX_ROWS = 2**24
+_BYTES_PER_ROW = 40
+# Up to this many distinct numbers of a column are collected; a column with more in its first rows is not read further.
+MAX_DISTINCT = 1000
+_HEAD_ROWS = 4096
+
+
 @dataclass(frozen=True)
 class DuplicateRows:
-    """Rows that are equal in every column that takes part and in the target.
+    """Rows that are equal in every used column and in the target.
 
     Attributes
     ----------
     first_row : ndarray of shape (n_rows,)
-        The first row that each row is equal to: its own number where none before it is.
+        The first row that is equal to each row; its own number if no earlier row is.
     n_duplicates : int
-        Rows that are equal to an earlier one.
+        Number of rows that are equal to an earlier row.
     n_equal_features : int
-        Rows that are equal to another one in every column that takes part, whatever their target.
+        Number of rows that are equal to another row in every used column, whatever their target.
     n_conflicting : int
-        Those of them that are so to a row of another target.
+        Number of rows that are equal to a row with another target in every used column.
     """
 
     first_row: NDArray[np.intp]
@@ -40,7 +53,7 @@ class DuplicateRows:
 
 
 def find_duplicate_rows(source: Source, y: NDArray[Any]) -> DuplicateRows | None:
-    """Return which rows repeat another, target and all; None where no column takes part, or rows are too many to be compared.
+    """Return the rows that are equal in every used column and in the target.
 
     Parameters
     ----------
@@ -48,19 +61,23 @@ def find_duplicate_rows(source: Source, y: NDArray[Any]) -> DuplicateRows | None
     y : ndarray of shape (n_rows,)
         The target of every row: int32 codes or float64.
 
+    Returns
+    -------
+    DuplicateRows or None
+        None if no column is used, or if the table has too many rows for the comparison.
+
     Notes
     -----
-    One pass, and a sort of 8 bytes a row. Two numbers of 64 bits stand for a row: among 10^7 rows, unequal ones are taken for equal
-    with a probability of 10^-24.
+    The cost is one pass over the data and a sort of 8 bytes per row.
     """
-    marks = compute_fingerprints(source, distinct_values=False).rows if len(source.schema.used) else None
-    if marks is None:
+    hashes = compute_fingerprints(source, distinct_values=False).rows if len(source.schema.used) else None
+    if hashes is None:
         return None
-    shared, leaders = rows_with_equal_hash(marks[0]), np.arange(len(y))
+    shared, leaders = rows_with_equal_hash(hashes[0]), np.arange(len(y))
     if not len(shared):
         return DuplicateRows(leaders, 0, 0, 0)
-    first, second, values = marks[0][shared], marks[1][shared], y[shared]
-    # Rows alike side by side, those of one target together, each in the order of the table.
+    first, second, values = hashes[0][shared], hashes[1][shared], y[shared]
+    # Sort rows with equal hashes next to each other, within them by target, and within a target by row number.
     order = np.lexsort((values, second, first))
     rows = shared[order]
     is_new = run_starts(first[order]) | run_starts(second[order])
@@ -72,7 +89,7 @@ def find_duplicate_rows(source: Source, y: NDArray[Any]) -> DuplicateRows | None
 
 
 def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:
-    """Return the rows whose first number another row has as well."""
+    """Return the rows whose hash occurs more than once."""
     ascending = np.sort(hashes)
     shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
     del ascending
@@ -83,24 +100,26 @@ def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:
 
 
 def run_starts(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where a value is another one than the one before it."""
+    """Return whether each value differs from the one before it; True for the first."""
     changed = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed
 
 
 def find_duplicate_columns(source: Source, fingerprints: dict[int, tuple[Any, ...]]) -> dict[int, int]:
-    """Return the columns that repeat an earlier one, each with the first such: equal numbers, or levels that differ in name only.
+    """Return the columns that are equal to an earlier column, as a dictionary to the first such column.
+
+    Categorical columns are equal if their levels differ in name only.
 
     Parameters
     ----------
     source : Source
     fingerprints : dict of int to tuple
-        Of `compute_fingerprints`.
+        `Fingerprints.columns` of `compute_fingerprints`.
 
     Notes
     -----
-    Columns of one value are all alike and are not told. What two fingerprints say is confirmed value by value.
+    Constant columns are not compared. Equal fingerprints are confirmed by comparing all values.
     """
     schema = source.schema
     first: dict[tuple[Any, ...], int] = {}
@@ -128,38 +147,28 @@ def _are_equal_numbers(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def _are_relabelled(a: NDArray[Any], b: NDArray[Any], schema: Schema, i: int, j: int) -> bool:
-    """Whether every level of one column stands where one level of the other does, and gaps where gaps do."""
-    to = np.full(len(schema.columns[i].levels) + 1, -2)
-    back = np.full(len(schema.columns[j].levels) + 1, -2)
-    to[a], back[b] = b, a
-    # Gaps are the last of each, by their code.
-    return bool(np.array_equal(to[a], b) and np.array_equal(back[b], a) and np.array_equal(a < 0, b < 0))
-
-
-Hashes: TypeAlias = NDArray[np.uint64]
-
-# Two numbers of eight bytes a row are kept, and as much again is worked in.
-_MAX_ROWS = 2**24
-_BYTES_PER_ROW = 40
-# Distinct numbers of a column are told up to so many; a column with more in its first rows is not looked at any further.
-MAX_DISTINCT = 1000
-_HEAD_ROWS = 4096
+    """Whether the levels of two columns correspond one to one in all rows, and the same values are missing."""
+    to_b = np.full(len(schema.columns[i].levels) + 1, -2)
+    to_a = np.full(len(schema.columns[j].levels) + 1, -2)
+    # Code -1, of missing values, is the last element of each.
+    to_b[a], to_a[b] = b, a
+    return bool(np.array_equal(to_b[a], b) and np.array_equal(to_a[b], a) and np.array_equal(a < 0, b < 0))
 
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """What one pass leaves.
+    """Hashes of the rows and columns of a table, and the distinct numbers of its columns.
 
     Attributes
     ----------
     rows : tuple of two ndarrays of shape (n_rows,), or None
-        Two numbers of every row, the same for rows equal in every column that takes part; None where there are too many rows for
-        that, or too little memory.
+        Two hashes of every row, equal for rows that are equal in every used column; None if rows were not requested, are too many,
+        or memory is short.
     columns : dict of int to tuple
-        Of every column that takes part: equal for columns of equal numbers, and of levels that are the same but for their names.
+        A fingerprint of every used column, equal for columns of equal numbers and for columns whose levels differ in name only.
     distinct : dict of int to ndarray or None
-        The distinct present values of every numeric column, None where there are more than `MAX_DISTINCT`; empty where they were
-        not asked for.
+        The distinct present values of every numeric column, None if there are more than `MAX_DISTINCT`; an empty dictionary if they
+        were not requested.
     """
 
     rows: tuple[Hashes, Hashes] | None
@@ -176,15 +185,15 @@ class _PieceFingerprints:
 
 
 def compute_fingerprints(source: Source, *, rows: bool = True, distinct_values: bool = True) -> Fingerprints:
-    """Read every column that takes part, once.
+    """Compute the fingerprints of a table in one pass over its used columns.
 
     Parameters
     ----------
     source : Source
     rows : bool, default=True
-        Whether rows are compared, and not columns only.
+        Whether to hash rows as well as columns.
     distinct_values : bool, default=True
-        Whether the distinct values of numbers are collected, which takes most of the time.
+        Whether to collect the distinct values of numeric columns, which needs most of the time.
     """
     schema = source.schema
     n, used = schema.n_rows, schema.used.tolist()
@@ -228,7 +237,7 @@ def _fingerprint_piece(block: Block, sizes: dict[int, int], *, distinct_values: 
 
 
 def _distinct_if_few(values: Floats) -> Floats | None:
-    """Return the distinct present values, None where there are many."""
+    """Return the distinct present values, None if there are more than `MAX_DISTINCT`."""
     for part in (values[:_HEAD_ROWS], values):
         found = np.unique(part)
         found = found[~np.isnan(found)]
@@ -247,5 +256,5 @@ def _merge_distinct(known: Floats | None, more: Floats | None) -> Floats | None:
 def _column_fingerprint(total: Hashes, *, numeric: bool) -> tuple[Any, ...]:
     if numeric:
         return "numbers", *total.tolist()
-    # Levels in no order: whatever they are called, the same rows hold them.
-    return "levels", *np.sort(total[:-1][total[:-1] > 0]).tolist(), "gaps", int(total[-1])
+    # Sorted, because the order of the levels depends on their names.
+    return "levels", *np.sort(total[:-1][total[:-1] > 0]).tolist(), "missing", int(total[-1])

@@ -1,4 +1,7 @@
-"""Mixed columns as points: numbers as they are or standardised, categories as scaled indicators, gaps at the mean."""
+"""Encoding of mixed columns as coordinates: numbers, optionally standardised, and scaled indicators of the levels of categories.
+
+Missing values are replaced by the mean of their coordinate.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,22 @@ from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer,
 
 @dataclass(frozen=True)
 class Encoding:
-    """How rows become points; fitted once, applied to any row by itself.
+    """The fitted map from rows to points; it transforms each row independently of the others.
 
     Attributes
     ----------
     names : list of str
-        One for every coordinate: a column's name, or "column=level".
-    numeric, levels
-        The source columns behind them.
+        A name for every coordinate: a column's name, or "column=level".
+    numeric : tuple of int
+        The numeric columns of the source.
+    indicators : tuple of LevelIndicators
+        The categorical columns of the source.
     centre, scale, fill : ndarray of shape (n_coordinates,)
-        A coordinate is (x - centre) / scale, and `fill` where x is missing: the place of the mean.
+        A coordinate is (x - centre) / scale. Where x is missing it is `fill`, the coordinate of the mean.
     n_missing : int
-        Missing values that were given their column's mean.
+        Number of missing values, which are replaced by the mean of their column.
     total_weight : float
-        Weight of all rows, their number where they have none.
+        The sum of the weights; the number of rows if they have none.
     """
 
     names: list[str]
@@ -59,7 +64,7 @@ class Encoding:
         "centre": FloatArray("d"),
         "scale": (
             FloatArray("d", low=0.0),
-            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+            Condition(lambda it: it.scale.all(), "contains 0, by which coordinates would be divided"),
         ),
         "fill": FloatArray("d"),
         "n_missing": Integer(),
@@ -68,11 +73,10 @@ class Encoding:
 
     @classmethod
     def fit(cls, source: Source, *, standardize: bool, centred: bool = True) -> Encoding:
-        """Learn centre and scale in one pass.
+        """Fit centre and scale in one pass over the data.
 
-        Where only distances count, numbers that are neither standardised nor centred keep their last bits, and ties
-        stay ties. The indicator of a level is divided by the square root of the level's share, so that rare levels weigh as much as
-        frequent ones.
+        Without centring and standardising, numbers keep their last bits, so that tied distances remain tied. The indicator of a
+        level is divided by the square root of the level's share, so that rare levels have as much weight as frequent ones.
         """
         check_has_features(source.schema)
         moments = coordinate_moments(source)
@@ -92,9 +96,10 @@ class Encoding:
         centred: bool = True,
         level_scale: Floats | None = None,
     ) -> Encoding:
-        """Return the encoding of columns whose means are known; numeric ones are divided by their spread where that is given.
+        """Return the encoding of columns with known means.
 
-        Indicators are divided by `level_scale`, of shape (n_levels,), and without it by the square root of their share.
+        Numbers are divided by `spread` unless it is None. Indicators are divided by `level_scale`, of shape (n_levels,), by default
+        by the square root of their share.
         """
         n_numeric = len(schema.numeric)
         levels = np.sqrt(mean[n_numeric:]) if level_scale is None else level_scale
@@ -115,7 +120,7 @@ class Encoding:
         )
 
     def matches(self, schema: Schema) -> bool:
-        """Return whether these are the columns of a schema that take part, with as many levels."""
+        """Return whether the used columns of a schema are those of the encoding, with as many levels."""
         return self.numeric == schema.numeric and self.indicators == level_indicators(schema)
 
     def transform(
@@ -126,30 +131,30 @@ class Encoding:
         fill: bool = True,
         padded_width: int | None = None,
     ) -> NDArray[Any]:
-        """Return the points of a block, of shape (n_rows, n_coordinates); a missing value stays NaN unless it is filled.
+        """Return the points of a block, of shape (n_rows, n_coordinates).
 
-        With a width they have zeros behind them.
+        Without `fill`, missing values remain NaN. With `padded_width`, rows are padded with zeros to this length.
         """
         values = np.ascontiguousarray(design_matrix(block, self.numeric, self.indicators, dtype))
-        near = self.centre.astype(dtype)
-        # What float32 leaves of the centre is taken off what is left of the numbers.
-        rest = (self.centre - near).astype(dtype)
-        missing = self.fill.astype(dtype) if fill else np.full_like(near, np.nan)
-        points = np.empty((len(values), padded_width or len(near)), dtype)
-        centre_rows(values, near, rest, self.scale.astype(dtype), missing, points)
+        rounded = self.centre.astype(dtype)
+        # The part of the centre that float32 does not represent is subtracted in a second step.
+        remainder = (self.centre - rounded).astype(dtype)
+        missing = self.fill.astype(dtype) if fill else np.full_like(rounded, np.nan)
+        points = np.empty((len(values), padded_width or len(rounded)), dtype)
+        centre_rows(values, rounded, remainder, self.scale.astype(dtype), missing, points)
         return points
 
 
 @dataclass(frozen=True)
 class CoordinateMoments:
-    """Moments of every coordinate by itself.
+    """Moments of every coordinate.
 
     Attributes
     ----------
     mean, squared_deviations, present_weight : ndarray of shape (n_coordinates,)
-        Of the present values: their mean, the weighted squares about it, their weight.
+        The mean of the present values, the weighted sum of squared deviations from it, and the sum of their weights.
     total_weight : float
-        Weight of all rows.
+        The sum of the weights of all rows.
     """
 
     mean: Floats
@@ -159,25 +164,25 @@ class CoordinateMoments:
 
     @property
     def std(self) -> Floats:
-        """The standard deviation of the present values, 0 where fewer than two are there."""
+        """The standard deviation of the present values, 0 if their weight is at most 1."""
         freedom = self.present_weight - 1
         return np.sqrt(np.divide(self.squared_deviations, freedom, out=np.zeros_like(freedom), where=freedom > 0))
 
 
 def coordinate_moments(source: Source) -> CoordinateMoments:
-    """Return the moments of every coordinate, in one pass."""
+    """Return the moments of every coordinate, in one pass over the data."""
     schema = source.schema
     coding = Coding(schema.n_levels, {})
     moments, counts = source.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-    mean, squares, held = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
+    mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
     for count in counts.counts:
         present = float(count[:-1].sum())
         share = count[:-1] / max(present, 1e-300)
         mean.append(share)
         squares.append(present * share * (1 - share))
-        held.append(np.full(len(share), present))
+        weights.append(np.full(len(share), present))
     total = sum(float(block.weight_or_ones.sum()) for block in source.blocks([]))
-    return CoordinateMoments(np.concatenate(mean), np.concatenate(squares), np.concatenate(held), total)
+    return CoordinateMoments(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights), total)
 
 
 def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:
@@ -194,7 +199,7 @@ def coordinate_names(schema: Schema) -> list[str]:
 
 
 def check_has_features(schema: Schema) -> None:
-    """Refuse a table of which no column takes part."""
+    """Raise a DataError if all columns are excluded."""
     if len(schema.used) == 0:
         reasons = "; ".join(
             f"{column.name}: {column.exclusion_reason}" for column in schema.columns if column.exclusion_reason

@@ -1,4 +1,7 @@
-"""One door for every table: `open_source` by name or data, `as_source` for what `fit` is given."""
+"""Functions that return a `Source`: `open_source` for files and data, `as_source` for the arguments of `fit`.
+
+New rows for a fitted model are read with the model's schema: `open_with_reader` finds columns by name, `align_to_schema` by position.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,17 @@ from tamiz.sources.sparse import SparseTable, open_sparse
 from tamiz.sources.table import OpenOptions, TableSource
 
 
-# MERGED: Infinite values for who reads them: in a table they count as missing, and are handed on as they are.
 def mask_infinite(data: Any) -> tuple[Any, bytes]:
-    """Return an array or a frame with its infinite values missing, itself where it has none, and what tells where they were."""
+    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+
+    Without infinite values the data is returned as it is, with an empty hash.
+    """
     if isinstance(data, np.ndarray):
         infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
         return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
     if not is_frame(data):
         return data, b""
-    frame, told = eager_frame(data), b""
+    frame, digest = eager_frame(data), b""
     for j, dtype in enumerate(frame.schema.values()):
         if not dtype.is_float():
             continue
@@ -43,10 +48,10 @@ def mask_infinite(data: Any) -> tuple[Any, bytes]:
         values = series.to_numpy().astype(np.float64, copy=False)
         infinite = np.isinf(values)
         if infinite.any():
-            told += str(j).encode() + _position_digest(infinite, values)
-            shown = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
-            frame = frame.with_columns(shown)
-    return (frame.to_native(), told) if told else (data, b"")
+            digest += str(j).encode() + _position_digest(infinite, values)
+            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
+            frame = frame.with_columns(masked)
+    return (frame.to_native(), digest) if digest else (data, b"")
 
 
 def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
@@ -54,44 +59,44 @@ def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any
     return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()
 
 
-# MERGED: New rows read as the columns of a table that was seen before.
 def align_to_schema(X: Any, schema: Schema) -> Source:
-    """Return new rows under a fitted schema: its kinds, its levels, its columns left out; the missing values are their own.
+    """Return new rows with the kinds, levels and excluded columns of a fitted schema; columns are found by position.
 
-    A level that the schema does not know is missing, and told of. Columns are taken by position. A source whose columns have the
-    same names, kinds and levels, such as one opened under the schema (`open_source(like=)`), is returned as it is; any other, such
-    as a file with a level more or less, is read whole into memory.
+    A level that is not in the schema becomes missing, with a warning. A source whose columns have the same names, kinds and levels,
+    such as one opened with `open_source(schema=)`, is returned as it is. Any other source, such as a file with a level more or less,
+    is read into memory.
     """
     if isinstance(X, Source) and _same_columns(X.schema, schema):
         return X
     if (whole := merge_date_parts(schema)) is not schema:
         return split_dates_like(align_to_schema(X, whole), schema)
-    numbers = None
+    row_numbers = None
     if isinstance(X, Source):
-        X, numbers = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part]), X.row_numbers
-    held = SparseTable(X) if sparse.issparse(X) else None
-    names, load = column_loader(X) if held is None else (held.names, held.raw_column)
+        row_numbers = X.row_numbers
+        X = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part])
+    sparse_table = SparseTable(X) if sparse.issparse(X) else None
+    names, load = column_loader(X) if sparse_table is None else (sparse_table.names, sparse_table.raw_column)
     if len(names) != schema.n_columns:
-        raise DataError(f"X has {len(names)} features, but {schema.n_columns} were there in fit.")
+        raise DataError(f"X has {len(names)} features, but fit had {schema.n_columns}.")
     n = len(load(names[0]))
-    rows = np.arange(n) if numbers is None else numbers
+    rows = np.arange(n) if row_numbers is None else row_numbers
 
-    def word(at: int) -> str:
+    def describe_row(at: int) -> str:
         return f"row {rows[at]}"
 
     columns, values = list(schema.columns), dict[int, NDArray[Any]]()
-    told: list[str] = []
+    warnings: list[str] = []
     for j in schema.used.tolist():
-        columns[j], values[j], sentences = encode_known_column(schema.columns[j], load(names[j]), word)
-        told += sentences
-    if held is not None:
-        values |= held.as_floats().lazy_columns(j for j in values if columns[j].is_number)
-    warn_user(told)
+        columns[j], values[j], column_warnings = encode_known_column(schema.columns[j], load(names[j]), describe_row)
+        warnings += column_warnings
+    if sparse_table is not None:
+        values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
+    warn_user(warnings)
     return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
 
 
 def _same_columns(new: Schema, known: Schema) -> bool:
-    """Whether the same columns take part under the same names, their values encoded alike."""
+    """Whether two schemas have the same used columns, with equal names, kinds and levels."""
     if new.n_columns != known.n_columns or not np.array_equal(new.used, known.used):
         return False
     pairs = ((new.columns[j], known.columns[j]) for j in known.used.tolist())
@@ -115,45 +120,46 @@ def open_source(
     Parameters
     ----------
     data : path, array or sparse matrix of shape (n_samples, n_columns), or data frame
-        CSV, TSV, Parquet, Arrow or ARFF by the name's ending; pandas, polars or Arrow frames; a numpy array; a sparse matrix of
-        scipy, whose columns are read one by one and never all written out.
+        The path of a file in CSV, TSV, Parquet, Arrow or ARFF, recognised by its suffix; a pandas, polars or Arrow frame; a numpy
+        array; a sparse matrix of scipy, whose columns are made dense one at a time.
     target : str or array of shape (n_samples,), default=None
-        The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers of up
-        to 20 distinct values; other numbers are numbers. Rows without a target are left out, and their number is told.
+        The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers with up to 20
+        distinct values; other numbers are a numeric target. Rows without a target are left out; `schema.n_dropped` is their number.
     kinds : mapping of name to kind, or one kind for every column but the target, default=None
-        "numeric", "categorical", "boolean", "date", "text" or "id" in place of what is guessed; text and id are left out. A
-        date of kind "numeric" is a number, seconds since 1970, that `split_dates` leaves as it is.
+        "numeric", "categorical", "boolean", "date", "text" or "id", instead of the inferred kind. Columns of kind "text" and "id"
+        are excluded. A date of kind "numeric" is a number, in seconds since 1970, that `split_dates` does not split.
     weight : str or array of shape (n_samples,), default=None
-        The name of a column with the weight of every row, or the weights. A weight counts as that many rows; weights that sum
-        to less than 2, such as those normalised to sum 1, are scaled to a mean of 1.
+        The name of a column with the weight of each row, or the weights. A weight of w equals w copies of the row; weights with a
+        sum below 2, such as those normalised to sum 1, are scaled to a mean of 1.
     groups : str or array of shape (n_samples,), default=None
-        The name of a column with the group of every row, such as a patient, or the groups: folds keep a group together.
+        The name of a column with the group of each row, such as a patient, or the groups. Rows of a group stay in one fold.
     time : str or array of shape (n_samples,), default=None
-        The name of a column with the time of every row, numbers or dates, or the times: folds test on what comes later.
+        The name of a column with the time of each row, numbers or dates, or the times. Folds test on rows that are later than those
+        they train on.
     memory : str or int, default=None
-        What the process may take at most, "800MB" or "1.5GiB" or a number of bytes, its programs and libraries included; it holds
-        as long as the source is there. None is what the machine has.
+        The memory limit of the process, such as "800MB" or "1.5GiB", or a number of bytes; it includes programs and libraries, and
+        applies as long as the source exists. None is the memory of the machine.
     schema : Schema, default=None
-        The columns of a table that was fitted, such as a model's `schema_`: columns are taken by these names, in any order, with
-        these kinds and levels, and nothing is guessed anew from rows that may be few. Other columns, the target among them, are
-        not read. A level that is not among these counts as missing, and is told of. The table may have no row.
+        The columns of a fitted table, such as a model's `schema_`. Columns are found by these names, in any order, and have these
+        kinds and levels: nothing is inferred from the new rows. Other columns, including the target, are not read. A level that is
+        not in the schema becomes missing, with a warning. The table may be without rows.
     header : bool, default=None
-        Whether the first row of a file of separated values names the columns; without names they are x0, x1, ... None finds out,
-        and where the row is numbers a note of the schema states what was assumed.
+        Whether the first row of a file of separated values contains the column names; without them the names are x0, x1, ... None
+        infers it, and if the first row is numbers a note of the schema reports what was assumed.
 
     Returns
     -------
     Source
-        With its `schema`: kinds, levels, missing values, and the columns left out with the reason.
+        Its `schema` contains the kinds, levels and numbers of missing values, and the reason of every excluded column.
 
     Raises
     ------
     DataError
-        When the table, a column or a value cannot be used; the message says which.
+        If the table, a column or a value cannot be used; the message names it.
     OSError
-        When the file cannot be read, or the disk has no room for what it is parsed into.
+        If the file cannot be read, or the disk has too little space for the parsed file.
     MemoryError
-        When the memory stated is too little; the message says how much would do.
+        If the memory limit is too low; the message states how much is needed.
 
     Examples
     --------
@@ -166,10 +172,10 @@ def open_source(
     ('a', 'b')
     """
     if schema is not None:
-        if any(given is not None for given in (target, kinds, weight, groups, time)):
-            raise TypeError("like= says what every column is: leave target, kinds, weight, groups and time out.")
+        if any(argument is not None for argument in (target, kinds, weight, groups, time)):
+            raise TypeError("schema= defines all columns: omit target, kinds, weight, groups and time.")
         return open_with_reader(data, SchemaReader(schema), memory=memory, header=header)
-    roles = OpenOptions(
+    options = OpenOptions(
         _role_column(target, "target"),
         _role_column(weight, "weight"),
         _check_kinds(kinds),
@@ -177,7 +183,7 @@ def open_source(
         _role_column(time, "time"),
         header=header,
     )
-    return _open_with_limit(data, roles, memory)
+    return _open_with_limit(data, options, memory)
 
 
 def open_without_target(
@@ -189,23 +195,28 @@ def open_without_target(
     memory: SizeLike | None = None,
     header: bool | None = None,
 ) -> Source:
-    """Open a table without a target, so that rows which lack one stay; `known_columns` are columns that it has, such as the target's."""
-    roles = OpenOptions(weight=weight, kinds=_check_kinds(kinds), header=header, expected_columns=tuple(known_columns))
-    return _open_with_limit(data, roles, memory)
+    """Open a table without a target, so that rows without a target value are kept.
+
+    `known_columns` are names of columns that the table contains, such as the target; they help to recognise the layout of a file.
+    """
+    options = OpenOptions(
+        weight=weight, kinds=_check_kinds(kinds), header=header, expected_columns=tuple(known_columns)
+    )
+    return _open_with_limit(data, options, memory)
 
 
 def open_with_reader(
     data: Any, reader: SchemaReader, *, memory: SizeLike | None = None, header: bool | None = None
 ) -> Source:
-    """Open new rows under the columns of a table that was fitted."""
-    # Parts of dates are computed from the dates of the new rows.
-    whole = merge_date_parts(reader.schema)
-    source = _open_with_limit(data, OpenOptions(reader=replace(reader, schema=whole), header=header), memory)
-    return source if whole is reader.schema else split_dates_like(source, reader.schema)
+    """Open new rows with the columns of a fitted table."""
+    # Calendar parts are computed from the dates of the new rows.
+    merged = merge_date_parts(reader.schema)
+    source = _open_with_limit(data, OpenOptions(reader=replace(reader, schema=merged), header=header), memory)
+    return source if merged is reader.schema else split_dates_like(source, reader.schema)
 
 
 def open_batch(X: Any, kinds: Mapping[str, Kind]) -> Source:
-    """Open one batch of rows, 1 row at least, with the kinds that its columns have so far; it has no target."""
+    """Open a batch of at least 1 row without a target, for `partial_fit`; `kinds` are the known kinds of its columns."""
     return _open_data(X, OpenOptions(kinds=kinds or None, is_batch=True))
 
 
@@ -222,15 +233,13 @@ def _open_data(data: Any, options: OpenOptions) -> Source:
     if isinstance(data, str | os.PathLike):
         return _open_file(Path(data), options)
     if options.header is not None:
-        raise TypeError(
-            f"header= is for files of separated values; a {type(data).__name__} has names or none: leave it out."
-        )
+        raise TypeError(f"header= applies to files of separated values only; omit it for a {type(data).__name__}.")
     if sparse.issparse(data):
         return open_sparse(data, options)
     if options.allow_infinite:
-        shown, told = mask_infinite(data)
-        source = _open_data(shown, replace(options, allow_infinite=False, frame_data=data if told else None))
-        source.infinite_digest = told
+        masked, digest = mask_infinite(data)
+        source = _open_data(masked, replace(options, allow_infinite=False, frame_data=data if digest else None))
+        source.infinite_digest = digest
         return source
     return open_frame(data, options) if is_frame(data) else open_array(data, options)
 
@@ -244,36 +253,37 @@ def as_source(
     time: Any = None,
     allow_infinite: bool = False,
 ) -> Source:
-    """Return what `fit(X, y, sample_weight=...)` was given as a source; a source as it is.
+    """Convert the arguments of `fit(X, y, sample_weight=...)` to a source; return a source as it is.
 
-    Infinite values are refused, but for who hands them on to an estimator that reads them.
+    Infinite values raise a DataError, unless `allow_infinite` is True: then they are missing in the source, and `Source.frame`
+    returns them for estimators that accept them.
     """
     if isinstance(X, Source):
-        if any(given is not None for given in (y, sample_weight, groups, time)):
+        if any(argument is not None for argument in (y, sample_weight, groups, time)):
             raise TypeError("A source has its own target and weights: pass them to open_source, not to fit.")
         return X
     if isinstance(X, str | os.PathLike):
-        raise TypeError(f"X takes a table, got the name {str(X)!r}: fit on open_source({str(X)!r}, target=...).")
+        raise TypeError(f"X must be a table, got the name {str(X)!r}: fit on open_source({str(X)!r}, target=...).")
     if isinstance(y, str):
-        raise TypeError(f"y takes the target's values, got the name {y!r}: fit on open_source(X, target={y!r}).")
-    for name, role, values, given in (
+        raise TypeError(f"y must be the target's values, got the name {y!r}: fit on open_source(X, target={y!r}).")
+    for name, role, values, argument in (
         ("sample_weight", "weight", "weights", sample_weight),
         ("groups", "groups", "groups", groups),
         ("time", "time", "times", time),
     ):
-        if isinstance(given, str):
+        if isinstance(argument, str):
             raise TypeError(
-                f"{name} takes the {values}, got the name {given!r}: fit on open_source(X, {role}={given!r})."
+                f"{name} must be the {values}, got the name {argument!r}: fit on open_source(X, {role}={argument!r})."
             )
     if not allow_infinite:
         return open_source(X, y, weight=sample_weight, groups=groups, time=time)
-    roles = OpenOptions(
+    options = OpenOptions(
         *(_role_column(y, "target"), _role_column(sample_weight, "weight")),
         groups=_role_column(groups, "group"),
         time=_role_column(time, "time"),
         allow_infinite=True,
     )
-    return _open_with_limit(X, roles, None)
+    return _open_with_limit(X, options, None)
 
 
 def _role_column(values: Any, name: str) -> Any:
@@ -295,11 +305,11 @@ def _open_file(path: Path, options: OpenOptions) -> Source:
     if path.is_dir():
         if any(path.rglob("*.parquet")):
             return readers["parquet"].load()(path, options)
-        raise IsADirectoryError(f"{path} is a folder without Parquet files; name a file in it.")
+        raise IsADirectoryError(f"{path} is a folder without Parquet files; pass a file in it.")
     ending = path.suffix.lstrip(".").lower()
     reader = readers.get(ending, readers["csv"])
     if options.header is not None and reader.load() is not readers["csv"].load():
         raise DataError(
-            f"header= and --header are for files of separated values, and {path} has names of its own: leave them out."
+            f"header= and --header apply to files of separated values only; {path} contains column names: omit them."
         )
     return reader.load()(path, options)

@@ -1,4 +1,4 @@
-"""What an estimator says of the columns it takes, and remembers of those it was fitted on."""
+"""Scikit-learn's input tags, `n_features_in_` and `feature_names_in_` for estimators that accept mixed tables and sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
 
 
 def mixed_table_tags(tags: Tags) -> Tags:
-    """Return an estimator's tags with what every table may hold here: gaps, text and categories, and numbers in a sparse matrix."""
+    """Set an estimator's tags to accept missing values, text, categories and sparse matrices, and return them."""
     tags.input_tags.allow_nan = True
     tags.input_tags.sparse = True
     tags.input_tags.string = True
@@ -27,7 +27,7 @@ def mixed_table_tags(tags: Tags) -> Tags:
 
 
 def float_dtype(X: Any) -> type[np.floating[Any]]:
-    """Return float32 where all numbers of a table lie in it, else float64."""
+    """Return float32 if all numbers of a table are float32, otherwise float64."""
     if X is None:
         return np.float64
     if isinstance(X, Source):
@@ -42,7 +42,7 @@ def float_dtype(X: Any) -> type[np.floating[Any]]:
 
 
 def record_features(estimator: Any, X: Any) -> None:
-    """Set `n_features_in_`, and `feature_names_in_` where the columns have names, as scikit-learn does; neither where X is None."""
+    """Set `n_features_in_`, and `feature_names_in_` if the columns have names, as scikit-learn does; delete both if X is None."""
     if X is None:
         for name in ("n_features_in_", "feature_names_in_"):
             estimator.__dict__.pop(name, None)
@@ -55,7 +55,7 @@ def record_features(estimator: Any, X: Any) -> None:
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
-    """Refuse rows of other columns than those of fit; of a fit without rows none are known here."""
+    """Raise a ValueError if the columns of X are not those of fit; without `n_features_in_` there is no check."""
     if not reset and not hasattr(estimator, "n_features_in_"):
         return
     if sparse.issparse(X):
@@ -73,7 +73,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
     if isinstance(X, Source):
         _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
-    # Of a frame the names will do, which a lazy one has only when it is collected.
+    # The names of a frame suffice; a lazy frame is collected without its rows.
     table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
 
@@ -81,12 +81,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
 def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
     if len(names) != n_fitted:
         raise DataError(
-            f"The source has {len(names)} columns, but {n_fitted} were there in fit; opened with like= the model's schema_ it has "
-            "those."
+            f"The source has {len(names)} columns, but fit had {n_fitted}. Open it with open_source(..., schema=model.schema_) to "
+            "select the columns of fit."
         )
     for j, name in enumerate(names if fitted is not None else ()):
         if name != fitted[j]:
             raise DataError(
-                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}; put them in that order, or open the "
-                "source with like= the model's schema_, which takes them by name."
+                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}. Reorder the columns, or open the source with "
+                "open_source(..., schema=model.schema_), which finds columns by name."
             )

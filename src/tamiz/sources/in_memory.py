@@ -1,4 +1,4 @@
-"""Tables in memory: arrays, and data frames of every library that narwhals knows."""
+"""Tables in memory: arrays, and data frames of every library that narwhals supports; single vectors as codes and weights."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ from tamiz.sources.table import OpenOptions, TableSource, build_table, check_wei
 from tamiz.sources.text_values import as_exact_integers
 
 
-# MERGED: One vector of values as codes, for the functions that take plain vectors.
 def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
-    """Return codes with -1 for missing, and the number of different values."""
+    """Return the values as codes, -1 for missing values, and the number of distinct values."""
     encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
     if encoded.values is None:
         return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
@@ -40,37 +39,35 @@ def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
 
 
 def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Return the weights of n values, ones where none are given; what is no weight is refused."""
+    """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
     if sample_weight is None:
         return np.ones(n)
 
-    def word(at: int) -> str:
+    def describe_row(at: int) -> str:
         return f"value {at}"
 
-    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), word)
+    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
     if len(weight) != n:
         raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
-    check_weights(weight, word)
+    check_weights(weight, describe_row)
     return np.ascontiguousarray(weight, dtype=np.float64)
 
 
-# Values of one piece of work.
+# Number of values of a piece of work.
 _MAX_PIECE_VALUES = 2**18
 
 
 def is_frame(data: Any) -> bool:
-    """Whether narwhals takes it for a data frame."""
+    """Return whether narwhals recognises the data as a data frame."""
     try:
         native = nw.from_native(data, pass_through=True, allow_series=False)
     except nw.exceptions.DuplicateError:
-        raise DataError(
-            f"Column {_first_duplicate(data)!r} occurs twice; give every column a name of its own."
-        ) from None
+        raise DataError(f"Column {_first_duplicate(data)!r} occurs twice; rename one of them.") from None
     return isinstance(native, nw.DataFrame | nw.LazyFrame)
 
 
 def _first_duplicate(data: Any) -> str:
-    """Return the first name that occurs twice among the columns of a frame of pandas or Arrow."""
+    """Return the first column name that occurs twice in a pandas or Arrow frame."""
     seen: set[str] = set()
     for name in map(str, getattr(data, "column_names", data.columns)):
         if name in seen:
@@ -80,58 +77,56 @@ def _first_duplicate(data: Any) -> str:
 
 
 def to_raw_column(values: Any, name: str) -> RawColumn:
-    """Turn one column that came beside the table (a target, weights) into a raw column."""
+    """Convert a vector that was passed beside the table, such as a target or weights, to a raw column."""
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.DataFrame):
         if len(series.columns) != 1:
             raise DataError(f"The {name} must be one column, got {len(series.columns)}; pass one of them.")
         series = series[series.columns[0]]
     if isinstance(series, nw.Series):
-        called = str(series.name) if series.name not in (None, "") else name
-        return (
-            _from_pandas(called, series.to_native())
-            if series.implementation.is_pandas()
-            else _from_series(called, series)
-        )
+        series_name = str(series.name) if series.name not in (None, "") else name
+        if series.implementation.is_pandas():
+            return _from_pandas(series_name, series.to_native())
+        return _from_series(series_name, series)
     array = _unmasked(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(f"The {name} must be one column, got an array of shape {array.shape}; pass one of them.")
     raw = raw_from_array(name, array)
-    # What hides a value of integers has no place for it.
+    # The labels of classes keep the integer type, which has no value for missing.
     return replace(raw, original=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
 
 
 def eager_frame(data: Any) -> nw.DataFrame[Any]:
-    """Return a data frame of any library under narwhals, a lazy one collected."""
+    """Return a data frame of any library as a narwhals frame; a lazy frame is collected."""
     opened = nw.from_native(data, allow_series=False)
     return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
 
 
 def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
-    """Return the names of a frame's or an array's columns, and what gives one of them."""
+    """Return the names of the columns of a frame or an array, and a function that returns a column by name."""
     if is_frame(data):
         frame = eager_frame(data)
         check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
-        place = {name: j for j, name in enumerate(names)}
+        positions = {name: j for j, name in enumerate(names)}
         if not frame.implementation.is_pandas():
-            return names, lambda name: _from_series(name, frame[:, place[name]])
-        # Taken by position, a column of pandas costs several times as much as one of all in turn.
+            return names, lambda name: _from_series(name, frame[:, positions[name]])
+        # Indexing a pandas frame by position is several times slower per column than iterating over all columns.
         native = [series for _, series in frame.to_native().items()]
-        return names, lambda name: _from_pandas(name, native[place[name]])
+        return names, lambda name: _from_pandas(name, native[positions[name]])
     array = check_matrix(data)
     return [f"x{j}" for j in range(array.shape[1])], lambda name: raw_from_array(name, array[:, int(name[1:])])
 
 
 def check_matrix(data: Any) -> NDArray[Any]:
-    """Return data as an array of rows and columns."""
+    """Return data as an array of two dimensions; raise an error for anything that is not a table."""
     if isinstance(data, str | Mapping):
-        way_out = "open_source takes a file's name" if isinstance(data, str) else "pandas.DataFrame(data) makes one"
-        raise TypeError(f"A table must be an array or a data frame, got a {type(data).__name__}; {way_out}.")
+        advice = "use open_source to read a file" if isinstance(data, str) else "convert it with pandas.DataFrame(data)"
+        raise TypeError(f"A table must be an array or a data frame, got a {type(data).__name__}; {advice}.")
     if isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series):
-        raise ValueError("Expected a table, got a Series, which is one column; its to_frame() is a table.")
+        raise ValueError("Expected a table, got a Series, which is one column; convert it with to_frame().")
     array = _unmasked(data)
     if array.ndim != 2:
         raise ValueError(
@@ -145,23 +140,23 @@ def check_matrix(data: Any) -> NDArray[Any]:
 
 
 def to_numpy(data: Any) -> NDArray[Any]:
-    """Return an array of any library that numpy can read as numpy's; refuse one that it cannot, such as one on a GPU."""
+    """Convert an array of any library to numpy; raise a TypeError for one that numpy cannot read, such as one on a GPU."""
     try:
-        # Libraries of the array API standard need not have __array__; numpy would make one object of such an array.
+        # Libraries of the array API standard need not define __array__; np.asarray would make one object of such an array.
         by_dlpack = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
         return np.from_dlpack(data) if by_dlpack else np.asarray(data)
     except (TypeError, RuntimeError, BufferError) as error:
         if not hasattr(data, "__dlpack__"):
             raise
-        sort = type(data)
+        array_type = type(data)
         raise TypeError(
-            f"A {sort.__module__}.{sort.__qualname__} was given that numpy cannot read: {str(error).rstrip('.')}. Pass it as a "
-            "numpy array, a tensor of torch as X.detach().cpu().numpy()."
+            f"numpy cannot read this {array_type.__module__}.{array_type.__qualname__}: {str(error).rstrip('.')}. Convert it to a "
+            "numpy array, a torch tensor with X.detach().cpu().numpy()."
         ) from error
 
 
 def _unmasked(data: Any) -> NDArray[Any]:
-    """Return data as a plain array; what a masked array hides is missing."""
+    """Return data as a plain array; masked values are missing."""
     if not isinstance(data, np.ma.MaskedArray):
         array = to_numpy(data)
         if (
@@ -169,7 +164,7 @@ def _unmasked(data: Any) -> NDArray[Any]:
             and isinstance(data, list | tuple)
             and (np.abs(array) >= LARGEST_EXACT_INTEGER).any()
         ):
-            # numpy made floats of whole numbers too large for it, or of those that have a missing one beside them.
+            # numpy converted integers to floats, because they exceed 64 bits or because one is missing.
             return np.asarray(data, dtype=object)
         return array
     if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not _is_beyond_float(np.ma.getdata(data))):
@@ -183,26 +178,26 @@ def open_frame(data: Any, options: OpenOptions) -> TableSource:
     """Open a data frame."""
     frame = eager_frame(data)
     names, load = column_loader(frame)
-    place = {name: j for j, name in enumerate(names)}
-    handed_on = frame if options.frame_data is None else eager_frame(options.frame_data)
+    positions = {name: j for j, name in enumerate(names)}
+    frame_data = frame if options.frame_data is None else eager_frame(options.frame_data)
 
-    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        # By position: not every frame's names are text.
-        part = handed_on[:, [place[name] for name in wanted]]
+    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        # By position, because the names of a frame need not be text.
+        part = frame_data[:, [positions[name] for name in wanted]]
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build_table(names, load, options, frame_of)
+    return build_table(names, load, options, make_frame)
 
 
 def open_array(data: Any, options: OpenOptions) -> TableSource:
-    """Open an array of two dimensions; its columns are called x0, x1, ..."""
+    """Open an array of two dimensions; its columns are named x0, x1, ..."""
     array = check_matrix(data)
     names, load = column_loader(array)
 
-    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        given = data if isinstance(data, np.ndarray) else array
-        given = given if options.frame_data is None else options.frame_data
-        return given[:, [int(name[1:]) for name in wanted]][rows]
+    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        original = data if isinstance(data, np.ndarray) else array
+        original = original if options.frame_data is None else options.frame_data
+        return original[:, [int(name[1:]) for name in wanted]][rows]
 
     exact = array.dtype.kind in "iu" and _is_beyond_float(array)
     if (
@@ -212,24 +207,24 @@ def open_array(data: Any, options: OpenOptions) -> TableSource:
         and not options.role_by_column
         and options.reader is None
     ):
-        return _open_numbers(array, names, options, frame_of)
-    return build_table(names, load, options, frame_of, has_names=False)
+        return _open_numbers(array, names, options, make_frame)
+    return build_table(names, load, options, make_frame, has_names=False)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> TableSource:
-    """Open a matrix of numbers as it lies in memory: nothing is copied but what must change."""
-    # The target and other roles take the general road, over a table of one column that stands for the others.
-    stand_in = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build_table(["x0"], lambda _: stand_in, options, make_frame)
+    """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
+    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
+    placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
+    frame = build_table(["x0"], lambda _: placeholder, options, make_frame)
     numbers = np.asarray(array, dtype=to_float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
-    departure = _deviations_from_first(numbers)
+    deviations = _deviations_from_first(numbers)
     columns: list[Column] = []
     for j, name in enumerate(names):
-        # Neither a gap nor an infinity is among them.
-        if departure[j] <= LARGEST_NUMBER:
-            columns.append(Column(name, "numeric", constant=not departure[j]))
+        # A finite sum: no value is missing or infinite.
+        if deviations[j] <= LARGEST_NUMBER:
+            columns.append(Column(name, "numeric", constant=not deviations[j]))
             continue
         n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
         columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
@@ -244,27 +239,30 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
 
 
 def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
-    """Return what numbers are held as: float32 as it is, everything else as float64."""
+    """Return the type in which numbers are stored: float32 for float32, float64 for all other types."""
     return np.float32 if dtype == np.float32 else np.float64
 
 
 def _deviations_from_first(numbers: Numbers) -> Numbers:
-    """Return the sums of the distances of each column's values from its first, read by rows, as they mostly lie."""
+    """Return the sum of absolute deviations of each column's values from its first; NaN if a column has missing values.
+
+    The matrix is read row by row, the order in which most matrices are stored.
+    """
     spans = parallel.block_ranges(len(numbers), max(1, _MAX_PIECE_VALUES // numbers.shape[1]))
     first = np.ascontiguousarray(numbers[0])
 
-    def look(span: tuple[int, int]) -> Numbers:
+    def sum_deviations(span: tuple[int, int]) -> Numbers:
         total = np.zeros_like(first)
         add_deviations(np.ascontiguousarray(numbers[slice(*span)]), first, total)
         return total
 
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Numbers = np.sum(list(parallel.map_blocks(look, spans)), axis=0)
-    return np.where(np.abs(first) <= LARGEST_NUMBER, found, np.nan)
+        total: Numbers = np.sum(list(parallel.map_blocks(sum_deviations, spans)), axis=0)
+    return np.where(np.abs(first) <= LARGEST_NUMBER, total, np.nan)
 
 
 def check_shape(n_rows: int, n_columns: int) -> None:
-    """Refuse a table without rows or columns."""
+    """Raise a DataError for a table without rows or columns."""
     if n_rows == 0:
         raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
     if n_columns == 0:
@@ -278,7 +276,7 @@ def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
 def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
     dtype = series.dtype
     if isinstance(dtype, nw.Int128 | nw.UInt128):
-        raise DataError(f"Column {name}: values of type {dtype} cannot be used; cast it.")
+        raise DataError(f"Column {name}: values of type {dtype} are not supported; cast the column to another type.")
     if dtype.is_float():
         values = series.to_numpy()
         return RawColumn(name, np.asarray(values, dtype=to_float_type(values.dtype)))
@@ -291,9 +289,9 @@ def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
 
 
 def _from_pandas(name: str, series: Any) -> RawColumn:
-    """Turn a pandas column into a raw one.
+    """Convert a pandas series to a raw column.
 
-    Its codes and its floats are taken as they lie: the way through narwhals and Arrow copies, and costs ten times as much.
+    Codes and float64 values are used without a copy, which is ten times faster than a conversion by narwhals and Arrow.
     """
     codes = getattr(series.array, "codes", None)
     if codes is not None:
@@ -309,7 +307,7 @@ def _combine_chunks(values: Any) -> pa.Array:
 
 
 def raw_from_array(name: str, array: NDArray[Any]) -> RawColumn:
-    """Turn an array of one dimension into a raw column."""
+    """Convert an array of one dimension to a raw column."""
     return replace(_array_values(name, array), original=array)
 
 
@@ -332,13 +330,13 @@ def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
 
 
 def _exact_numbers(values: Sequence[Any]) -> Any:
-    """Return numbers of several types, None for missing: exactly where all are whole, as float64 otherwise."""
+    """Return numbers of several types, None for missing: as exact integers if all are whole, otherwise as float64."""
     whole = as_exact_integers(pa.array([None if v is None else str(v) for v in values], pa.string()))
     return np.array([np.nan if v is None else float(v) for v in values]) if whole is None else whole
 
 
 def _is_beyond_float(array: NDArray[Any]) -> bool:
-    """Whether whole numbers are so large that several of them are one as float64."""
+    """Whether integers are so large that float64 does not represent them exactly."""
     return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_EXACT_INTEGER
 
 
@@ -349,17 +347,17 @@ def _is_missing(value: Any) -> bool:
 
 
 def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
-    """Turn an Arrow array into a raw column; a dictionary is declared categorical."""
+    """Convert an Arrow array to a raw column; a dictionary array is declared categorical."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return RawColumn(name, values, "categorical", ordered=kind.ordered)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise TypeError(
-            f"Column {name}: values of type {kind} cannot be used; every argument must be a string or a number, a "
-            "boolean or a date. Leave the column out or turn it into one of these."
+            f"Column {name}: values of type {kind} are not supported; every argument must be a string or a number, a "
+            "boolean or a date. Drop the column or convert it to one of these."
         )
     if pa.types.is_interval(kind):
-        raise DataError(f"Column {name}: values of type {kind} cannot be used; cast it.")
+        raise DataError(f"Column {name}: values of type {kind} are not supported; cast the column to another type.")
     if pa.types.is_string_view(kind):
         values = values.cast(pa.string())
     return RawColumn(name, values)
