@@ -68,7 +68,7 @@ class Chance(PCA):
     """A map that knows what its values would be by chance, in shares of the variance."""
 
     def describe(self):
-        return replace(super().describe(), reference=[0.4, 0.3, 0.2])
+        return replace(super().describe(), chance_spectrum=[0.4, 0.3, 0.2])
 
 
 def test_what_chance_would_give_is_drawn_dashed_in_the_unit_of_the_values():
@@ -94,7 +94,7 @@ def test_what_has_no_spectrum_is_refused():
     clusters.labels_ = np.zeros(3)
     with pytest.raises(
         TypeError,
-        match=r"^SpectralClustering holds neither eigenvalues_ nor explained_variance_; it has no spectrum\.$",
+        match=r"^SpectralClustering has neither eigenvalues_ nor explained_variance_",
     ):
         EigenvalueDisplay.from_estimator(clusters)
     with pytest.raises(DataError, match=r"^There is no eigenvalue to draw: every one is NaN\.$"):

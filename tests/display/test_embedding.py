@@ -148,11 +148,11 @@ def test_displays_are_made_without_drawing():
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ({"color": [1, 2]}, DataError, r"^color has 2 values for 150 points; give one for each\.$"),
+        ({"color": [1, 2]}, DataError, r"^color has 2 values for 150 points; pass one value per point\.$"),
         ({"color": np.full(150, np.inf)}, DataError, r"^value 0, column color: inf is infinite"),
         ({"components": (0, 2)}, ValueError, r"^components must be from 0 to 1, got 2\.$"),
         ({"components": (0,)}, DataError, r"^components must be two coordinates, got 1\.$"),
-        ({"names": ["one"]}, DataError, r"^There are 1 names for 2 coordinates; give one for each\.$"),
+        ({"names": ["one"]}, DataError, r"^There are 1 names for 2 coordinates; pass one per coordinate\.$"),
     ],
 )
 def test_a_bad_value_is_told_in_a_sentence(given, error, sentence):
@@ -169,7 +169,7 @@ def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
     with pytest.raises(NotFittedError):
         EmbeddingDisplay.from_estimator(PCA())
     with pytest.raises(
-        TypeError, match=r"^from_estimator draws a fitted map of tamiz\.reduction, got MDS; from_embedding"
+        TypeError, match=r"^from_estimator requires a fitted map of tamiz\.reduction, got MDS; use from_embedding"
     ):
         EmbeddingDisplay.from_estimator(MDS())
 
@@ -179,7 +179,7 @@ def test_a_map_fitted_on_a_covariance_has_no_rows_to_draw_and_the_way_out_is_tol
     fitted = PCA(2).fit_covariance(covariance, mean=mean)
     with pytest.raises(
         DataError,
-        match=r"^PCA was fitted on a covariance, which has no rows to draw; from_embedding draws transform\(X\)",
+        match=r"^PCA was fitted on a covariance, .* pass transform\(X\) to from_embedding",
     ):
         EmbeddingDisplay.from_estimator(fitted)
     places = fitted.transform(IRIS.data)
@@ -230,10 +230,10 @@ def test_columns_without_names_are_numbered():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"loadings": np.eye(3)}, r"^The loadings are on 3 coordinates of 4; arrows need two or more, the same\.$"),
+        ({"loadings": np.eye(3)}, r"^The loadings have 3 coordinates and the embedding has 4;"),
         (
             {"loadings": np.eye(4), "column_names": ["a"]},
-            r"^There are 1 column names for 4 rows of loadings; give one for each\.$",
+            r"^There are 1 column names for 4 rows of loadings; pass one per row\.$",
         ),
     ],
 )
@@ -245,6 +245,6 @@ def test_loadings_that_do_not_fit_are_refused(given, sentence):
 def test_a_map_without_loadings_has_no_biplot_and_the_way_out_is_told():
     mapped = LaplacianEigenmaps(2, graph=KNearest(20)).fit(IRIS.data[50:])
     with pytest.raises(
-        TypeError, match=r"^LaplacianEigenmaps has no loadings; tamiz\.reduction\.axis_correlations tells what explains"
+        TypeError, match=r"^LaplacianEigenmaps has no loadings; tamiz\.reduction\.axis_correlations computes which columns"
     ):
         EmbeddingDisplay.from_estimator(mapped, loadings=True)

@@ -60,9 +60,9 @@ def test_images_stand_eight_in_a_row_and_keep_their_shape():
 @pytest.mark.parametrize(
     ("shape", "names", "error", "sentence"),
     [
-        ((8, 9), None, DataError, r"^An image of 8 x 9 has 72 pixels, and these have 64\.$"),
+        ((8, 9), None, DataError, r"^An image of 8 x 9 has 72 pixels, but the rows have 64\.$"),
         ((0, 8), None, ValueError, r"^shape must be at least 1, got 0\.$"),
-        ((8, 8), ["one"], DataError, r"^There are 1 names for 3 images; give one for each\.$"),
+        ((8, 8), ["one"], DataError, r"^There are 1 names for 3 images; pass one per image\.$"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(shape, names, error, sentence):
@@ -73,10 +73,10 @@ def test_images_that_do_not_fit_are_refused(shape, names, error, sentence):
 def test_what_holds_no_images_is_refused_with_the_way_out(pictures):
     with pytest.raises(NotFittedError):
         ImageDisplay.from_estimator(PCA())
-    with pytest.raises(TypeError, match=r"^from_estimator draws the images of a map of tamiz\.reduction, got MDS\.$"):
+    with pytest.raises(TypeError, match=r"^from_estimator requires a fitted map of tamiz\.reduction, got MDS\.$"):
         ImageDisplay.from_estimator(MDS())
     with pytest.raises(
-        TypeError, match=r"^PCA has no images: it was not told .* ImageDisplay\(images, shape\) draws any"
+        TypeError, match=r"^PCA has no images, because it was fitted without image_shape\. Use ImageDisplay\(images, shape\)"
     ):
         ImageDisplay.from_estimator(PCA(2).fit(DIGITS))
     with pytest.raises(ValueError, match=r"^gallery must be from 0 to 1, got 2\.$"):

@@ -90,16 +90,16 @@ def test_what_holds_no_ranking_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         RankingDisplay.from_estimator(RankSelector(Variance()))
-    with pytest.raises(TypeError, match=r"^SubsetSelector holds no ranking_; give a RankSelector\.$"):
+    with pytest.raises(TypeError, match=r"^SubsetSelector has no ranking_; pass a fitted RankSelector\.$"):
         RankingDisplay.from_estimator(SubsetSelector(CFS(), Forward()).fit(X, y))
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"names": ["a"]}, r"^There are 1 names for 2 scores; give one for each\.$"),
-        ({"ranking": [1]}, r"^There are 1 places for 2 scores; give one for each\.$"),
-        ({"kept": [True]}, r"^There are 1 answers of what is kept for 2 scores; give one for each\.$"),
+        ({"names": ["a"]}, r"^names has 1 values for 2 scores; pass one per score\.$"),
+        ({"ranking": [1]}, r"^ranking has 1 values for 2 scores; pass one per score\.$"),
+        ({"support": [True]}, r"^support has 1 values for 2 scores; pass one per score\.$"),
     ],
 )
 def test_lists_of_other_lengths_are_refused(given, sentence):

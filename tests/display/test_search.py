@@ -67,12 +67,12 @@ def test_many_sets_are_one_picture_in_a_saved_page():
 def test_what_holds_no_archive_is_refused():
     with pytest.raises(NotFittedError):
         SearchDisplay.from_estimator(SubsetSelector(CFS(), Forward()))
-    with pytest.raises(TypeError, match=r"^RankSelector holds no archive_; give a SubsetSelector\.$"):
+    with pytest.raises(TypeError, match=r"^RankSelector has no archive_; pass a fitted SubsetSelector\.$"):
         SearchDisplay.from_estimator(RankSelector(Variance()).fit(np.eye(3)))
 
 
 def test_lists_of_other_lengths_and_numbers_of_no_set_are_refused():
-    with pytest.raises(DataError, match=r"^There are 1 sizes for 2 merits; give one for each\.$"):
+    with pytest.raises(DataError, match=r"^There are 1 sizes for 2 merits; pass one size per merit\.$"):
         SearchDisplay([1], [0.1, 0.2]).plot()
     with pytest.raises(ValueError, match=r"^best must be from 0 to 1, got 2\.$"):
         SearchDisplay([1, 2], [0.1, 0.2], best=2).plot()

@@ -72,11 +72,11 @@ def test_a_panel_can_be_given():
 def test_what_has_no_pairs_is_refused():
     with pytest.raises(NotFittedError):
         ShepardDisplay.from_estimator(Ordinal())
-    with pytest.raises(TypeError, match=r"^PCA has no shepard\(\); from_embedding draws the pairs of any map\.$"):
+    with pytest.raises(TypeError, match=r"^PCA has no shepard\(\); use from_embedding"):
         ShepardDisplay.from_estimator(PCA(2).fit(X))
-    with pytest.raises(DataError, match=r"^There are 2 dissimilarities and 1 distances; give one of each a pair\.$"):
+    with pytest.raises(DataError, match=r"^There are 2 dissimilarities and 1 distances; pass one of each per pair\.$"):
         ShepardDisplay([1.0, 2.0], [1.0]).plot()
-    with pytest.raises(DataError, match=r"^There are 1 disparities for 2 pairs; give one for each\.$"):
+    with pytest.raises(DataError, match=r"^There are 1 disparities for 2 pairs; pass one per pair\.$"):
         ShepardDisplay([1.0, 2.0], [1.0, 2.0], disparities=[1.0]).plot()
 
 
@@ -111,5 +111,5 @@ def test_a_map_worse_than_chance_is_in_sight():
 
 
 def test_no_maps_and_too_many_are_refused():
-    with pytest.raises(DataError, match=r"^The curves of 1 to 10 maps can be told apart, got 0\.$"):
+    with pytest.raises(DataError, match=r"^A plot can show the curves of 1 to 10 maps, got 0\.$"):
         QualityDisplay({}).plot()

@@ -12,14 +12,14 @@ from tamiz.reduction import MDS, PCA
 
 
 class Fitted(BaseEstimator):
-    """A map with the course of its stress."""
+    """A map with a history of its stress."""
 
-    def __init__(self, course=(0.4, 0.2, 0.125), converged=True):
-        self.course = course
+    def __init__(self, history=(0.4, 0.2, 0.125), converged=True):
+        self.history = history
         self.converged = converged
 
     def fit(self):
-        self.course_, self.converged_ = np.array(self.course), self.converged
+        self.stress_history_, self.converged_ = np.array(self.history), self.converged
         return self
 
 
@@ -85,15 +85,15 @@ def test_many_iterations_are_a_line_without_marks_and_a_panel_can_be_given():
 def test_what_has_no_course_is_refused():
     with pytest.raises(NotFittedError):
         StressDisplay.from_estimator(Fitted())
-    with pytest.raises(TypeError, match=r"^PCA holds no course_; it was not fitted by steps that lower a stress\.$"):
+    with pytest.raises(TypeError, match=r"^PCA has no stress_history_; pass a map fitted by iterative"):
         StressDisplay.from_estimator(PCA(1).fit(np.eye(3)))
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"numbers": [1]}, r"^There are 1 numbers for 2 values of stress; give one for each\.$"),
-        ({"chance": [0.1, 0.2, 0.3]}, r"^There are 3 values by chance for 2 of stress; give one for each\.$"),
+        ({"numbers": [1]}, r"^There are 1 numbers for 2 values of stress; pass one per value\.$"),
+        ({"reference": [0.1, 0.2, 0.3]}, r"^reference has 3 values for 2 values of stress; pass one per value\.$"),
         ({"stress": [[0.1, 0.2]]}, r"^stress must be a list of numbers, got an array of shape \(1, 2\)\.$"),
         ({"stress": [0.1, np.nan]}, r"^Input stress contains NaN"),
     ],
@@ -131,9 +131,9 @@ def test_points_have_the_names_they_are_given_as_they_are():
 
 
 def test_what_has_no_stress_of_points_is_refused():
-    with pytest.raises(TypeError, match=r"^PCA holds no stress_per_point_; give an MDS\.$"):
+    with pytest.raises(TypeError, match=r"^PCA has no stress_per_point_; pass a fitted MDS\.$"):
         PointStressDisplay.from_estimator(PCA(1).fit(np.eye(3)))
-    with pytest.raises(DataError, match=r"^There are 1 names for 2 points; give one for each\.$"):
+    with pytest.raises(DataError, match=r"^There are 1 names for 2 points; pass one per point\.$"):
         PointStressDisplay([0.1, 0.2], names=["a"]).plot()
     with pytest.raises(ValueError, match=r"^n_points must be at least 1, got 0\.$"):
         PointStressDisplay([0.1, 0.2], n_points=0).plot()
