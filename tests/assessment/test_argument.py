@@ -210,7 +210,7 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
         (None, {}, r"^added_columns requires a target, but the target y is None\.$"),
         ([0, 1] * 10, {"numbers": [0]}, r"^numbers must hold at least one number of columns to add, got \[0\]\.$"),
         ([0, 1] * 10, {"numbers": [-1]}, r"^numbers must be .*0.*got -1"),
-        ([0, 1] * 10, {"selection_n_added": [7]}, r"^chosen_numbers must be among numbers, .* got 7\.$"),
+        ([0, 1] * 10, {"selection_n_added": [7]}, r"^selection_n_added must be among n_added, .* got 7\.$"),
         ([0, 1] * 10, {"n_draws": 0}, r"^n_draws must be .*1.*got 0"),
         ([0, 1] * 10, {"max_rows": 5}, r"^max_rows must be .*20.*got 5"),
         ([0, 1] * 10, {"predictors": ["trees"]}, r"^predictor must be one of .* got 'trees'"),

@@ -146,9 +146,9 @@ class NoiseExperiment:
         What chose among the columns again in every fold.
     selection_n_added : tuple of int
         Columns added where it was asked to.
-    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_chosen_numbers, n_folds)
+    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_selection_n_added, n_folds)
         Scores on what it chose, of the first draw.
-    n_added_selected : dict of ndarray of shape (n_chosen_numbers, n_folds)
+    n_added_selected : dict of ndarray of shape (n_selection_n_added, n_folds)
         "random", "copies": how many of the added columns it chose.
     variance_factor : float
         As in `FoldScores`.
@@ -426,7 +426,7 @@ def _check_selection_n_added(n_added: tuple[int, ...], selection_n_added: Sequen
         return (0, n_added[-1])
     unknown = sorted(set(selection_n_added) - set(n_added))
     if unknown:
-        raise ValueError(f"chosen_numbers must be among numbers, {list(n_added)}, got {unknown[0]}.")
+        raise ValueError(f"selection_n_added must be among n_added, {list(n_added)}, got {unknown[0]}.")
     return tuple(sorted({0, *map(int, selection_n_added)}))
 
 
