@@ -1,38 +1,43 @@
-"""Kernels compiled ahead: on all cores, into the cache, once."""
+"""Compilation ahead of time: on all cores, into the cache, once; and SLP vectorisation of single kernels."""
 
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
+import numba
 import pytest
+from numba.types import float64
 
+from tamiz.kernels import jit, sparse_graphs
 from tamiz.kernels._compilation import all_kernels, default_kernels
 
-COMPILED = """
+PROGRAM = """
 import json, sys
-from tamiz import progress
+from tamiz.runtime import progress
 from tamiz.kernels._compilation import compile_ahead
 
-told = []
+reports = []
 names = json.loads(sys.argv[1])
-with progress.listening(lambda *what: told.append(what)):
+with progress.use_listener(lambda *report: reports.append(report)):
     compile_ahead(names, 2)
-    first = len(told)
+    first = len(reports)
     compile_ahead(names, 2)
-print(json.dumps({"told": told, "second": len(told) - first}))
+print(json.dumps({"reports": reports, "second": len(reports) - first}))
 """
 SMALL = [
-    "fingerprints.hash_codes", "fingerprints.hash_numbers", "edges.transpose", "edges.merge", "equal_rows.mix",
-    "equal_rows.repeats", "variation.class_sums_and_extremes", "votes.vote_confusion",
+    "hashing.hash_codes", "hashing.hash_numbers", "sparse_graphs.transpose_edges", "sparse_graphs.merge_edges",
+    "nearest_neighbors.hash_rows", "nearest_neighbors.mark_duplicates", "sparse_graphs.class_sums_and_extremes",
+    "subset_neighbors.vote_confusion",
 ]  # fmt: skip
 
 
-def compiled(names, cache):
+def compile_in_new_process(names, cache):
     done = subprocess.run(
-        [sys.executable, "-c", COMPILED, json.dumps(names)],
+        [sys.executable, "-c", PROGRAM, json.dumps(names)],
         check=True,
         capture_output=True,
         text=True,
@@ -42,17 +47,17 @@ def compiled(names, cache):
 
 
 def test_kernels_that_are_not_on_disk_are_compiled_once_and_say_how_many(tmp_path):
-    found = compiled(SMALL, tmp_path)
+    found = compile_in_new_process(SMALL, tmp_path)
     label = "Compiling, once per installation"
-    assert found["told"][0] == [label, 0, len(SMALL)]
-    assert found["told"][-1] == [label, len(SMALL), len(SMALL)]
+    assert found["reports"][0] == [label, 0, len(SMALL)]
+    assert found["reports"][-1] == [label, len(SMALL), len(SMALL)]
     assert found["second"] == 0
     entries = [path.name for path in tmp_path.rglob("*.nbi")]
     assert all(any(entry.startswith(f"{name}-") for entry in entries) for name in SMALL)
 
 
 def test_a_few_kernels_are_left_to_their_first_call(tmp_path):
-    assert compiled(SMALL[:3], tmp_path)["told"] == []
+    assert compile_in_new_process(SMALL[:3], tmp_path)["reports"] == []
     assert not list(tmp_path.rglob("*.nbi"))
 
 
@@ -64,6 +69,45 @@ def test_the_kernels_of_a_usual_study_are_there(target):
     assert not any(name.endswith("_float32") for name in names)
 
 
+def test_every_listed_kernel_exists_and_has_known_targets():
+    lines = (files("tamiz.kernels") / "usual.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line.split() for line in lines if not line.startswith("#")]
+    names = [name for name, *_ in listed]
+    assert names == sorted(set(names))
+    assert set(names) <= set(all_kernels())
+    assert all(targets and set(targets) <= {"classes", "number", "none"} for _, *targets in listed)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_slp_vectorisation_is_on_while_the_kernel_is_compiled_and_only_then(monkeypatch, fails):
+    settings = []
+
+    def njit(*arguments, **options):
+        settings.append(numba.config.SLP_VECTORIZE)
+        if fails:
+            raise ValueError("no compiler")
+        return lambda function: function
+
+    monkeypatch.setattr(numba.config, "SLP_VECTORIZE", 0)
+    monkeypatch.setattr(numba, "njit", njit)
+    for slp in (True, False):
+        kernel = jit(float64(float64), slp=slp)(lambda x: x)
+        assert numba.config.SLP_VECTORIZE == 0
+        if fails:
+            with pytest.raises(ValueError, match="no compiler"):
+                _ = kernel.compiled
+        else:
+            assert kernel(2.0) == 2.0
+        assert numba.config.SLP_VECTORIZE == 0
+    assert settings == [1, 0]
+
+
+def test_the_laplacian_products_are_compiled_with_slp_vectorisation():
+    steps = (sparse_graphs.laplacian_step_1, sparse_graphs.laplacian_step_4, sparse_graphs.laplacian_step_8)
+    assert all(step.uses_slp for step in steps)
+    assert not sparse_graphs.edge_variation.uses_slp
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["classes", "number", "none"])
 def test_a_usual_study_calls_what_is_compiled_before_it_and_nothing_else(target):
@@ -71,4 +115,4 @@ def test_a_usual_study_calls_what_is_compiled_before_it_and_nothing_else(target)
     spec = importlib.util.spec_from_file_location("usual_kernels", tool)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert sorted(module.called_by_a_study(target)) == sorted(default_kernels(target))
+    assert sorted(module.kernels_of_study(target)) == sorted(default_kernels(target))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tamiz.display.figures import MIN_MATPLOTLIB
-from tamiz.runtime import optional_imports as guard
+from tamiz.runtime import optional_imports
 from tamiz.runtime.optional_imports import import_optional
 
 ROOT = Path(__file__).parents[1]
-ABSENT = {"feature": "Drawing", "package": "no-such-package", "least": "2.5", "extra": "plot"}
+ABSENT = {"feature": "Drawing", "package": "no-such-package", "min_version": "2.5", "extra": "plot"}
 NUMPY = {"feature": "Drawing", "package": "numpy", "extra": "plot"}
 
 
@@ -38,7 +38,7 @@ def test_a_package_that_is_there_is_imported():
 
 
 @pytest.mark.parametrize(
-    ("installed", "least", "enough"),
+    ("installed", "min_version", "enough"),
     [
         ("3.8.4", "3.8.4", True),
         ("3.10.0", "3.8.4", True),
@@ -48,19 +48,19 @@ def test_a_package_that_is_there_is_imported():
         ("4.0.dev0+g1a2b", "3.8.4", True),
     ],
 )
-def test_versions_are_compared_number_by_number(monkeypatch, installed, least, enough):
-    monkeypatch.setattr(guard, "version", lambda package: installed)
+def test_versions_are_compared_number_by_number(monkeypatch, installed, min_version, enough):
+    monkeypatch.setattr(optional_imports, "version", lambda package: installed)
     if enough:
-        assert import_optional("numpy", min_version=least, **NUMPY) is np
+        assert import_optional("numpy", min_version=min_version, **NUMPY) is np
     else:
-        with pytest.raises(ImportError, match=f"{least} or later, and {installed} is installed"):
-            import_optional("numpy", min_version=least, **NUMPY)
+        with pytest.raises(ImportError, match=f"{min_version} or later, and {installed} is installed"):
+            import_optional("numpy", min_version=min_version, **NUMPY)
 
 
 def test_a_package_that_fails_for_a_reason_of_its_own_says_it_itself(monkeypatch, tmp_path):
     (tmp_path / "half_there.py").write_text("import something_else_that_is_missing\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(guard, "version", lambda package: "3.0")
+    monkeypatch.setattr(optional_imports, "version", lambda package: "3.0")
     with pytest.raises(ModuleNotFoundError, match="something_else_that_is_missing"):
         import_optional("half_there", **ABSENT)
 

@@ -82,13 +82,13 @@ def test_only_a_process_that_works_for_no_other_one_may_start_workers(monkeypatc
 
 PROGRAM = """
 import os, sys, time
-from tamiz import workers
+from tamiz.runtime import workers
 
 assert __name__ == "__main__"
 workers.start(2, workers.pickle.dumps((abs, (1,))))
-while not workers.are_ready(2):
+while not workers.are_idle(2):
     time.sleep(0.01)
-print(*(worker._process.pid for worker in workers._all), flush=True)
+print(*(worker._process.pid for worker in workers._workers), flush=True)
 if sys.argv[1] == "busy":
     workers.call(time.sleep, 1)
 time.sleep(60 * (sys.argv[1] != "end"))
@@ -136,7 +136,7 @@ scores = processes.Processes.scores
 
 def report(self, rows, sets):
     found = scores(self, rows, sets)
-    print(*(worker._process.pid for worker in workers._all), flush=True)
+    print(*(worker._process.pid for worker in workers._workers), flush=True)
     return found
 
 processes.Processes.scores = report

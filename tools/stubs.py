@@ -1,4 +1,4 @@
-"""Write what is read of the registries in place of the code: the type stub of every package, and what `tamiz methods` lists."""
+"""Write the files generated from the registries: a type stub for every package, and the list of `tamiz methods`."""
 
 import json
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Write src/tamiz/kernels/usual.txt: the kernels that a study calls with its defaults, by what is predicted.
+"""Write src/tamiz/kernels/usual.txt: the kernels that a study with default parameters calls, by the kind of the target.
 
-Run it after `python -m tamiz.kernels`: of a kernel that is read from disk only the one that is called shows, and not those that it
-calls itself.
+Run `python -m tamiz.kernels` first: a kernel that is loaded from the cache does not load the kernels that it calls, so the list has
+only those that Python code calls.
 """
 
 import json
@@ -13,14 +13,14 @@ from pathlib import Path
 import tamiz
 
 HEAD = """\
-# The kernels that a study calls with its defaults, compiled before it where they are not on disk, and for which targets.
+# The kernels that a study with default parameters calls, each with its kinds of targets. They are compiled before the study.
 # Written by tools/usual_kernels.py.
 """
-STUDIED = """
+PROGRAM = """
 import json, sys, warnings
 from sklearn.datasets import load_diabetes
-from tamiz import compilation, study
-from tamiz.kernels import kernels_in
+from tamiz import study
+from tamiz.kernels import find_kernels
 
 warnings.simplefilter("ignore")
 table, target = sys.argv[1:]
@@ -32,27 +32,27 @@ else:
 called = [
     f"{name.rpartition('.')[2]}.{key}"
     for name, module in sorted(sys.modules.items()) if name.startswith("tamiz.kernels.")
-    for key, kernel in kernels_in(module).items() if kernel.is_read
+    for key, kernel in find_kernels(module).items() if kernel.is_loaded
 ]
 print(json.dumps(called))
 """
 
 
-def called_by_a_study(target: str) -> list[str]:
-    """Return the kernels that the study of a small table calls."""
+def kernels_of_study(target: str) -> list[str]:
+    """Return the kernels that a study of a small table calls."""
     table = files("tamiz.datasets") / "penguins.csv"
     done = subprocess.run(
-        [sys.executable, "-c", STUDIED, str(table), target], check=True, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM, str(table), target], check=True, capture_output=True, text=True
     )
     return json.loads(done.stdout)
 
 
 if __name__ == "__main__":
     path = Path(tamiz.__file__).parent / "kernels" / "usual.txt"
-    # A study reads the list: an old one may name what is gone.
+    # The study reads the list, and an old list may name kernels that no longer exist.
     path.write_text(HEAD, encoding="utf-8")
     targets = ("classes", "number", "none")
-    called = {target: set(called_by_a_study(target)) for target in targets}
+    called = {target: set(kernels_of_study(target)) for target in targets}
     lines = [
         " ".join([name, *(target for target in targets if name in called[target])])
         for name in sorted(set().union(*called.values()))

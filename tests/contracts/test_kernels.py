@@ -1,4 +1,4 @@
-"""What every kernel file keeps to, read from its text."""
+"""Rules for every kernel file, checked in its source and in its compiled kernels."""
 
 import ast
 import importlib
@@ -13,12 +13,12 @@ from numba.types import float64
 
 from tamiz import kernels
 
-FILES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if not path.name.startswith("__"))
+FILES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if not path.name.startswith("_"))
 MODULES = [importlib.import_module(f"tamiz.kernels.{path.stem}") for path in FILES]
 
 
 def imported(path):
-    """Every module that a file names in an import."""
+    """Yield every module that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -73,7 +73,7 @@ def test_every_kernel_has_written_signatures_and_takes_no_other(module):
         (signature,) = kernel.signatures
         assert not kernel._can_compile, name
         if name.endswith("_float32"):
-            # It is that of float64 with float32 in its place and nothing else.
+            # The signature is that of float64 with float32 in its place.
             (double,) = found[name.removesuffix("32") + "64"].signatures
             assert str(signature).replace("float32", "float64") == str(double).replace("float32", "float64"), name
 
@@ -108,7 +108,7 @@ def test_a_kernel_may_be_called_first_while_another_that_calls_it_is_compiled():
     asked, found = threading.Event(), {}
 
     class Asked(kernels.Kernel):
-        """A kernel that lets another thread in before it tells numba what it is."""
+        """A kernel that lets another thread run before it returns its type to numba."""
 
         @property
         def _numba_type_(self):
@@ -116,11 +116,11 @@ def test_a_kernel_may_be_called_first_while_another_that_calls_it_is_compiled():
             time.sleep(0.3)
             return super()._numba_type_
 
-    # Functions of no file are not kept on disk, and so compiled every time.
-    of = {}
-    exec("def doubled(x): return x + x\ndef more(x): return doubled(x) + 1.0", of)
-    of["doubled"] = doubled = Asked(of["doubled"], float64(float64), {"nogil": True})
-    more = kernels.jit(float64(float64))(of["more"])
+    # Functions without a file are not cached, so they are compiled every time.
+    namespace = {}
+    exec("def doubled(x): return x + x\ndef more(x): return doubled(x) + 1.0", namespace)
+    namespace["doubled"] = doubled = Asked(namespace["doubled"], float64(float64), {"nogil": True})
+    more = kernels.jit(float64(float64))(namespace["more"])
     threads = [
         threading.Thread(target=lambda kernel=kernel: found.update({kernel.__name__: kernel(2.0)}), daemon=True)
         for kernel in (more, doubled)

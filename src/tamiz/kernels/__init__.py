@@ -1,17 +1,18 @@
-"""Loops over numbers: arrays and scalars in, arrays out, one file a subject.
+"""Numba kernels: loops with arrays and scalars as inputs and outputs, one file for each family of algorithms.
 
-A kernel is serial and works on a range of rows or candidates; `tamiz.runtime.parallel` runs ranges on threads. It calls only
-kernels of its own file, because numba's cache does not see an edit in another. Signatures are written out: a kernel is
-compiled once, for C-contiguous read-only inputs, and never again for the layout a caller happens to hold. It is read from disk,
-or compiled, when it is first called: a program that calls few does not wait for the others.
+A kernel is serial and works on a range of rows or candidates; `tamiz.runtime.parallel` runs the ranges on threads. A kernel calls
+only kernels of its own file, because numba's cache does not see an edit in another file. Signatures are explicit: a kernel is
+compiled once, for C-contiguous read-only inputs, and not again for the layout of a caller's array. The first call loads it from
+disk or compiles it, so a program that calls few kernels does not wait for the others.
 
-Whatever a kernel names is compiled with it, so it names little: arrays are copied, filled and searched by loops. To assign one
-slice to another, a list, np.sort or np.searchsorted costs the first study half a second to three seconds each.
+Numba compiles every function that a kernel calls, so kernels copy, fill and search arrays with plain loops. An assignment between
+slices, a list, np.sort or np.searchsorted each adds 0.5 to 3 seconds to the first study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cached_property, update_wrapper
 from threading import RLock
 from types import FunctionType
@@ -21,21 +22,36 @@ import numba
 import numpy as np
 from numba import types
 
-# Sums may be reordered so that they vectorise; NaN and infinities keep their meaning.
+# LLVM may reorder sums so that they vectorise; NaN and infinities keep their meaning.
 SUM_FLAGS = frozenset({"reassoc", "contract", "nsz", "arcp"})
 
 
-# One lock for all kernels, taken before numba's own: with one for each, two threads would wait for each other, one that compiles a
-# kernel that calls another (it holds numba's) and one that calls that other first.
+# One lock for all kernels, acquired before numba's own lock. With one lock for each kernel two threads could deadlock: one
+# compiles a kernel (with numba's lock) that calls a second kernel, and the other has the lock of the second kernel and waits
+# for numba's.
 _COMPILE_LOCK = RLock()
 
 
 class Kernel:
-    """A function that is compiled for one signature when it is first called, and kept on disk."""
+    """A function that is compiled for one signature at its first call and cached on disk.
 
-    def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
+    Parameters
+    ----------
+    function : callable
+    signature : numba signature
+    options : dict
+        Options of `numba.njit`.
+    slp : bool, default=False
+        Whether LLVM's SLP vectoriser runs: it puts straight-line code side by side into vector registers, as LLVM's loop vectoriser
+        does with loops.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], signature: Any, options: dict[str, Any], *, slp: bool = False
+    ) -> None:
         update_wrapper(self, function)
         self._definition = function, signature, options
+        self.uses_slp = slp
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -49,43 +65,47 @@ class Kernel:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it was called in this process."""
+        """Whether this process has loaded or compiled the kernel."""
         return self._dispatcher is not None
 
     @property
     def compiled(self) -> Any:
-        """The compiled function: read from disk where it is there, and of this process alone where the disk is read-only."""
+        """The compiled function: loaded from the cache on disk if it is there; not cached where the disk is read-only."""
         with _COMPILE_LOCK:
             if self._dispatcher is None:
-                function, signature, options = self._definition
-                try:
-                    self._dispatcher = numba.njit(signature, cache=True, **options)(function)
-                except RuntimeError as error:
-                    if "cache" not in str(error):
-                        raise
-                    self._dispatcher = numba.njit(signature, **options)(function)
+                self._dispatcher = self._compile()
             return self._dispatcher
+
+    def _compile(self) -> Any:
+        function, signature, options = self._definition
+        with _slp_vectorizer() if self.uses_slp else nullcontext():
+            try:
+                return numba.njit(signature, cache=True, **options)(function)
+            except RuntimeError as error:
+                if "cache" not in str(error):
+                    raise
+                return numba.njit(signature, **options)(function)
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes a kernel for that is called by another."""
+        """The type that numba gives this kernel where another kernel calls it."""
         return self.compiled._numba_type_
 
 
 class MultiTypeKernel:
-    """A function that is a kernel for every type of numbers: a program that has float64 alone does not wait for float32.
+    """One function with a kernel for each floating-point type: a program that uses only float64 does not compile for float32.
 
     Attributes
     ----------
     kernels : dict of str to Kernel
-        By the function's name with the type's.
+        By the name of the function with the suffix of the type, such as "condense_float32".
     """
 
     def __init__(self, function: Callable[..., Any], signatures: list[Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self._definition = function, options
         kinds = [[getattr(argument, "dtype", None) for argument in signature.args] for signature in signatures]
-        # The first argument that tells the types apart.
+        # The first argument whose type differs between the signatures.
         self._type_argument = next(
             at for at, found in enumerate(zip(*kinds, strict=True)) if len(set(found)) == len(signatures)
         )
@@ -98,39 +118,63 @@ class MultiTypeKernel:
         self.kernels = {kernel.function.__name__: kernel for kernel in self._by_type.values()}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function that is compiled for the type of the arguments."""
+        """Call the kernel for the type of the arguments."""
         return self._by_type[arguments[self._type_argument].dtype](*arguments)
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for that is called by a kernel."""
+        """The type that numba gives this function where a kernel calls it."""
         return self._callee._numba_type_
 
     @cached_property
     def _callee(self) -> Any:
-        """What is compiled with a kernel that calls it, for the type that it has there; numba does not hold on to it."""
+        """The function as compiled inside a calling kernel, for the caller's type. Cached here: numba keeps only a weak
+        reference.
+        """
         function, options = self._definition
         return numba.njit(**options)(function)
 
 
 def _copy_with_suffix(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
-    """Return a function under another name: numba keeps one file on disk for each name."""
+    """Return the function under another name: numba's cache has one file for each name."""
     made = FunctionType(function.__code__, function.__globals__, function.__name__ + suffix)
     made.__qualname__, made.__module__ = function.__qualname__ + suffix, function.__module__
     return made
 
 
-def jit(signature: Any, *, reassociate: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Return a kernel of a function, for one signature, or for each of a list whose types of numbers differ."""
-    # A division by 0 gives an infinity or NaN, as in numpy: a check of each would keep loops from being vectorised.
+@contextmanager
+def _slp_vectorizer() -> Iterator[None]:
+    """Run LLVM's SLP vectoriser for what is compiled inside; numba has no option of a single function for it."""
+    setting = numba.config.SLP_VECTORIZE
+    numba.config.SLP_VECTORIZE = 1
+    try:
+        yield
+    finally:
+        numba.config.SLP_VECTORIZE = setting
+
+
+def jit(signature: Any, *, reassociate: bool = False, slp: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that makes a kernel of a function.
+
+    Parameters
+    ----------
+    signature : numba signature or list of numba signatures
+        A list has one signature for each floating-point type, and makes a `MultiTypeKernel`.
+    reassociate : bool, default=False
+        Whether LLVM may reorder sums, so that they vectorise.
+    slp : bool, default=False
+        Whether LLVM's SLP vectoriser runs, for kernels with unrolled code.
+    """
+    # A division by 0 returns an infinity or NaN, as in numpy: checks would keep loops from being vectorised.
     options = {"nogil": True, "fastmath": set(SUM_FLAGS) if reassociate else False, "error_model": "numpy"}
     if isinstance(signature, list):
+        assert not slp, "kernels of several types are compiled without SLP vectorisation"
         return lambda function: MultiTypeKernel(function, signature, options)
-    return lambda function: Kernel(function, signature, options)
+    return lambda function: Kernel(function, signature, options, slp=slp)
 
 
 def find_kernels(module: Any) -> dict[str, Kernel]:
-    """Return the kernels of a file by name."""
+    """Return the kernels of a module by name."""
     found: dict[str, Kernel] = {}
     for name, member in vars(module).items():
         found |= {name: member} if isinstance(member, Kernel) else {}
@@ -139,10 +183,10 @@ def find_kernels(module: Any) -> dict[str, Kernel]:
 
 
 def ro(dtype: Any, ndim: int = 1) -> types.Array:
-    """Return the type of a C-contiguous array that the kernel only reads."""
+    """Return the type of a C-contiguous array that a kernel only reads."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 def rw(dtype: Any, ndim: int = 1) -> types.Array:
-    """Return the type of a C-contiguous array that the kernel fills."""
+    """Return the type of a C-contiguous array that a kernel writes."""
     return types.Array(dtype, ndim, "C")

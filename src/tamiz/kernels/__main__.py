@@ -1,4 +1,4 @@
-"""`python -m tamiz.kernels` compiles every kernel on all cores, for instance while a container is built."""
+"""`python -m tamiz.kernels` compiles every kernel on all cores, for example while a container image is built."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""Kernels compiled before they are called, on all cores: numba compiles one after the other, whenever one is first called.
+"""Compilation of kernels on all cores before they are called; without it, numba compiles each kernel at its first call.
 
-Compiled kernels stay in numba's cache on disk, so this happens once per installation. Processes compile, because numba lets one
-thread compile at a time. They are commands of their own: multiprocessing would run a caller's script again that does not guard
-its main part.
+Compiled kernels stay in numba's cache on disk, so this happens once per installation. It runs in processes, because numba
+compiles in one thread at a time. The processes are separate commands: multiprocessing would run the script of a caller again if
+its main part has no `if __name__ == "__main__"` guard.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from tamiz import kernels
 from tamiz.kernels import Kernel, find_kernels
 from tamiz.runtime import parallel, progress
 
-# What a process takes to start is worth it from so many kernels on.
+# With fewer kernels, starting processes takes longer than it saves.
 _MIN_KERNELS = 8
 _PROGRESS_LABEL = "Compiling, once per installation"
 
 
 def default_kernels(target: str, *, include_float32: bool = False) -> list[str]:
-    """Return the kernels that a study calls with its defaults, as "file.function".
+    """Return the kernels that a study with default parameters calls, as "file.function".
 
     Parameters
     ----------
     target : {"classes", "number", "none"}
-        What is predicted.
+        Kind of the target.
     include_float32 : bool, default=False
-        Whether it works with float32 as well.
+        Whether the float32 versions of kernels are included, which studies of large tables call.
     """
     lines = (files("tamiz.kernels") / "usual.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     names = [name for name, *targets in rows if target in targets]
-    double, of_single = "_float64", "_float32"
+    suffix = "_float64"
     return names + [
-        name.removesuffix(double) + of_single for name in names if include_float32 and name.endswith(double)
+        f"{name.removesuffix(suffix)}_float32" for name in names if include_float32 and name.endswith(suffix)
     ]
 
 
@@ -55,49 +55,50 @@ def all_kernels() -> list[str]:
 
 
 def compile_ahead(names: Iterable[str], n_jobs: int | None = None) -> None:
-    """Compile the kernels among these that are not on disk, on all cores; a few are left to be compiled when they are called.
+    """Compile those of the kernels that are not in the cache on disk, on all cores.
 
-    Where no process can be started, or none can write to the disk, kernels are compiled when they are called too.
+    Fewer than 8 kernels are not compiled here but at their first call, as are all kernels if no process can be started or the
+    cache is not writable.
 
     Parameters
     ----------
     names : iterable of str
         As "file.function".
     n_jobs : int, default=None
-        Processes; None takes the cores that this process may use.
+        Number of processes; None means the cores that this process may use.
     """
-    lacking = _uncached_kernels(names)
-    n_lacking = sum(map(len, lacking.values()))
-    if n_lacking < _MIN_KERNELS:
+    uncached = _uncached_kernels(names)
+    n_uncached = sum(map(len, uncached.values()))
+    if n_uncached < _MIN_KERNELS:
         return
-    # The longest first: no core then waits long for another at the end.
+    # The files with the longest functions first, so that the processes end at about the same time.
     units: SimpleQueue[list[str]] = SimpleQueue()
-    for file in sorted(lacking, key=lambda file: -sum(map(_bytecode_length, lacking[file].values()))):
-        units.put([f"{file}.{name}" for name in lacking[file]])
-    workers = list(filter(None, (_start_worker() for _ in range(min(parallel.n_threads(n_jobs), len(lacking))))))
-    told: SimpleQueue[int | None] = SimpleQueue()
-    progress.report_progress(_PROGRESS_LABEL, 0, n_lacking)
+    for file in sorted(uncached, key=lambda file: -sum(map(_bytecode_length, uncached[file].values()))):
+        units.put([f"{file}.{name}" for name in uncached[file]])
+    workers = list(filter(None, (_start_worker() for _ in range(min(parallel.n_threads(n_jobs), len(uncached))))))
+    results: SimpleQueue[int | None] = SimpleQueue()
+    progress.report_progress(_PROGRESS_LABEL, 0, n_uncached)
     with ThreadPoolExecutor(max(len(workers), 1)) as pool:
         try:
             n_done, n_working = 0, len(workers)
             for worker in workers:
-                pool.submit(_feed_worker, worker, units, told)
+                pool.submit(_feed_worker, worker, units, results)
             while n_working:
-                n_compiled = told.get()
+                n_compiled = results.get()
                 if n_compiled is None:
                     n_working -= 1
                 else:
                     n_done += n_compiled
-                    progress.report_progress(_PROGRESS_LABEL, n_done, n_lacking)
+                    progress.report_progress(_PROGRESS_LABEL, n_done, n_uncached)
         finally:
-            # Threads that still wait for an answer read the end of the file.
+            # Threads that wait for an answer then read the end of the pipe.
             for worker in workers:
                 worker.kill()
                 worker.wait()
 
 
 def compile_from_stdin() -> None:
-    """Compile what the lines of standard input name, and answer each with a line: a worker of `compile_ahead`."""
+    """Compile the kernels named on the lines of standard input, and write a line for each: the worker of `compile_ahead`."""
     for line in sys.stdin:
         for name in line.split():
             file, function = name.split(".")
@@ -107,7 +108,7 @@ def compile_from_stdin() -> None:
 
 
 def _start_worker() -> subprocess.Popen[str] | None:
-    """Return a worker, None where the system starts no process."""
+    """Return a worker process, None if the system starts no process."""
     try:
         return subprocess.Popen(
             [sys.executable, "-m", "tamiz.kernels", "-"],
@@ -123,7 +124,7 @@ def _start_worker() -> subprocess.Popen[str] | None:
 def _feed_worker(
     worker: subprocess.Popen[str], units: SimpleQueue[list[str]], results: SimpleQueue[int | None]
 ) -> None:
-    """Have a worker compile one unit after the other, and say how many kernels each was; None at the end, or where it fails."""
+    """Send units to a worker, and put the number of kernels compiled into `results` after each; None at the end or on failure."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     try:
@@ -141,27 +142,27 @@ def _feed_worker(
 
 
 def _uncached_kernels(names: Iterable[str]) -> dict[str, dict[str, Kernel]]:
-    """Return the kernels that are not on disk, by file and name; none of a file whose cache cannot be written."""
+    """Return the kernels that are not in the cache, by file and name; none of a file whose cache is not writable."""
     by_file: dict[str, list[str]] = {}
     for name in names:
         file, _, function = name.partition(".")
         by_file.setdefault(file, []).append(function)
-    lacking = {}
+    uncached = {}
     for file, functions in by_file.items():
         members = _kernels_in_file(file)
-        kept = _cache_entries(next(iter(members.values())).function)
+        cached = _cache_entries(next(iter(members.values())).function)
         found = (
             {}
-            if kept is None
-            else {name: members[name] for name in functions if _cache_entry_prefix(members[name]) not in kept}
+            if cached is None
+            else {name: members[name] for name in functions if _cache_entry_prefix(members[name]) not in cached}
         )
         if found:
-            lacking[file] = found
-    return lacking
+            uncached[file] = found
+    return uncached
 
 
 def _cache_entries(function: Callable[..., Any]) -> set[str] | None:
-    """Return the entries of the cache that are not older than a function's file, None where numba can keep none."""
+    """Return the names of the cache entries that are not older than the file of a function, None if numba cannot cache it."""
     try:
         folder = Path(numba.njit(cache=True)(function).stats.cache_path)
     except RuntimeError:
@@ -177,7 +178,7 @@ def _cache_entries(function: Callable[..., Any]) -> set[str] | None:
 
 
 def _cache_entry_prefix(kernel: Kernel) -> str:
-    """Return how numba's cache begins the name of a kernel's entry."""
+    """Return the start of the file name of a kernel in numba's cache."""
     code = kernel.function.__code__
     return f"{kernel.function.__module__.rpartition('.')[2]}.{kernel.function.__qualname__}-{code.co_firstlineno}"
 

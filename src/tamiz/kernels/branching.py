@@ -1,20 +1,21 @@
-"""Branch and bound for c'x / sqrt(x'Ax): which sets of units may be better than the best one known.
+"""Branch and bound for the merit c'x / sqrt(x'Ax): bounds for sets of units, and the search over them.
 
-A node is a set of units that are in and a list of those still undecided; r and t are relevance and total of what is in, h_j what
-an undecided unit adds to the total by itself and with what is in. A set X of undecided units makes
+A node has a set of selected units and a list of undecided units. r = c'x and t = x'Ax are the relevance and the total of the
+selected units; h_j is what undecided unit j adds to the total by itself and with the selected units. A set X of undecided units has
 
     r(X) = r + sum c_j,    t(X) = t + sum h_j + sum of pairs inside X
 
-and beats a merit m > 0 where r(X)^2 > m^2 t(X). That none does is proven in two steps.
+and exceeds a merit m > 0 where r(X)^2 > m^2 t(X). Two steps prove that no X does.
 
-1. Cells. For r(X) between a and b, r(X)^2 <= (a + b) r(X) - a b: the chord lies above the parabola. So nothing in the cell beats
-   m where (a + b) / m^2 r(X) - t(X) <= a b / m^2 for all X. A cell that is too wide for that is halved.
+1. Cells. For r(X) between a and b, r(X)^2 <= (a + b) r(X) - a b: the chord lies above the parabola. So no X of the cell exceeds
+   m if (a + b) / m^2 r(X) - t(X) <= a b / m^2 for all X. A cell that is too wide for this proof is split in two.
 2. A convex part of the total. Let A = B + D with B positive semidefinite and D diagonal. As x_j^2 = x_j, and as
-   (x - y)'B(x - y) >= 0 for every y, x'Ax >= d'x + 2 y'Bx - y'By: a lower bound of the total that is a sum over units, so that the
-   best X for it takes every unit that adds more than it costs. Any y gives a true bound. The best one is the maximum of a
-   concave quadratic function over the unit box, and some rounds of coordinate ascent from the parent's come close enough.
+   (x - y)'B(x - y) >= 0 for every y, x'Ax >= d'x + 2 y'Bx - y'By. This lower bound of the total is a sum over units, so its
+   best X has every unit that adds more than it costs. Every y yields a valid bound. The best y maximises a concave quadratic
+   function over the unit box; a few rounds of coordinate ascent from the y of the parent node come close to it.
 
-Sizes come in as a price for every column. (Billionnet, Elloumi and Plateau 2009 put quadratic 0-1 problems into this convex form.)
+Limits on the number of columns enter as a price for each column, a Lagrange multiplier. (Billionnet, Elloumi and Plateau 2009
+transform quadratic 0-1 problems into this convex form.)
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from numba.types import UniTuple, boolean, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# What is proven is proven with this much to spare, relative to the numbers compared: rounding is a million times smaller.
+# Safety margin of every proof, relative to the numbers compared: rounding errors are a million times smaller.
 PROOF_MARGIN = 1e-9
-# Rounds of ascent for a cell, and cells for a node, before a proof is given up.
+# Rounds of ascent for a cell, and cells for a node, before a proof is abandoned.
 ASCENT_ROUNDS, MAX_CELLS = 5, 24
 
 
 @jit(float64(ro(float64), ro(float64, 2), ro(int64), float64, ro(float64), ro(int64), rw(float64), rw(float64)))
 def _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, products):
-    """Bring every unit in turn to where the concave function is highest, and return the columns that y then holds."""
-    held = 0.0
+    """Maximise the concave function over each unit once, one after the other, and return the number of columns of y."""
+    y_columns = 0.0
     for u in units:
         own = convex[u, u]
         gain = slope * c[u] - increments[u] + own - 2.0 * (products[u] - own * y[u])
@@ -44,18 +45,18 @@ def _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, produ
             y[u] += change
             for j in range(y.shape[0]):
                 products[j] += change * convex[u, j]
-        held += unit_sizes[u] * y[u]
-    return held
+        y_columns += unit_sizes[u] * y[u]
+    return y_columns
 
 
 @jit(
     float64(ro(float64), ro(float64, 2), ro(int64), float64, ro(float64), ro(int64), float64, rw(float64), rw(float64))
 )
 def _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, n_columns, y, products):
-    """Bring y to so many columns, exchange what a column is worth least of for what it is worth most, and return that worth."""
-    held = 0.0
+    """Bring y to `n_columns` columns, then move weight from the least to the most valuable unit; return the price of a column."""
+    y_columns = 0.0
     for u in units:
-        held += unit_sizes[u] * y[u]
+        y_columns += unit_sizes[u] * y[u]
     price = 0.0
     for _ in range(2 * units.shape[0]):
         first, last, most, least = -1, -1, -np.inf, np.inf
@@ -66,13 +67,13 @@ def _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, n_columns,
             if y[u] > 0.0 and worth < least:
                 last, least = u, worth
         price = most if last < 0 else (least if first < 0 else 0.5 * (most + least))
-        short = n_columns - held
+        short = n_columns - y_columns
         if abs(short) > 1e-9 * n_columns:
             u = first if short > 0.0 else last
             change = min(short / unit_sizes[u], 1.0 - y[u]) if short > 0.0 else max(short / unit_sizes[u], -y[u])
-            # All of a unit at once, so that the sums of such steps do not miss the end.
+            # Values within 1e-9 of 0 or 1 are set to it, so that accumulated steps reach the limits.
             y[u] = 1.0 if y[u] + change > 1.0 - 1e-9 else (0.0 if y[u] + change < 1e-9 else y[u] + change)
-            held += unit_sizes[u] * change
+            y_columns += unit_sizes[u] * change
             for j in range(y.shape[0]):
                 products[j] += change * convex[u, j]
             continue
@@ -99,14 +100,14 @@ def _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, n_columns,
     )
 )
 def _ascent_step(c, convex, unit_sizes, slope, increments, units, min_columns, max_columns, y, side, products):
-    """Move y nearer to where the concave function is highest among so many columns, and return the price of a column.
+    """Move y towards the maximum of the concave function under the limits on columns, and return the price of a column.
 
-    side is 1 where y is held down to `max_columns` columns, -1 where it is held up to `min_columns`, else 0.
+    side[0] is 1 if the limit `max_columns` is active, -1 if `min_columns` is, else 0.
     """
     price = 0.0
     if side[0] == 0:
-        held = _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, products)
-        side[0] = 1 if held > max_columns else (-1 if held < min_columns else 0)
+        y_columns = _coordinate_ascent(c, convex, unit_sizes, slope, increments, units, y, products)
+        side[0] = 1 if y_columns > max_columns else (-1 if y_columns < min_columns else 0)
     if side[0] != 0:
         columns = max_columns if side[0] > 0 else min_columns
         price = _pairwise_ascent(c, convex, unit_sizes, slope, increments, units, columns, y, products)
@@ -124,25 +125,25 @@ def _ascent_step(c, convex, unit_sizes, slope, increments, units, min_columns, m
 def _bound_and_value(
     c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
 ):
-    """Return what slope r(X) - t(X) comes to at most, what the concave function is at y, and the columns that y holds."""
+    """Return an upper bound of slope r(X) - t(X), the concave function at y, and the number of columns of y."""
     reached = slope * r - t
-    bound, held = reached + (price * max_columns if price > 0.0 else price * min_columns), 0.0
+    bound, y_columns = reached + (price * max_columns if price > 0.0 else price * min_columns), 0.0
     for u in units:
         gain = slope * c[u] - increments[u] + convex[u, u]
         bound += y[u] * products[u] + max(gain - 2.0 * products[u] - price * unit_sizes[u], 0.0)
         reached += y[u] * (gain - products[u])
-        held += y[u] * unit_sizes[u]
-    return bound, reached, held
+        y_columns += y[u] * unit_sizes[u]
+    return bound, reached, y_columns
 
 
 @jit(UniTuple(float64, 2)(ro(float64), ro(float64), float64, float64, ro(float64), ro(int64), float64))
 def _relevance_range(c, negative_pairs, r, t, increments, units, merit):
-    """Return between which relevances a set with one or more of the undecided units is that beats merit."""
+    """Return the smallest and largest relevance of a set that exceeds `merit` with one or more of the undecided units."""
     gains, losses, least, below = 0.0, 0.0, np.inf, 0.0
     for u in units:
         gains += max(c[u], 0.0)
         losses += min(c[u], 0.0)
-        # What the unit adds at least, whatever else comes in.
+        # The least that the unit adds to the total, whatever other units are selected.
         floor = increments[u] + negative_pairs[u]
         least = min(least, floor)
         below += min(floor, 0.0)
@@ -159,9 +160,9 @@ def _relevance_range(c, negative_pairs, r, t, increments, units, merit):
 def _may_beat(
     c, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, low, high, merit, y, side, products
 ):
-    """Tell whether undecided units, of fewest to most columns, may make a set of a relevance from low to high beat merit.
+    """Return whether adding undecided units may yield a set with a relevance from low to high that exceeds `merit`.
 
-    y is where the bound begins, and afterwards where it ended: what the undecided units are worth. products is By.
+    The units added have min_columns .. max_columns columns. y is the start of the ascent and is updated to its end; products is By.
     """
     square = merit * merit
     below, above = np.empty(MAX_CELLS + 2), np.empty(MAX_CELLS + 2)
@@ -172,27 +173,28 @@ def _may_beat(
         n_cells += 1
         a, b = below[n_open], above[n_open]
         slope = (a + b) / square
-        # At the middle of the cell the chord is highest above the parabola; a bound above this one helps in no smaller cell.
+        # The chord is farthest above the parabola in the middle of the cell; a bound above this value proves no smaller cell
+        # either.
         end, parabola = a * b / square, (a + b) * (a + b) / (4.0 * square)
         spare = PROOF_MARGIN * parabola
-        proven, turn = False, 0
+        proven, n_rounds = False, 0
         while True:
-            bound, reached, held = _bound_and_value(
+            bound, reached, y_columns = _bound_and_value(
                 c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
             )
             proven = bound + spare <= end
-            allowed = held >= min_columns - 1e-6 and held <= max_columns + 1e-6
-            if proven or turn == ASCENT_ROUNDS or (allowed and reached > parabola):
+            allowed = y_columns >= min_columns - 1e-6 and y_columns <= max_columns + 1e-6
+            if proven or n_rounds == ASCENT_ROUNDS or (allowed and reached > parabola):
                 break
             price = _ascent_step(
                 c, convex, unit_sizes, slope, increments, units, min_columns, max_columns, y, side, products
             )
-            turn += 1
+            n_rounds += 1
         if proven:
             continue
         if bound + spare > parabola or n_cells + n_open + 2 > MAX_CELLS:
             return True
-        # A cell from 0 on is cut near it: its upper part is of cells that are in proportion.
+        # Cells are split at the geometric mean; a cell that starts at 0 at a hundredth of its end.
         middle = math.sqrt(a * b) if a > 0.0 else 0.01 * b
         below[n_open], above[n_open] = a, middle
         below[n_open + 1], above[n_open + 1] = middle, b
@@ -209,7 +211,7 @@ def _may_beat(
 def _may_contain_better(
     c, negative_pairs, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, merit, y, side, products
 ):
-    """Tell whether some of the undecided units, one at least, may make a set of an allowed size that is no worse than merit."""
+    """Return whether adding one or more undecided units may yield a set of an allowed size with at least `merit`."""
     columns = 0
     for u in units:
         columns += unit_sizes[u]
@@ -240,21 +242,21 @@ def _may_contain_better(
     )
 )
 def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, negative_pairs, merit, possible):
-    """Mark the units that a set no worse than merit may have; the others are in none.
+    """Mark the units that a set with at least `merit` may contain; no such set contains any of the others.
 
-    With a unit in that costs more than it adds, the bound of a cell is lower by as much.
+    A set with a unit that costs more than it adds has a bound that is lower by the difference.
     """
     n = unit_sizes.shape[0]
-    relevances, brings, units = c[0] + c[1], unit_totals[0] + unit_totals[1], np.arange(n)
+    relevances, increments, units = c[0] + c[1], unit_totals[0] + unit_totals[1], np.arange(n)
     r, t = base[0] + base[1], base[2] + base[3]
     fewest, most = size_limits[1] - size_limits[0], size_limits[2] - size_limits[0]
     y, products, side = np.zeros(n), np.zeros(n), np.zeros(1, dtype=np.int64)
     merit *= 1.0 - PROOF_MARGIN
     possible[:] = merit <= 0.0
-    below, above = _relevance_range(relevances, negative_pairs, r, t, brings, units, merit)
+    below, above = _relevance_range(relevances, negative_pairs, r, t, increments, units, merit)
     if merit <= 0.0 or above < below:
         return
-    # Cells from the highest to the lowest, each halved until no unit is left in question or it is narrow.
+    # Cells from the highest to the lowest, each split until no unit is undecided or the cell is narrow.
     ends = np.empty(64)
     ends[0], n_ends = below, 1
     while n_ends > 0:
@@ -262,19 +264,21 @@ def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, n
         slope, end = (below + above) / (merit * merit), below * above / (merit * merit)
         price = 0.0
         for _ in range(ASCENT_ROUNDS):
-            price = _ascent_step(relevances, convex, unit_sizes, slope, brings, units, fewest, most, y, side, products)
+            price = _ascent_step(
+                relevances, convex, unit_sizes, slope, increments, units, fewest, most, y, side, products
+            )
         bound, _, _ = _bound_and_value(
-            relevances, convex, unit_sizes, slope, r, t, brings, units, fewest, most, price, y, products
+            relevances, convex, unit_sizes, slope, r, t, increments, units, fewest, most, price, y, products
         )
         bound += PROOF_MARGIN * (below + above) * slope
         narrow = above < 1.02 * below or n_ends == ends.shape[0]
-        questions = 0
+        n_open_units = 0
         for u in range(n):
-            gain = slope * relevances[u] - brings[u] + convex[u, u] - 2.0 * products[u] - price * unit_sizes[u]
+            gain = slope * relevances[u] - increments[u] + convex[u, u] - 2.0 * products[u] - price * unit_sizes[u]
             if not possible[u] and bound + min(gain, 0.0) > end:
                 possible[u] = narrow
-                questions += 1
-        if narrow or questions == 0:
+                n_open_units += 1
+        if narrow or n_open_units == 0:
             above = below
             n_ends -= 1
         else:
@@ -284,7 +288,7 @@ def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, n
 
 @jit(void(ro(boolean), ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), rw(float64), rw(float64, 2)))
 def _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, increments):
-    """Fill in a set's sums (head and tail of relevance, then of total, then its columns) and what each unit brings to it."""
+    """Fill the sums of a set (head and tail of its relevance, of its total, its columns) and what each unit adds to the total."""
     n = members.shape[0]
     for part in range(2):
         for j in range(n):
@@ -303,7 +307,7 @@ def _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, increments
 
 @jit(boolean(ro(boolean), ro(boolean)))
 def _precedes(members, others):
-    """Tell whether the first unit in which two sets differ is one of the members."""
+    """Return whether the first unit in which two sets differ is in `members`."""
     for j in range(members.shape[0]):
         if members[j] != others[j]:
             return members[j]
@@ -319,15 +323,15 @@ def _precedes(members, others):
 def upper_bound(
     c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, members, undecided, low, high
 ):
-    """Return a merit between low and high that no set of the members and one or more undecided units exceeds, high at most.
+    """Return an upper bound of the merits of the members with one or more undecided units, between low and high.
 
-    high is a merit that none exceeds; low is one that is of no interest.
+    high is a known upper bound, or infinity; the search for a tighter one ends at low.
     """
     n = members.shape[0]
-    sums, brings = np.zeros(5), np.empty((3, n))
+    sums, increments = np.zeros(5), np.empty((3, n))
     sums[:4] = base
     sums[4] = size_limits[0]
-    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, brings)
+    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums, increments)
     units = np.flatnonzero(undecided)
     y, products, side = np.full(n, 0.5), np.empty(n), np.zeros(1, dtype=np.int64)
     for u in range(n):
@@ -335,14 +339,23 @@ def upper_bound(
             y[u] = 0.0
     relevances = c[0] + c[1]
     size = int(sums[4])
-    # Without a bound to begin with it is doubled until it is one.
+    # Without a known upper bound, low is doubled until it is one.
     known, middle = math.isfinite(high), high
     for _ in range(60):
         if known and high - low <= 1e-4 * high:
             break
         middle = 0.5 * (low + high) if known else 2.0 * low
         if _may_contain_better(
-            *(relevances, negative_pairs, convex, unit_sizes, sums[0] + sums[1], sums[2] + sums[3], brings[2], units),
+            *(
+                relevances,
+                negative_pairs,
+                convex,
+                unit_sizes,
+                sums[0] + sums[1],
+                sums[2] + sums[3],
+                increments[2],
+                units,
+            ),
             *(size_limits[1] - size, size_limits[2] - size, middle, y, side, products),
         ):
             low = middle
@@ -353,7 +366,7 @@ def upper_bound(
 
 @jit(int64(ro(int64), ro(float64), ro(int64)))
 def _branching_unit(units, y, duplicate_of):
-    """Return the unit that the bound wants most; of units alike the first."""
+    """Return the unit with the largest y, or the first of its duplicates."""
     most = units[0]
     for u in units:
         if y[u] > y[most]:
@@ -366,7 +379,7 @@ def _branching_unit(units, y, duplicate_of):
 
 @jit(void(int64, ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(float64, 2), rw(float64), rw(float64, 2)))
 def _add_unit(u, c, pairs, unit_sizes, sums, increments, new_sums, new_increments):
-    """Fill in the sums of a set with unit u, and what each unit brings to it."""
+    """Fill the sums of a set after unit u is added, and what each unit adds to its total."""
     new_sums[4] = sums[4] + unit_sizes[u]
     for part in range(2):
         new_sums[part] = sums[part] + c[part, u]
@@ -378,7 +391,7 @@ def _add_unit(u, c, pairs, unit_sizes, sums, increments, new_sums, new_increment
 
 @jit(boolean(ro(float64), ro(boolean), rw(float64), rw(int64), rw(boolean)))
 def _update_best(sums, members, best_merit, best_size, best_members):
-    """Take a set where it is better than the best, and tell whether it is another set than that was."""
+    """Store a set that is better than the best, and return False if it is the same set as the best."""
     relevance, total, size = sums[0] + sums[1], sums[2] + sums[3], int(sums[4])
     merit = relevance / math.sqrt(total) if total > 0.0 else 0.0
     if best_size[0] >= 0 and merit == best_merit[0] and size == best_size[0]:
@@ -399,33 +412,35 @@ def _update_best(sums, members, best_merit, best_size, best_members):
     )
 )
 def branch_and_bound(
-    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, duplicate_of, members, undecided, optimality_gap, max_bounds, max_evaluated,
-    best_merit, best_size, best_members, open_members, open_undecided,
+    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, duplicate_of, members, undecided, optimality_gap,
+    max_bounds, max_evaluated, best_merit, best_size, best_members, open_members, open_undecided,
 ):  # fmt: skip
-    """Go through the sets of the members and undecided units, depth first, and return how many were judged and are left open.
+    """Search the sets of the members and undecided units depth first; return how many were evaluated, and how many nodes are open.
 
-    It stops after n_tests bounds or `max_evaluated` judged sets; what is then not decided are the first open_members, each with one or more
-    of its open_undecided. best, best_size (-1 for none) and best_members are what is to be beaten by more than gap, and what was
-    found. alike: the first of the units that are alike in everything; a later one comes in only where the earlier ones are.
+    The search stops after `max_bounds` bounds or `max_evaluated` sets. The sets not decided by then are those of the open
+    nodes: row k of `open_members` with one or more units of row k of `open_undecided`. best_merit, best_size (-1 for none) and
+    best_members are the best set, on entry and on return; a node is searched if it may exceed best_merit by more than
+    `optimality_gap`. duplicate_of[j] is the first unit with the same numbers as unit j: a duplicate is selected only after the
+    earlier ones.
     """
     n, n_levels = members.shape[0], open_members.shape[0]
     relevances = c[0] + c[1]
-    sums, brings = np.zeros((n_levels, 5)), np.empty((n_levels, 3, n))
+    sums, increments = np.zeros((n_levels, 5)), np.empty((n_levels, 3, n))
     y, products = np.full((n_levels, n), 0.5), np.empty(n)
     units, n_units = np.empty((n_levels, n), dtype=np.int64), np.zeros(n_levels, dtype=np.int64)
-    taken, sides = np.empty(n_levels, dtype=np.int64), np.zeros((n_levels, 1), dtype=np.int64)
+    added_unit, sides = np.empty(n_levels, dtype=np.int64), np.zeros((n_levels, 1), dtype=np.int64)
     inside = members.copy()
     sums[0, :4] = base
     sums[0, 4] = size_limits[0]
-    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums[0], brings[0])
+    _fill_node_sums(members, c, unit_totals, pairs, unit_sizes, sums[0], increments[0])
     for j in range(n):
         if undecided[j] and sums[0, 4] + unit_sizes[j] <= size_limits[2]:
             units[0, n_units[0]] = j
             n_units[0] += 1
-    level, judged, tests = 0, 0, 0
-    while level >= 0 and tests < max_bounds and judged < max_evaluated and level < n_levels - 1:
+    level, n_evaluated, n_bounds = 0, 0, 0
+    while level >= 0 and n_bounds < max_bounds and n_evaluated < max_evaluated and level < n_levels - 1:
         size = int(sums[level, 4])
-        tests += 1
+        n_bounds += 1
         if not _may_contain_better(
             *(
                 relevances,
@@ -435,12 +450,12 @@ def branch_and_bound(
                 sums[level, 0] + sums[level, 1],
                 sums[level, 2] + sums[level, 3],
             ),
-            *(brings[level, 2], units[level, : n_units[level]], size_limits[1] - size, size_limits[2] - size),
+            *(increments[level, 2], units[level, : n_units[level]], size_limits[1] - size, size_limits[2] - size),
             *(best_merit[0] + optimality_gap, y[level], sides[level], products),
         ):
             level -= 1
             if level >= 0:
-                inside[taken[level]] = False
+                inside[added_unit[level]] = False
             continue
         u = _branching_unit(units[level, : n_units[level]], y[level], duplicate_of)
         size += unit_sizes[u]
@@ -454,13 +469,13 @@ def branch_and_bound(
                 units[level, kept] = j
                 kept += 1
         n_units[level], n_units[below], sides[below] = kept, left, sides[level]
-        _add_unit(u, c, pairs, unit_sizes, sums[level], brings[level], sums[below], brings[below])
+        _add_unit(u, c, pairs, unit_sizes, sums[level], increments[level], sums[below], increments[below])
         y[below] = y[level]
-        taken[level] = u
+        added_unit[level] = u
         inside[u] = True
         level = below
         if size_limits[1] <= size <= size_limits[2]:
-            judged += _update_best(sums[level], inside, best_merit, best_size, best_members)
+            n_evaluated += _update_best(sums[level], inside, best_merit, best_size, best_members)
     n_open = 0
     while level >= 0:
         if n_units[level] > 0:
@@ -470,5 +485,5 @@ def branch_and_bound(
             n_open += 1
         level -= 1
         if level >= 0:
-            inside[taken[level]] = False
-    return judged, n_open
+            inside[added_unit[level]] = False
+    return n_evaluated, n_open

@@ -1,8 +1,7 @@
-"""Tables of weighted rows that were coded once, and MDL cut points found from such tables.
+"""Contingency tables of weighted rows from columns that were coded once, and MDL cut points found in such tables.
 
-The rows of a column are coded by *cells*: the positions of its distinct values in ascending order, or ranges of neighbouring values
-where there are very many. A bootstrap sample is a weight for every row, so its contingency tables are sums of weights by cell and
-class, and no value is sorted or compared again.
+A column is coded by *cells*: the ranks of its distinct values, or ranges of adjacent values if there are very many. A bootstrap
+sample is a weight for each row, so its contingency tables are sums of weights by cell and class, and no value is sorted again.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from tamiz.kernels import jit, ro, rw
 
 @jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
 def count_cells(cells, labels, weight, table):
-    """Add the weight of every row to the cell and class that it is of."""
+    """Add the weight of every row to the table, by its cell and class."""
     for r in range(cells.shape[0]):
         table[cells[r], labels[r]] += weight[r]
 
 
 @jit(void(ro(float64), ro(int64), ro(float64), rw(float64, 2)), reassociate=True)
 def grouped_moments(values, starts, weight, out):
-    """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
+    """Fill out, a row for each class, with weight, mean, weighted sum of squared deviations, minimum and maximum.
 
-    The rows of a class are a run, [starts[c], starts[c + 1]), and values are distances from a point among them: sums of squares are
-    taken about it in one pass. NaN counts nowhere, nor does a row without weight. Equal values have no squares. The extremes of
-    values that differ are NaN: to find them would take longer than the sums.
+    Class c has the rows [starts[c], starts[c + 1]). Values are differences from a value of the column, so that the squares can be
+    summed in one pass. NaN and rows of weight 0 are ignored. Equal values have a sum of squares of exactly 0. If values differ,
+    minimum and maximum are NaN: finding them would cost more than the sums.
     """
     for c in range(out.shape[0]):
         start, stop = starts[c], starts[c + 1]
@@ -46,10 +45,10 @@ def grouped_moments(values, starts, weight, out):
         for r in range(start, stop):
             present = values[r] == values[r]
             value = values[r] if present else 0.0
-            held = weight[r] if present else 0.0
-            total += held
-            first += held * value
-            second += held * value * value
+            w = weight[r] if present else 0.0
+            total += w
+            first += w * value
+            second += w * value * value
         mean = first / total if total > 0.0 else 0.0
         out[c, 0] = total
         out[c, 1] = least if same and start < stop else mean
@@ -60,7 +59,7 @@ def grouped_moments(values, starts, weight, out):
 
 @jit(float64(float64, ro(float64)))
 def n_log_n(n, log_table):
-    """Return n log2 n, from the table of whole numbers where there is one."""
+    """Return n log2 n, read from the table of whole numbers unless that is empty."""
     if n <= 0.0:
         return 0.0
     if log_table.shape[0] > 0:
@@ -70,7 +69,7 @@ def n_log_n(n, log_table):
 
 @jit(float64(ro(float64, 2), int64, int64, ro(float64)))
 def scaled_entropy(sums, first, last, log_table):
-    """Return N log2 N - sum of n_c log2 n_c of the cells [first, last), whose counts are differences of running sums."""
+    """Return N log2 N - sum of n_c log2 n_c of the cells [first, last), with counts from cumulative sums."""
     total = 0.0
     inner = 0.0
     for c in range(sums.shape[1]):
@@ -92,7 +91,7 @@ def n_present(sums, first, last):
 
 @jit(int64(ro(float64, 2), ro(float64), ro(int64), ro(float64), int64, int64))
 def find_cell_cut(sums, distinct, pure, log_table, first, last):
-    """Return the cell after which the interval [first, last) is cut, or -1 where no cut pays for its description."""
+    """Return the cell after which MDL cuts the interval [first, last), or -1 if it accepts no cut."""
     n_classes = sums.shape[1]
     n = 0.0
     for c in range(n_classes):
@@ -101,7 +100,7 @@ def find_cell_cut(sums, distinct, pure, log_table, first, last):
     best = before
     at = -1
     for i in range(first + 1, last):
-        # Only a cut where the class changes can be the best one (Fayyad and Irani 1992).
+        # The best cut lies where the class changes (Fayyad and Irani 1992).
         if pure[i] >= 0 and pure[i] == pure[i - 1]:
             continue
         inner = 0.0
@@ -136,16 +135,16 @@ def find_cell_cut(sums, distinct, pure, log_table, first, last):
 
 @jit(int64(ro(float64, 2), ro(float64), ro(float64), rw(int64)))
 def mdl_cell_cuts(table, n_values, log_table, cuts):
-    """Fill `cuts` with the cells after which a column is cut by MDL, unsorted, and return how many there are.
+    """Fill `cuts` with the cells after which MDL cuts a column, unsorted, and return their number.
 
     Parameters
     ----------
     table : array of shape (n_cells, n_classes)
-        Weight of every cell and class. Cells without weight are passed over.
+        Weight of every cell and class. Cells of weight 0 are skipped.
     n_values : array of shape (n_cells,)
-        Distinct values that occur in every cell: a cut between any two of them counts in the length of the description.
+        Distinct values in every cell: the number of possible cuts between them enters the description length.
     log_table : array
-        n log2 n of whole numbers, empty where weights are not whole.
+        n log2 n of whole numbers; empty if weights are not whole numbers.
     cuts : array of shape (n_cells,)
     """
     n_cells, n_classes = table.shape
@@ -168,21 +167,21 @@ def mdl_cell_cuts(table, n_values, log_table, cuts):
             distinct[n + 1] = distinct[n] + n_values[i]
             n += 1
     n_cuts = 0
-    # Intervals that wait to be cut, one more for every cut.
-    waiting = np.empty((n + 1, 2), dtype=np.int64)
-    waiting[0, 0], waiting[0, 1], n_waiting = 0, n, 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
+    # A stack of intervals; each cut adds one interval.
+    stack = np.empty((n + 1, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1], n_stacked = 0, n, 1
+    while n_stacked > 0:
+        n_stacked -= 1
+        first, last = stack[n_stacked, 0], stack[n_stacked, 1]
         if last - first < 2:
             continue
         at = find_cell_cut(sums, distinct, pure, log_table, first, last)
         if at >= 0:
             cuts[n_cuts] = cell[at]
             n_cuts += 1
-            waiting[n_waiting, 0], waiting[n_waiting, 1] = first, at + 1
-            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = at + 1, last
-            n_waiting += 2
+            stack[n_stacked, 0], stack[n_stacked, 1] = first, at + 1
+            stack[n_stacked + 1, 0], stack[n_stacked + 1, 1] = at + 1, last
+            n_stacked += 2
     return n_cuts
 
 
@@ -193,20 +192,20 @@ _TABLES = int64(
 
 @jit(_TABLES)
 def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, log_table, starts, tables):
-    """Fill `tables` with the contingency tables of columns that are cut by MDL and of classes, and return their rows.
+    """Fill `tables` with the contingency tables of columns, discretized by MDL, and classes; return the number of rows.
 
     Parameters
     ----------
     codes : array of shape (n_columns, n_rows)
-        The cell of every row; a missing value has the number of cells.
+        The cell of every row; n_cells for a missing value.
     n_cells : array of shape (n_columns,)
     n_values : array
-        Distinct values of every cell, of one column after the other.
+        Distinct values of every cell, one column after the other.
     labels, weight : arrays of shape (n_rows,)
     log_table : array
         As in `mdl_cell_cuts`.
     starts : array of shape (n_columns + 1,)
-        Filled with the first row of every column's table, whose last row and column are for missing values.
+        Filled with the first row of every table; its last row and column count missing values.
     tables : array of shape (sum of n_cells + 2, n_classes + 1)
     """
     most = 0
@@ -226,14 +225,14 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, log_table, s
         for i in range(n):
             expected[i] = n_values[first_value + i]
             if expected[i] > 1.0:
-                # Among w rows drawn of D values, D (1 - exp(-w / D)) are expected to occur.
+                # Of D values, w random draws are expected to include D (1 - exp(-w / D)).
                 rows = 0.0
                 for c in range(n_classes):
                     rows += counts[i, c]
                 expected[i] *= 1.0 - np.exp(-rows / expected[i])
         first_value += n
         n_cuts = mdl_cell_cuts(counts[:n], expected[:n], log_table, cuts)
-        # By insertion: cuts are few, and each was found in a part of what was there before.
+        # Insertion sort: there are few cuts.
         for k in range(1, n_cuts):
             cut, place = cuts[k], k
             while place > 0 and cuts[place - 1] > cut:

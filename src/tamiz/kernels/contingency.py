@@ -1,8 +1,8 @@
 """Contingency tables of two columns, by counting and by bit sets, and the entropies of a table.
 
 A table has one row and one column more than there are values: the last ones count missing values. Entropies are in bits.
-Cost a table of n rows: counting n increments; bit sets n / 64 population counts for every cell but those of the last row
-and column, which follow from the margins. Counting wins from about 16 values on.
+Cost for n rows: counting needs n increments; bit sets need n / 64 population counts for each cell except those of the last row
+and column, which follow from the margins. Counting is faster from about 16 values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _popcount(typingctx: Any, word: Any) -> Any:  # noqa: ARG001 - numba passes 
 
 @jit(void(ro(int32), ro(int32), rw(int64, 2)))
 def count_pairs(a, b, table):
-    """Add the rows of two code columns to a table; -1 goes to its last row or column."""
+    """Add the rows of two coded columns to a table; -1 counts in its last row or column."""
     last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
     for r in range(a.shape[0]):
         i = a[r] if a[r] >= 0 else last_a
@@ -37,7 +37,7 @@ def count_pairs(a, b, table):
 
 @jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
 def add_pair_weights(a, b, weight, table):
-    """Add the weights of the rows of two code columns to a table."""
+    """Add the weights of the rows of two coded columns to a table; -1 counts in its last row or column."""
     last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
     for r in range(a.shape[0]):
         i = a[r] if a[r] >= 0 else last_a
@@ -47,7 +47,7 @@ def add_pair_weights(a, b, weight, table):
 
 @jit(void(ro(float64), ro(float64), rw(int32)))
 def bin_values(values, edges, codes):
-    """Code numbers by ascending edges: a value equal to an edge goes left, NaN is -1."""
+    """Code numbers by ascending edges: a value equal to an edge belongs to the interval on its left, NaN is -1."""
     for r in range(values.shape[0]):
         value = values[r]
         if value != value:
@@ -74,11 +74,11 @@ pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
 
 @jit(float64(rw(float64, 2), boolean))
 def distribute_missing(table, distribute):
-    """Share the counts of missing values out in place, and return the weight that is left to count.
+    """Distribute the counts of missing values over the cells, in place, and return the total weight of the table.
 
-    A row with one value missing goes to the values of that column in proportion to their counts in all rows where the
-    column is present, a row with both missing to the cells in proportion to theirs. Where no row has both present,
-    nothing is known of the pair, and the table is emptied.
+    A row with one missing value is distributed over the values of that column, in proportion to their counts in all rows where the
+    column is present; a row with both missing is distributed over the cells in proportion to their counts. If no row has both
+    values, the table is set to 0.
     """
     m, k = table.shape[0] - 1, table.shape[1] - 1
     total = 0.0
@@ -113,7 +113,7 @@ def distribute_missing(table, distribute):
         table[i, k] = 0.0
     for j in range(k + 1):
         table[m, j] = 0.0
-    # The sum of what stands there now: with the sum of before, rounding alone would give a constant column an entropy.
+    # Summed again: with the sum from before, rounding alone would give a constant column an entropy above 0.
     shared = 0.0
     for i in range(m):
         for j in range(k):
@@ -125,8 +125,8 @@ def distribute_missing(table, distribute):
 def entropies(table, total, out):
     """Fill out with H(A), H(B) and I(A; B) of a table of counts with the given total, in bits.
 
-    The information is a sum of count * log2 (observed / expected): exactly 0 for a table whose cells are what the margins
-    expect, where a difference of entropies would leave rounding.
+    I(A; B) is a sum of count * log2 (observed / expected): exactly 0 if every cell equals its expected count, where a difference of
+    entropies would be a rounding error.
     """
     out[0] = out[1] = out[2] = 0.0
     if total <= 0.0:
@@ -154,7 +154,7 @@ def entropies(table, total, out):
 
 @jit(void(rw(float64, 2), boolean, rw(float64)))
 def table_entropies(table, distribute, out):
-    """Fill out with H(A), H(B) and I(A; B), the missing shared out first when asked; the table is changed."""
+    """Fill out with H(A), H(B) and I(A; B), after distributing missing values if `distribute`; the table is changed."""
     total = distribute_missing(table, distribute)
     entropies(table, total, out)
 
@@ -173,7 +173,7 @@ def stacked_entropies(tables, starts, distribute, out):
 
 @jit(float64(rw(float64, 2), boolean, rw(float64)))
 def symmetric_uncertainty(table, distribute, out):
-    """Return the symmetric uncertainty of a table, 0 where both columns are constant; the table is changed."""
+    """Return the symmetric uncertainty of a table, 0 if both columns are constant; the table is changed."""
     total = distribute_missing(table, distribute)
     entropies(table, total, out)
     both = out[0] + out[1]
@@ -187,16 +187,16 @@ _BIT_PAIRS = void(
 
 @jit(_BIT_PAIRS)
 def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, second, distribute, out):
-    """Symmetric uncertainties of pairs of columns held as bit sets.
+    """Fill out with the symmetric uncertainties of pairs of columns stored as bit sets.
 
-    Column c's values (the missing one last, where `gaps[c]`) are `sizes[c]` consecutive rows of `words` from `starts[c]` on,
-    and `counts` holds the number of ones of every row of `words`.
+    Column c has `sizes[c]` bit sets, one for each value (missing last if `has_missing[c]`), in consecutive rows of `words` from
+    `starts[c]`; `counts` is the number of ones of each row of `words`.
     """
     scratch = np.zeros(3)
     for p in range(first.shape[0]):
         a, b = first[p], second[p]
         m, k = sizes[a], sizes[b]
-        # Without gaps a row or column of zeros stands for the missing ones.
+        # A column without missing values gets a row or column of zeros for them.
         table = np.zeros((m + (0 if has_missing[a] else 1), k + (0 if has_missing[b] else 1)))
         for j in range(k):
             table[m - 1, j] = counts[starts[b] + j]

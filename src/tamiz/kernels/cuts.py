@@ -1,4 +1,7 @@
-"""Cut points of a sorted column by the minimum description length principle (Fayyad and Irani 1993)."""
+"""Sorting of a column together with its classes, and its cut points by minimum description length (Fayyad and Irani 1993).
+
+The values are split by class, sorted class by class and merged: sorting plain numbers takes a fifteenth of the time of an argsort.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,9 @@ from numba.types import Tuple, float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: Values of a column in ascending order with the class of each: split by class, sorted class by class, merged.
-# MERGED:
-# MERGED: To sort bare numbers takes a fifteenth of the time that it takes to find their order.
 @jit(void(ro(float64), ro(int32), rw(int64), rw(float64)))
 def split_classes(values, labels, ends, class_values):
-    """Add the present values of each class to its part, which ends at `ends`."""
+    """Append the values that are not missing to the part of their class, whose end is ends[class]."""
     for r in range(values.shape[0]):
         value = values[r]
         if value == value:
@@ -24,7 +24,7 @@ def split_classes(values, labels, ends, class_values):
 
 @jit(void(ro(float64), ro(int64), ro(int64), rw(float64), rw(int32)))
 def merge_classes(class_values, starts, ends, values, labels):
-    """Fill values and labels, ascending, from the sorted part [start, end) of every class; equal values by class."""
+    """Merge the sorted parts [starts[c], ends[c]) of all classes into ascending values with labels; equal values by class."""
     n = 0
     at = np.empty(starts.shape[0], np.int64)
     which = np.empty(starts.shape[0], np.int32)
@@ -51,7 +51,7 @@ def merge_classes(class_values, starts, ends, values, labels):
 
 @jit(float64(float64, ro(float64)))
 def n_log_n(n, log_table):
-    """Return n log2 n, from the table of whole numbers where there is one."""
+    """Return n log2 n, read from the table of whole numbers unless that is empty."""
     if n <= 0.0:
         return 0.0
     if log_table.shape[0] > 0:
@@ -61,7 +61,7 @@ def n_log_n(n, log_table):
 
 @jit(float64(ro(float64), ro(float64)))
 def scaled_entropy(counts, log_table):
-    """Return N log2 N - sum of n_c log2 n_c: the entropy of the counts, times their sum."""
+    """Return N log2 N - sum of n_c log2 n_c: the entropy of the counts times their sum."""
     total = 0.0
     inner = 0.0
     for c in range(counts.shape[0]):
@@ -72,7 +72,7 @@ def scaled_entropy(counts, log_table):
 
 @jit(Tuple((float64, int64))(ro(float64)))
 def weight_and_classes(counts):
-    """Return the sum of the counts, and how many are not 0."""
+    """Return the sum of the counts and the number of counts above 0."""
     total = 0.0
     n_classes = 0
     for c in range(counts.shape[0]):
@@ -83,7 +83,7 @@ def weight_and_classes(counts):
 
 @jit(float64(float64, float64))
 def midpoint(a, b):
-    """Return the middle of two neighbouring values, never the upper one: a value equal to a cut goes left."""
+    """Return the midpoint of two adjacent values, less than b: a value equal to a cut belongs to its left."""
     middle = (a + b) / 2.0
     if np.isinf(middle):
         middle = a / 2.0 + b / 2.0
@@ -95,7 +95,7 @@ _FIND_CUT = int64(ro(float64), ro(int32), ro(float64), ro(float64), int64, int64
 
 @jit(_FIND_CUT)
 def find_cut(values, labels, weight, log_table, n_classes, first, last):
-    """Return the row after which the interval [first, last) is cut, or -1 where no cut pays for its description."""
+    """Return the row after which MDL cuts the interval [first, last), or -1 if it accepts no cut."""
     right = np.zeros(n_classes)
     for r in range(first, last):
         right[labels[r]] += weight[r]
@@ -108,8 +108,8 @@ def find_cut(values, labels, weight, log_table, n_classes, first, last):
     n_left = 0.0
     start = first
     pure_before = -1
-    # One step a distinct value: [start, stop) holds it. Only a cut where the class changes can be the best one
-    # (Fayyad and Irani 1992), but every distinct cut counts in the description's length.
+    # One step for each distinct value, in the rows [start, stop). The best cut lies where the class changes
+    # (Fayyad and Irani 1992), but all possible cuts enter the description length.
     while start < last:
         stop = start
         pure = labels[start]
@@ -146,7 +146,7 @@ def find_cut(values, labels, weight, log_table, n_classes, first, last):
     entropy_left = scaled_entropy(best_left, log_table) / n_left
     entropy_right = scaled_entropy(right, log_table) / n_right
     gain = (before - best) / n
-    # 3^k is beyond the largest number from k = 647 on, and the 2 beyond its digits long before.
+    # 3^k overflows from k = 647, and subtracting 2 has no effect long before.
     all_splits = np.log2(3.0**k - 2.0) if k < 600 else k * np.log2(3.0)
     delta = all_splits - (k * before / n - k_left * entropy_left - k_right * entropy_right)
     if gain > (np.log2(float(n_cuts)) + delta) / n:
@@ -156,21 +156,21 @@ def find_cut(values, labels, weight, log_table, n_classes, first, last):
 
 @jit(int64(ro(float64), ro(int32), ro(float64), ro(float64), int64, rw(float64)))
 def mdl_cuts(values, labels, weight, log_table, n_classes, cuts):
-    """Fill `cuts` with the accepted cut points of a sorted column and return how many there are, unsorted."""
+    """Fill `cuts` with the cut points of a sorted column that MDL accepts, unsorted, and return their number."""
     n_cuts = 0
-    # Intervals that wait to be cut, one more for every cut.
-    waiting = np.empty((cuts.shape[0] + 2, 2), dtype=np.int64)
-    waiting[0, 0], waiting[0, 1], n_waiting = 0, values.shape[0], 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
+    # A stack of intervals; each cut adds one interval.
+    stack = np.empty((cuts.shape[0] + 2, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1], n_stacked = 0, values.shape[0], 1
+    while n_stacked > 0:
+        n_stacked -= 1
+        first, last = stack[n_stacked, 0], stack[n_stacked, 1]
         if last - first < 2:
             continue
         row = find_cut(values, labels, weight, log_table, n_classes, first, last)
         if row >= 0:
             cuts[n_cuts] = midpoint(values[row], values[row + 1])
             n_cuts += 1
-            waiting[n_waiting, 0], waiting[n_waiting, 1] = first, row + 1
-            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = row + 1, last
-            n_waiting += 2
+            stack[n_stacked, 0], stack[n_stacked, 1] = first, row + 1
+            stack[n_stacked + 1, 0], stack[n_stacked + 1, 1] = row + 1, last
+            n_stacked += 2
     return n_cuts

@@ -1,12 +1,12 @@
-"""Naive Bayes on codes, counts and gaps for many sets of columns: what each column says of a class adds up.
+"""Naive Bayes with coded, numeric and count columns, for many sets of columns: log likelihoods are sums over the columns.
 
-Rows are the rows tested, one fold after the other: those of fold f are folds[f] : folds[f + 1]. Arrays of shape (n_folds,
-n_classes, ...) hold what the rows that each fold learns from say; a class that is not `present` among them is never predicted.
-Candidate c flips the columns flipped[starts[c] : starts[c + 1]] of its parent, each once.
+Rows are the test rows, fold after fold: those of fold f are folds[f] : folds[f + 1]. Arrays of shape (n_folds, n_classes, ...)
+have the parameters estimated from the training rows of each fold. A class that is not `present` among these is never predicted.
+Candidate c flips the columns flipped[starts[c] : starts[c + 1]] of its parent.
 
-Codes: class k's say of code v in column q is table[where[f, q] + k * widths[f, q] + v]. Numbers: constant + scale * apart**2, with
-apart = x - centre, and nothing where x is missing. `at` has for every column its place among the numbers, or -1 less its place
-among the codes.
+The log likelihood of code v in column q under class k is table[table_starts[f, q] + k * n_codes[f, q] + v]. That of a number x is
+constant + scale * (x - centre)**2, or 0 if x is missing. `slots` has for every column its index p among the numeric columns, or
+-1 - q with its index q among the coded columns.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numba.types import bool_, float64, int64, uint32, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Rows whose sums stay in the nearest cache.
+# Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 256
 
-# What is read.
+# Types of read-only arguments.
 _F, _F2, _F3 = ro(float64), ro(float64, 2), ro(float64, 3)
 _I, _I2, _B, _B2 = ro(int64), ro(int64, 2), ro(bool_), ro(bool_, 2)
 _C, _C2 = ro(uint32), ro(uint32, 2)
@@ -30,8 +30,8 @@ _C, _C2 = ro(uint32), ro(uint32, 2)
 @jit(void(_F, float64, float64, float64, float64, rw(float64)))
 def _add_numbers(values, centre, scale, constant, sign, sums):
     for i in range(values.shape[0]):
-        apart = values[i] - centre
-        sums[i] += sign * (constant + scale * apart * apart) if apart == apart else 0.0
+        deviation = values[i] - centre
+        sums[i] += sign * (constant + scale * deviation * deviation) if deviation == deviation else 0.0
 
 
 @jit(void(_C, _F, float64, rw(float64)))
@@ -42,10 +42,10 @@ def _add_codes(codes, log_likelihoods, sign, sums):
 
 @jit(void(_F2, _C2, int64, _F2, _F2, _F2, _F, _I, _I, int64, int64, float64, rw(float64, 2)))
 def _add_column(numbers, codes, slot, centre, scale, constant, table, table_starts, n_codes, first, stop, sign, sums):
-    """Add what one column says of every class to the sums of the rows first .. stop, or take it off."""
+    """Add the log likelihoods of one column under every class to the sums of the rows first .. stop, or subtract them (sign -1)."""
     p, q = slot, -1 - slot
     for k in range(sums.shape[0]):
-        # Of a slice no index can be negative, and loops over it are vectorised.
+        # A slice: its indices cannot be negative, so that loops over it are vectorised.
         own = sums[k, : stop - first]
         if p >= 0:
             _add_numbers(numbers[p, first:stop], centre[k, p], scale[k, p], constant[k, p], sign, own)
@@ -56,7 +56,7 @@ def _add_column(numbers, codes, slot, centre, scale, constant, table, table_star
 
 @jit(void(_F2, _C2, _I, _F2, _F2, _F2, _F, _I, _I, _F, rw(float64, 2)))
 def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, sums):
-    """Fill the sum of what all columns say of every class and row, in the order of the columns, then the prior, of one model."""
+    """Fill the joint log likelihoods of one model, by class and row: the columns added in their order, then the prior."""
     n_rows = sums.shape[1]
     sums[:] = 0.0
     for place in slots:
@@ -68,7 +68,7 @@ def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table,
 
 @jit(void(_B2, _I, _I, _I, int64, rw(bool_)))
 def _fill_members(parents, parent, starts, flipped, c, inside):
-    """Fill which columns are in candidate c."""
+    """Fill the mask of candidate c."""
     for j in range(inside.shape[0]):
         inside[j] = parents[parent[c], j]
     for t in range(starts[c], starts[c + 1]):
@@ -77,7 +77,7 @@ def _fill_members(parents, parent, starts, flipped, c, inside):
 
 @jit(void(rw(float64, 2), _F, float64, int64, rw(float64), rw(float64), rw(int64), rw(bool_)))
 def _choose_classes(sums, bound, relative_error, n_rows, best, second, chosen, is_certain):
-    """Fill the class of the largest sum of every row, and whether it is larger than the next by more than rounding."""
+    """Fill the class of the largest sum of every row, and whether it is larger than the second by more than rounding errors."""
     own = sums[0, :n_rows]
     for i in range(own.shape[0]):
         best[i], second[i], chosen[i] = own[i], -np.inf, 0
@@ -90,13 +90,13 @@ def _choose_classes(sums, bound, relative_error, n_rows, best, second, chosen, i
             best[i] = own[i] if above else best[i]
             chosen[i] = k if above else chosen[i]
     for i in range(n_rows):
-        # What is no number is no decision either.
+        # NaN compares as false: not certain.
         is_certain[i] = best[i] - second[i] > relative_error * (abs(best[i]) + bound[i])
 
 
 @jit(int64(_F, _B))
 def _first_argmax(sums, present):
-    """Return the first class of the largest sum among those present, -1 where a sum is no number."""
+    """Return the first class with the largest sum among those present, -1 if a sum is NaN."""
     chosen = -1
     for k in range(sums.shape[0]):
         if not present[k]:
@@ -112,7 +112,7 @@ def _first_argmax(sums, present):
 def _predict_in_order(
     numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, inside, row, sums
 ):
-    """Return the class of one row, what the columns say added in their order, then the prior: to the bit as `joint_log_likelihoods` does."""
+    """Return the class of one row from sums in the order of the columns: the same bits as `joint_log_likelihoods`."""
     for k in range(prior.shape[0]):
         total = 0.0
         for j in range(slots.shape[0]):
@@ -120,8 +120,8 @@ def _predict_in_order(
                 continue
             p, q = slots[j], -1 - slots[j]
             if p >= 0:
-                apart = numbers[p, row] - centre[k, p]
-                total += constant[k, p] + scale[k, p] * apart * apart if apart == apart else 0.0
+                deviation = numbers[p, row] - centre[k, p]
+                total += constant[k, p] + scale[k, p] * deviation * deviation if deviation == deviation else 0.0
             else:
                 total += table[table_starts[q] + k * n_codes[q] + np.int64(codes[q, row])]
         sums[k] = total + prior[k]
@@ -130,12 +130,15 @@ def _predict_in_order(
 
 @jit(void(_F2, _C2, _I, _F3, _F3, _F3, _F, _I2, _I2, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4),
           rw(bool_, 2)))  # fmt: skip
-def coded_confusion(numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, classes, weights, folds,
-                 parents, parent, starts, flipped, first, stop, confusion, needs_refit):  # fmt: skip
-    """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
+def coded_confusion(
+    numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, classes, weights, folds,
+    parents, parent, starts, flipped, first, stop, confusion, needs_refit,
+):  # fmt: skip
+    """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
-    A set's sums are its parent's and those of the columns flipped. A row in which rounding could decide is added up in the order
-    of the columns; `needs_refit` says of a candidate and a fold that even so a sum is no number.
+    The sums of a set are those of its parent plus or minus those of the flipped columns. If rounding could decide the class of
+    a row, its sums are computed again in the order of the columns; `needs_refit` is set for a candidate and fold where such a
+    sum is NaN.
     """
     n_folds, n_classes = prior.shape
     n_columns = slots.shape[0]
@@ -146,7 +149,7 @@ def coded_confusion(numbers, codes, slots, centre, scale, constant, table, table
         np.empty(_BLOCK_ROWS),
         np.empty(_BLOCK_ROWS),
     )
-    chosen, sure = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
+    chosen, is_certain_row = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
     inside, exact = np.empty(n_columns, dtype=np.bool_), np.empty(n_classes)
     for f in range(n_folds):
         largest = 0.0
@@ -166,8 +169,10 @@ def coded_confusion(numbers, codes, slots, centre, scale, constant, table, table
                     for j in range(n_columns):
                         if parents[last, j]:
                             n_base += 1
-                            _add_column(numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                                        row, end, 1.0, base)  # fmt: skip
+                            _add_column(
+                                numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
+                                row, end, 1.0, base,
+                            )  # fmt: skip
                     for i in range(n_rows):
                         reach[i] = 0.0
                     for k in range(n_classes):
@@ -181,21 +186,25 @@ def coded_confusion(numbers, codes, slots, centre, scale, constant, table, table
                 for t in range(starts[c], starts[c + 1]):
                     j = flipped[t]
                     sign = -1.0 if parents[last, j] else 1.0
-                    _add_column(numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                                row, end, sign, sums)  # fmt: skip
+                    _add_column(
+                        numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
+                        row, end, sign, sums,
+                    )  # fmt: skip
                 n_terms = n_base + starts[c + 1] - starts[c] + 2
-                # Terms of either sign: those above 0 are no larger than `largest`, the others no larger than that and the sum.
+                # Positive terms are at most `largest`; negative ones have at most the size of `largest` and the sum together.
                 for i in range(n_rows):
                     bound[i] = reach[i] + 2.0 * largest * n_terms
-                _choose_classes(sums, bound, 1e-14 * n_terms, n_rows, best, second, chosen, sure)
+                _choose_classes(sums, bound, 1e-14 * n_terms, n_rows, best, second, chosen, is_certain_row)
                 inside_known = False
                 for i in range(n_rows):
-                    if not sure[i]:
+                    if not is_certain_row[i]:
                         if not inside_known:
                             inside_known = True
                             _fill_members(parents, parent, starts, flipped, c, inside)
-                        chosen[i] = _predict_in_order(numbers, codes, slots, centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                                              prior[f], present[f], inside, row + i, exact)  # fmt: skip
+                        chosen[i] = _predict_in_order(
+                            numbers, codes, slots, centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
+                            prior[f], present[f], inside, row + i, exact,
+                        )  # fmt: skip
                         if chosen[i] < 0:
                             needs_refit[c, f] = True
                             chosen[i] = 0
@@ -216,7 +225,7 @@ def _add_magnitudes(values, sign, magnitudes):
 
 @jit(void(_F2, _B2, _I, _I, _I, int64, int64, rw(float64, 2), rw(int64), rw(bool_)))
 def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, sizes, inside):
-    """Fill the sums over the columns of each set of one number a class and column, and the sizes of the sets."""
+    """Fill the sums of `values` (one row for each class) over the columns of each set, and the sizes of the sets."""
     last, n_base = -1, 0
     base = np.zeros(values.shape[0])
     for c in range(first, stop):
@@ -224,7 +233,7 @@ def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, 
         for t in range(starts[c], starts[c + 1]):
             removes = removes or parents[parent[c], flipped[t]]
         if parent[c] != last or removes:
-            # What is taken off a sum leaves its rounding behind: then the sum is added up anew.
+            # A subtraction would leave a rounding error behind: the sum is computed again.
             last = -1 if removes else parent[c]
             _fill_members(parents, parent, starts, flipped, c, inside)
             if not removes:
@@ -244,42 +253,44 @@ def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, 
 
 @jit(bool_(_F, _F, _F, _F, _B, _I, _F, int64, int64, rw(float64), rw(float64, 2)))
 def _single_column_confusion(values, slope, offset, prior, present, classes, weights, first, stop, sums, confusion):
-    """Count rows as one column decides them, a product and a sum; return whether some are no numbers."""
-    doubtful = False
+    """Add the weights of rows that one column classifies to the confusion matrix; return whether a sum is NaN."""
+    has_nan = False
     for i in range(first, stop):
         for k in range(prior.shape[0]):
             sums[k] = values[i] * slope[k] + (prior[k] + offset[k])
         chosen = _first_argmax(sums, present)
-        doubtful = doubtful or chosen < 0
+        has_nan = has_nan or chosen < 0
         confusion[classes[i], max(chosen, 0)] += weights[i]
-    return doubtful
+    return has_nan
 
 
 @jit(void(_F2, _F3, _F3, _F3, _F3, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4), rw(bool_, 2)))
-def linear_confusion(values, slope, constant, column_mass, single_slope, prior, present, classes, weights, folds, parents, parent, starts, flipped,
-                  first, stop, confusion, needs_refit):  # fmt: skip
-    """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
+def linear_confusion(
+    values, slope, constant, column_mass, single_slope, prior, present, classes, weights, folds, parents, parent, starts, flipped,
+    first, stop, confusion, needs_refit,
+):  # fmt: skip
+    """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
-    A class's sum is its prior and for every column of the set slope * x + constant, less the sum of the x times the logarithm of
-    the sum of the columns' `column_mass` where those are above 0. A set of one column is decided by alone * x + (prior + constant), and a
-    row of zeros, without constants, by the prior: nothing is rounded there in another order. `needs_refit` says of any other set and
-    a fold that rounding could decide a row.
+    The sum of a class is its prior plus slope * x + constant for every column of the set, minus the sum of the x times the
+    logarithm of the sum of the `column_mass` of the set if that is above 0. A set of one column predicts by single_slope * x +
+    (prior + constant), and a row of zeros, without constants, is predicted by the prior: neither depends on an order of
+    summation. `needs_refit` is set for any other candidate and fold where rounding could decide the class of a row.
     """
     n_folds, n_classes, n_columns = slope.shape
     n_sets = stop - first
     base, sums = np.empty((n_classes, _BLOCK_ROWS)), np.empty((n_classes, _BLOCK_ROWS))
     base_size, size, bound = np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS)
     best, second = np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS)
-    chosen, sure = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
+    chosen, is_certain_row = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
     inside, exact = np.empty(n_columns, dtype=np.bool_), np.empty(n_classes)
     added, logs = np.empty((n_sets, n_classes)), np.empty((n_sets, n_classes))
     n_members = np.empty(n_sets, dtype=np.int64)
     for f in range(n_folds):
-        shares = column_mass[f].max() > 0.0
+        has_mass = column_mass[f].max() > 0.0
         _fill_set_sums(column_mass[f], parents, parent, starts, flipped, first, stop, logs, n_members, inside)
         for c in range(n_sets):
             for k in range(n_classes):
-                logs[c, k] = math.log(logs[c, k]) if shares and logs[c, k] > 0.0 else 0.0
+                logs[c, k] = math.log(logs[c, k]) if has_mass and logs[c, k] > 0.0 else 0.0
         _fill_set_sums(constant[f], parents, parent, starts, flipped, first, stop, added, n_members, inside)
         steepest, highest = 0.0, 0.0
         for k in range(n_classes):
@@ -298,8 +309,10 @@ def linear_confusion(values, slope, constant, column_mass, single_slope, prior, 
                 if n_members[c - first] == 1:
                     _fill_members(parents, parent, starts, flipped, c, inside)
                     j = inside.argmax()
-                    needs_refit[c, f] = _single_column_confusion(values[j], single_slope[f, :, j].copy(), constant[f, :, j].copy(), prior[f],
-                                            present[f], classes, weights, row, end, exact, confusion[c, f])  # fmt: skip
+                    needs_refit[c, f] = _single_column_confusion(
+                        values[j], single_slope[f, :, j].copy(), constant[f, :, j].copy(), prior[f], present[f], classes, weights,
+                        row, end, exact, confusion[c, f],
+                    )  # fmt: skip
                     continue
                 if parent[c] != last:
                     last = parent[c]
@@ -328,15 +341,15 @@ def linear_confusion(values, slope, constant, column_mass, single_slope, prior, 
                 n_terms = n_members[c - first] + 2 * (starts[c + 1] - starts[c]) + 2
                 for i in range(n_rows):
                     bound[i] = (base_size[i] + abs(size[i])) * (steepest + deepest) + highest * n_terms
-                # Counts are sums over rows, which a refit may add up in another order where they have weights.
-                _choose_classes(sums, bound, 1e-15 * (n_terms + 100), n_rows, best, second, chosen, sure)
+                # Slopes are from sums over weighted rows, which a refit may add up in another order.
+                _choose_classes(sums, bound, 1e-15 * (n_terms + 100), n_rows, best, second, chosen, is_certain_row)
                 inside_known = False
                 for i in range(n_rows):
-                    if not sure[i]:
+                    if not is_certain_row[i]:
                         if not inside_known:
                             inside_known = True
                             _fill_members(parents, parent, starts, flipped, c, inside)
-                        zeros = shares and steepest < np.inf
+                        zeros = has_mass and steepest < np.inf
                         for j in range(n_columns):
                             zeros = zeros and not (inside[j] and values[j, row + i] != 0.0)
                         chosen[i] = _first_argmax(prior[f], present[f]) if zeros else -1

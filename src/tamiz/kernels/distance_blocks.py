@@ -1,4 +1,9 @@
-"""Gower's dissimilarity: the mean difference of two rows over the columns that both have."""
+"""Blocks of distances between queries and points: Euclidean distances of sparse rows, and Gower's dissimilarity of mixed rows.
+
+Sparse rows are in CSR form with ascending columns. Their distances are computed from inner products where these are accurate,
+and from the differences of the entries where products would cancel. The points are also stored by column (CSC), so that a query
+visits only the entries in its own columns.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,19 @@ from numba.types import boolean, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# MERGED: Distances of sparse rows: products where they are exact enough, the entries side by side where they would cancel.
-# MERGED:
-# MERGED: Rows are in CSR form, the columns of each in order and once; the rows that are searched come by column too (CSC), so that a query
-# MERGED: meets only the entries that it shares a column with.
-# Of |x|^2 + |y|^2 - 2 x.y less than three binary digits cancel where this share of |x|^2 + |y|^2 is left; where less is, the
-# differences are taken entry by entry.
+# If |x|^2 + |y|^2 - 2 x.y is at least this share of |x|^2 + |y|^2, fewer than three binary digits cancel; otherwise the distance is
+# computed from the differences of the entries.
 CANCELLATION_SHARE = 0.125
 
-# Rows in CSR form: indptr, columns, numbers, sum of squares of each row.
+# Rows in CSR form: indptr, columns, values, squared norm of each row.
 CSR_ROWS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(float64)))
-# The same by column: indptr, rows, numbers; which columns are held whole, at which row of the last.
+# The same by column: indptr, rows, values; for each column its row in the array of dense columns, or -1; the dense columns.
 CSC_COLUMNS = types.Tuple((ro(int64), ro(int32), ro(float64), ro(int32), ro(float64, 2)))
 
 
 @jit(void(ro(int64), ro(float64), rw(float64)))
 def sparse_squared_norms(indptr, data, out):
-    """Fill out[i] with the sum of squares of row i."""
+    """Fill out[i] with the squared norm of row i."""
     for i in range(out.shape[0]):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
@@ -36,9 +37,9 @@ def sparse_squared_norms(indptr, data, out):
 
 @jit(void(ro(int64), ro(float64), rw(float64)))
 def normalize_sparse_rows(indptr, data, out):
-    """Fill out with the rows at length 1; a row without a length stays as it is.
+    """Fill out with the rows scaled to norm 1; a row of zeros stays as it is.
 
-    The largest number of a row is brought near 1 by a power of two first, so that no square overflows or vanishes.
+    A row is first scaled by a power of two so that its largest entry is near 1: no square overflows or underflows.
     """
     for i in range(indptr.shape[0] - 1):
         largest = 0.0
@@ -55,20 +56,20 @@ def normalize_sparse_rows(indptr, data, out):
 
 @jit(float64(ro(int32), ro(float64), ro(int32), ro(float64)))
 def _squared_difference(x_columns, x, y_columns, y):
-    """Return |x - y|^2, entry by entry."""
+    """Return |x - y|^2 from the differences of the entries."""
     total, i, j = 0.0, 0, 0
     while i < x.shape[0] and j < y.shape[0]:
         if x_columns[i] == y_columns[j]:
-            gap = x[i] - y[j]
+            difference = x[i] - y[j]
             i += 1
             j += 1
         elif x_columns[i] < y_columns[j]:
-            gap = x[i]
+            difference = x[i]
             i += 1
         else:
-            gap = y[j]
+            difference = y[j]
             j += 1
-        total += gap * gap
+        total += difference * difference
     while i < x.shape[0]:
         total += x[i] * x[i]
         i += 1
@@ -80,7 +81,7 @@ def _squared_difference(x_columns, x, y_columns, y):
 
 @jit(void(ro(int32), ro(float64), CSC_COLUMNS, rw(float64)))
 def _add_products(x_columns, x, by_column, products):
-    """Add the products of a row with every point, column by column."""
+    """Add the inner products of a row with every point, column by column."""
     indptr, rows, data, place, full = by_column
     for k in range(x.shape[0]):
         value, column = x[k], x_columns[k]
@@ -95,10 +96,10 @@ def _add_products(x_columns, x, by_column, products):
 
 @jit(void(CSR_ROWS, int64, int64, CSR_ROWS, CSC_COLUMNS, boolean, rw(float64, 2)))
 def sparse_distance_block(queries, start, stop, points, by_column, take_root, out):
-    """Fill out[i - start, j] with |x_i - y_j|, or with |x_i - y_j|^2 / 2 unless rooted, for queries x and points y.
+    """Fill out[i - start, j] with |x_i - y_j| if `take_root`, else with |x_i - y_j|^2 / 2, for queries x and points y.
 
-    A pair's products are summed in the order of the columns, so that it has the same bits whatever comes with it and whichever
-    of the two is the query.
+    The products of a pair are summed in the order of the columns: its distance has the same bits in every batch, and whichever of
+    the two is the query.
     """
     query_indptr, query_columns, query_data, query_squares = queries
     indptr, columns, data, squares = points
@@ -124,34 +125,35 @@ def sparse_distance_block(queries, start, stop, points, by_column, take_root, ou
         products[:] = 0.0
 
 
-# Points whose sums stay in the first-level cache while the columns pass.
+# Points of a tile: their sums stay in the first-level cache while the columns are read.
 TILE_SIZE = 512
 
 
 @jit(void(ro(float64), float64, float64, rw(float64)))
 def _add_differences(column, value, inverse_range, total):
-    """Add the difference in a column without gaps."""
+    """Add the differences in a column without missing values."""
     for j in range(column.shape[0]):
-        gap = abs(column[j] - value) * inverse_range
-        total[j] += gap if gap < 1.0 else 1.0
+        difference = abs(column[j] - value) * inverse_range
+        total[j] += difference if difference < 1.0 else 1.0
 
 
 @jit(void(ro(float64), float64, float64, rw(float64), rw(float64)))
 def _add_present_differences(column, value, inverse_range, total, count):
-    """Add the difference in a column, and count it, where it is present."""
+    """Add the differences in a column, and count those where both values are present."""
     for j in range(column.shape[0]):
-        gap = abs(column[j] - value) * inverse_range
-        capped = gap if gap < 1.0 else 1.0
-        total[j] += capped if gap == gap else 0.0
-        count[j] += 1.0 if gap == gap else 0.0
+        difference = abs(column[j] - value) * inverse_range
+        capped = difference if difference < 1.0 else 1.0
+        total[j] += capped if difference == difference else 0.0
+        count[j] += 1.0 if difference == difference else 0.0
 
 
 @jit(void(ro(float64, 2), int64, int64, ro(float64, 2), ro(float64), ro(boolean), rw(float64, 2)))
 def gower_block(queries, start, stop, points, inverse_ranges, has_missing, out):
-    """Fill out[i - start, j] with the mean over columns k of min(|queries[k, i] - points[k, j]| inverse[k], 1).
+    """Fill out[i - start, j] with the mean over columns k of min(|queries[k, i] - points[k, j]| inverse_ranges[k], 1).
 
-    One row a column; NaN is missing, and a column counts where both are present. No column in common: 1. A pair's sum runs
-    over the columns in order, so that it has the same bits whatever comes with it and whichever of the two is the query.
+    Arrays have one row for each column of the table; NaN is missing, and the mean is over the columns where both values are
+    present, 1 if there are none. The sum of a pair is in the order of the columns: it has the same bits in every batch, and
+    whichever of the two is the query.
     """
     n = points.shape[1]
     count = np.empty(TILE_SIZE)

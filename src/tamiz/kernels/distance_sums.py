@@ -1,4 +1,4 @@
-"""Distances of some rows to many, and what the distances of two maps of the same rows have in common."""
+"""Distances from some rows to many, and sums over pairs of distances from which stress and correlation are computed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tamiz.kernels import jit, ro, rw
 
 @jit(void(ro(float64, 2), ro(float64, 2), int64, rw(float64, 2)), reassociate=True)
 def low_dim_squared_distances(rows, columns, first, out):
-    """Fill out[i, j] with the squared distance of row i and of the point first + j, whose coordinates are in columns.
+    """Fill out[i, j] with the squared distance between row i and the point first + j.
 
-    Two columns at a time: there must be an even number of them.
+    `columns` has one row for each coordinate of the points. Coordinates are read in pairs: their number must be even.
     """
     for i in range(out.shape[0]):
         x, y = rows[i, 0], rows[i, 1]
@@ -28,30 +28,30 @@ def low_dim_squared_distances(rows, columns, first, out):
 
 @jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def squared_distance(a, i, b, j):
-    """Return the squared distance of row i of a and row j of b."""
+    """Return the squared distance between row i of a and row j of b."""
     total = 0.0
     for c in range(a.shape[1]):
-        gap = a[i, c] - b[j, c]
-        total += gap * gap
+        difference = a[i, c] - b[j, c]
+        total += difference * difference
     return total
 
 
 @jit(void(ro(float64, 2), ro(int32), int64, ro(float64), ro(float64), float64, rw(float64, 2)))
 def distances_from_bounds(values, rows, first, squared_norms, error_bound, min_share, squares):
-    """Turn bounds of squared distances, blur below them, into distances.
+    """Replace lower bounds of squared distances, with known error bounds, by distances.
 
-    A square below a share of the lengths that it is the difference of has lost digits, and is measured.
+    A square below `min_share` of the sum of the squared norms has lost digits, and is computed again from the rows.
     """
     n_columns = squares.shape[1]
     for r in range(squares.shape[0]):
         i = rows[r]
         length, own = squared_norms[i], error_bound[i]
-        short = False
+        any_inaccurate = False
         for c in range(n_columns):
             square = squares[r, c] + (own + error_bound[first + c])
-            short |= square < min_share * (length + squared_norms[first + c])
+            any_inaccurate |= square < min_share * (length + squared_norms[first + c])
             squares[r, c] = square
-        if short:
+        if any_inaccurate:
             for c in range(n_columns):
                 if squares[r, c] < min_share * (length + squared_norms[first + c]):
                     squares[r, c] = squared_distance(values, i, values, first + c)
@@ -61,20 +61,14 @@ def distances_from_bounds(values, rows, first, squared_norms, error_bound, min_s
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(float64), rw(float64, 2)), reassociate=True)
 def distance_sums(input_distances, map_distances, scales, out):
-    """Add to row i of out the sums over j of products of d = unit given[i, j] and e = unit' mapped[i, j], r = d - s e.
+    """Add to row i of out ten sums over j of products of d, e and r = d - s e.
 
-    scales are unit, unit', s, two factors f and g, and a centre for d and for e; the sums those of d^2, e^2, r^2, r e,
-    (f d - g e)^2, and of d and e about their centres: d, e, d^2, e^2, d e.
+    d = u input_distances[i, j] and e = v map_distances[i, j]. `scales` is u, v, s, two factors f and g, and a centre for d and
+    for e. The sums are those of d^2, e^2, r^2, r e and (f d - g e)^2, then with centred d and e those of d, e, d^2, e^2 and d
+    e.
     """
-    unit_d, unit_e, s, f, g, mean_d, mean_e = (
-        scales[0],
-        scales[1],
-        scales[2],
-        scales[3],
-        scales[4],
-        scales[5],
-        scales[6],
-    )
+    unit_d, unit_e, s, f, g = scales[0], scales[1], scales[2], scales[3], scales[4]
+    mean_d, mean_e = scales[5], scales[6]
     for i in range(input_distances.shape[0]):
         dd = ee = rr = re = ff = a = b = aa = bb = ab = 0.0
         for j in range(input_distances.shape[1]):

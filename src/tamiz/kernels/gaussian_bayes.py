@@ -1,7 +1,7 @@
-"""Naive Bayes for many sets of columns: what each column says of a class adds up.
+"""Gaussian naive Bayes for many sets of columns: the log density of a class is a sum over the columns.
 
-Rows are the rows tested, one fold after the other. Arrays of shape (n_folds, n_classes, ...) hold what the rows that each fold
-learns from say.
+Rows are the test rows, fold after fold. Arrays of shape (n_folds, n_classes, ...) have the parameters estimated from the training
+rows of each fold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba.types import bool_, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Rows whose sums stay in the nearest cache.
+# Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 128
 
 
@@ -22,9 +22,11 @@ _BLOCK_ROWS = 128
     reassociate=True,
 )
 def fold_class_moments(values, rows, class_starts, weights, class_weight, mean, variance, column_variance):
-    """Fill the weight of each class, mean and variance (over the weight) of every column in it, and the plain variance of all rows.
+    """Fill the weight of each class, the weighted mean and variance of every column in it, and the unweighted variance over all
+    rows.
 
-    `values` has a row for every column. Class k has the rows numbered rows[ends[k] : ends[k + 1]], of weights in that order.
+    `values` has a row for every column. Class k has the rows rows[class_starts[k] : class_starts[k + 1]]; weights are in that
+    order.
     """
     n_columns, n_rows = values.shape[0], rows.shape[0]
     n_classes = class_weight.shape[0]
@@ -62,19 +64,19 @@ def fold_class_moments(values, rows, class_starts, weights, class_weight, mean, 
     reassociate=True,
 )
 def _add_log_densities(column, first, stop, mean, variance, sign, sums):
-    """Add the logarithm of a normal density of the rows first .. stop of a column to sums, or take it off."""
+    """Add the log of a normal density at the rows first .. stop of a column to the sums, or subtract it (sign -1)."""
     scale = -0.5 * sign / variance
     constant = -0.5 * sign * math.log(2.0 * math.pi * variance)
-    # Of a slice no index can be negative, and the loop is vectorised.
+    # A slice: its indices cannot be negative, so that the loop is vectorised.
     own = column[first:stop]
     for i in range(own.shape[0]):
-        apart = own[i] - mean
-        sums[i] += constant + scale * apart * apart
+        deviation = own[i] - mean
+        sums[i] += constant + scale * deviation * deviation
 
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(float64), rw(float64)))
 def _choose_classes(sums, n_rows, best, second, chosen):
-    """Fill the largest sum of every row, the next one, and the class of the largest, the first of equals."""
+    """Fill the largest sum of every row, the second largest, and the class of the largest, the first of equal ones."""
     best[:n_rows] = sums[0, :n_rows]
     second[:n_rows] = -np.inf
     chosen[:n_rows] = 0.0
@@ -90,9 +92,9 @@ def _choose_classes(sums, n_rows, best, second, chosen):
 
 @jit(bool_(ro(float64, 2), int64, int64, float64, ro(int64), int64, ro(float64, 2), ro(float64, 2), ro(float64)))
 def _is_undecided(sums, i, chosen, margin, members, n_members, mean, variance, prior):
-    """Whether rounding may have chosen the class of row i: another is as near, and not the same one by another name.
+    """Return whether rounding may have decided the class of row i: another class has a sum within the margin and other parameters.
 
-    Classes that are 0 throughout in all columns, and equally frequent, have equal sums, in scikit-learn too: the first is chosen.
+    Classes with equal priors and mean and variance 0 in all columns have equal sums, also in scikit-learn: the first is predicted.
     """
     for k in range(sums.shape[0]):
         if k == chosen or sums[chosen, i] - sums[k, i] > margin:
@@ -149,12 +151,12 @@ def gaussian_confusion(
     confusion,
     needs_refit,
 ):
-    """Fill the weights of tested rows by class and predicted class, for the candidates first .. stop.
+    """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
-    `smoothing` times the largest `column_variance` of a set's columns is added to each of their variances. A set's sums are its parent's
-    and those of the columns flipped where both have the same largest spread, and are added up anew where not. `relative_offset` is how far
-    a column's means are from 0, in standard deviations within a class. `needs_refit` says of a candidate and a fold that two sums of
-    a row are as near to each other as rounding.
+    `smoothing` times the largest `column_variance` of the columns of a set is added to each of their variances. If that is the
+    same as for the parent, the sums of a set are those of the parent plus or minus those of the flipped columns; otherwise they
+    are computed again. `relative_offset` is the distance of a column's means from 0, in standard deviations within a class.
+    `needs_refit` is set for a candidate and fold where two sums of a row differ by no more than rounding errors.
     """
     n_folds, n_classes, n_columns = mean.shape
     base = np.empty((n_classes, folds[n_folds]))
@@ -194,20 +196,20 @@ def gaussian_confusion(
             for m in range(n_members):
                 largest = max(largest, column_variance[f, members[m]])
             if largest == 0.0:
-                # Where every value is 0 every density is 0 / 0, and scikit-learn takes the first class; where every value is
-                # another one, the rounding of its mean decides, which only the refit knows.
-                taken = 0
-                while prior[f, taken] == -np.inf:
-                    taken += 1
+                # If every value is 0 every density is 0 / 0, and scikit-learn predicts the first class. If every value is the same
+                # other number, the rounding of its mean decides, which only a refit reproduces.
+                first_class = 0
+                while prior[f, first_class] == -np.inf:
+                    first_class += 1
                 for i in range(folds[f], folds[f + 1]):
-                    confusion[c, f, codes[i], taken] += weights[i]
+                    confusion[c, f, codes[i], first_class] += weights[i]
                 for m in range(n_members):
                     for k in range(n_classes):
                         needs_refit[c, f] |= mean[f, k, members[m]] != 0.0
                 continue
             more = smoothing * largest
-            # Terms are squares, which all have one sign, and logarithms of up to 40; what is near its mean in a column of large
-            # numbers has lost their last bits.
+            # Terms are squares, all of one sign, and logarithms of up to 40. Values near the mean of a column of large numbers have
+            # lost their last bits.
             share = 1e-14 * (n_members + n_before + 2)
             for m in range(n_members):
                 share = max(share, 1e-14 * relative_offset[f, members[m]])
@@ -215,7 +217,7 @@ def gaussian_confusion(
                 share = max(share, 1e-14 * relative_offset[f, flipped[t]])
             from_base = largest_before[f] == largest and starts[c + 1] - starts[c] < n_members
             if more == 0.0:
-                # Of a class that does not vary in some column the density is no number, or all there is.
+                # The density of a class without variance in a column is NaN or infinite.
                 from_base = False
                 for m in range(n_members):
                     for k in range(n_classes):
@@ -259,7 +261,7 @@ def gaussian_confusion(
                 _choose_classes(sums, n_rows, best, second, chosen)
                 for i in range(n_rows):
                     margin = share * (abs(best[i]) + before[i])
-                    # What is no number is no decision either.
+                    # NaN compares as false: undecided.
                     if not best[i] - second[i] > margin:
                         needs_refit[c, f] |= _is_undecided(
                             sums, i, int(chosen[i]), margin, members, n_members, mean[f], variance[f], prior[f]

@@ -1,8 +1,11 @@
-"""Numbers by which equal rows, and equal columns, find each other.
+"""Hashes of rows and of columns that find duplicates, and a hash table of sets of columns.
 
-A row has two numbers, folded from its values column after column. A column of numbers has two sums of what its values give where
-they stand, so that parts of it add up; a column of codes has a sum for every level, of the rows that hold it, whatever the level is
-called. Numbers are equal by value: both zeros are one, and so is every NaN.
+A row has two 64-bit hashes, updated column by column. A numeric column has two sums of hashes of (value, row), so the hashes of its
+parts add up. A coded column has a sum for every level over the rows of that level, whatever its name. Numbers are equal by value:
+both zeros have one hash, and so has every NaN.
+
+A set of columns has a hash of 128 bits, the exclusive or of the hashes of its columns. The hash table uses open addressing: `slots`
+is a power of two long, and contains the number of a stored set, or -1 if it is empty.
 """
 
 from __future__ import annotations
@@ -13,10 +16,9 @@ from numba.types import int32, int64, uint8, uint64, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: Which sets of columns were seen before: sets as 128 bits, and a table of them that is searched by its own bits.
 @jit(void(ro(uint8, 2), ro(uint64, 3), rw(uint64, 2)))
 def hash_sets(packed, byte_hashes, out):
-    """Fill out with the exclusive or of the bits of each set's columns; of_byte has it for every value of every byte of a set."""
+    """Fill out with the hash of each set; `byte_hashes` has the hash of every value of every byte of a packed set."""
     for r in range(packed.shape[0]):
         first, second = np.uint64(0), np.uint64(0)
         for k in range(packed.shape[1]):
@@ -29,7 +31,7 @@ def hash_sets(packed, byte_hashes, out):
 
 @jit(void(ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(uint64, 2), rw(uint64, 2)))
 def hash_candidates(parents, parent, starts, flipped, column_hashes, out):
-    """Fill out with the same for candidates: their parents' with what they flip."""
+    """Fill out with the hashes of candidates: the hash of the parent and the hashes of the flipped columns."""
     for c in range(parent.shape[0]):
         first, second = parents[parent[c], 0], parents[parent[c], 1]
         for f in range(starts[c], starts[c + 1]):
@@ -41,7 +43,7 @@ def hash_candidates(parents, parent, starts, flipped, column_hashes, out):
 
 @jit(void(ro(uint64, 2), ro(int32), ro(uint64, 2), rw(int64)))
 def find_sets(hashes, slots, stored, out):
-    """Fill out with the number under which each set is known, -1 for a new one; the slots are a power of two, some empty (-1)."""
+    """Fill out with the number of each set that is stored, -1 for a new one."""
     mask = np.uint64(slots.shape[0] - 1)
     for c in range(hashes.shape[0]):
         at = hashes[c, 0] & mask
@@ -56,7 +58,7 @@ def find_sets(hashes, slots, stored, out):
 
 @jit(void(ro(uint64, 2), int64, int64, rw(int32)))
 def insert_sets(stored, first, stop, slots):
-    """Enter the sets numbered first to stop, none of which is there yet."""
+    """Insert the sets first .. stop, none of which is in the table."""
     mask = np.uint64(slots.shape[0] - 1)
     for number in range(first, stop):
         at = stored[number, 0] & mask
@@ -67,7 +69,7 @@ def insert_sets(stored, first, stop, slots):
 
 @jit(void(ro(uint64, 2), rw(int64)))
 def first_occurrences(keys, out):
-    """Fill out with the place at which each set stands for the first time."""
+    """Fill out[c] with the index of the first key that equals key c."""
     size = 4
     while size < 2 * keys.shape[0]:
         size *= 2
@@ -82,7 +84,7 @@ def first_occurrences(keys, out):
         out[c] = slots[at]
 
 
-# Odd numbers with bits in no pattern: those of SplitMix64 and of the golden ratio.
+# The constants of SplitMix64; the first is the golden ratio times 2^64.
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
@@ -95,7 +97,7 @@ _ROTATE_LEFT, _ROTATE_RIGHT = np.uint64(23), np.uint64(41)
 
 @jit(uint64(uint64))
 def splitmix64(word):
-    """Return a number of which every bit depends on every bit of another (SplitMix64)."""
+    """Return a 64-bit hash of which every bit depends on every bit of the word (the finaliser of SplitMix64)."""
     word = (word ^ (word >> _MIX_SHIFTS[0])) * _MULTIPLIER_1
     word = (word ^ (word >> _MIX_SHIFTS[1])) * _MULTIPLIER_2
     return word ^ (word >> _MIX_SHIFTS[2])
@@ -103,7 +105,7 @@ def splitmix64(word):
 
 @jit(uint64(uint64))
 def canonical_bits(bits):
-    """Return the bits of a number, one pattern for both zeros and one for every NaN."""
+    """Return the bits of a float64, with one pattern for both zeros and one for every NaN."""
     if bits == _MINUS_ZERO:
         return np.uint64(0)
     if bits & ~_MINUS_ZERO > _INFINITY:
@@ -113,21 +115,26 @@ def canonical_bits(bits):
 
 @jit(void(ro(uint64), int64, rw(uint64), rw(uint64), rw(uint64)))
 def hash_numbers(bits, start, first, second, column_hashes):
-    """Fold the bits of a column into the two numbers of its rows, and add to the two of the column; `start` is the first row."""
+    """Update the two hashes of every row with the bits of a numeric column, and add to the two of the column.
+
+    `start` is the number of the first row.
+    """
     for r in range(bits.shape[0]):
         word = canonical_bits(bits[r])
         first[r] = splitmix64((first[r] ^ word) + _GOLDEN_GAMMA)
         second[r] = ((second[r] << _ROTATE_LEFT) | (second[r] >> _ROTATE_RIGHT)) * _MULTIPLIER_1 ^ splitmix64(
             word + _MULTIPLIER_2
         )
-        place = splitmix64(uint64(start + r) + _GOLDEN_GAMMA)
-        column_hashes[0] += splitmix64(word ^ place)
-        column_hashes[1] += splitmix64((word + _MULTIPLIER_1) * (place | np.uint64(1)))
+        row_hash = splitmix64(uint64(start + r) + _GOLDEN_GAMMA)
+        column_hashes[0] += splitmix64(word ^ row_hash)
+        column_hashes[1] += splitmix64((word + _MULTIPLIER_1) * (row_hash | np.uint64(1)))
 
 
 @jit(void(ro(int32), int64, rw(uint64), rw(uint64), rw(uint64)))
 def hash_codes(codes, start, first, second, level_hashes):
-    """Fold a column of codes into the numbers of its rows, and add to that of every level; the last total is that of the gaps."""
+    """Update the two hashes of every row with a coded column, and add to the hash of every level; the last is for missing
+    values.
+    """
     last = level_hashes.shape[0] - 1
     for r in range(codes.shape[0]):
         word = uint64(codes[r] + 1)

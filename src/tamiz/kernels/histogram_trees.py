@@ -1,4 +1,4 @@
-"""Shallow regression trees of weighted rows, grown from histograms of columns that were coded once."""
+"""Shallow trees on weighted rows, grown from histograms of columns that were coded once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tamiz.kernels import jit, ro, rw
 
 @jit(float64(ro(float64), boolean))
 def explained_squares(sums, is_regression):
-    """Return the sum of squares that the mean of some rows explains: (sum of w y)^2 / W, over the indicators for classes."""
+    """Return the sum of squares explained by the mean: (sum of w y)^2 / W, for classes summed over the class indicators."""
     if is_regression:
         return sums[1] * sums[1] / sums[0] if sums[0] > 0.0 else 0.0
     total = 0.0
@@ -23,7 +23,7 @@ def explained_squares(sums, is_regression):
 
 @jit(float64(ro(float64), boolean))
 def total_weight(sums, is_regression):
-    """Return the weight of rows from their sums."""
+    """Return the total weight of the rows of some sums."""
     if is_regression:
         return sums[0]
     total = 0.0
@@ -39,7 +39,7 @@ _FILL = void(
 
 @jit(_FILL)
 def fill_histograms(codes, coordinates, starts, rows, first, last, target, weight, is_regression, sums):
-    """Sum the rows [first, last) by the codes of some coordinates, each from its start in `sums` on."""
+    """Fill sums with the histograms of the rows [first, last) over the codes of some coordinates, from the start of each."""
     for b in range(starts[coordinates.shape[0]]):
         for k in range(sums.shape[1]):
             sums[b, k] = 0.0
@@ -63,7 +63,7 @@ _BEST_BY_KIND = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, 
 
 @jit(_BEST_BY_KIND)
 def best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split):
-    """Return what `best_split` does for a number: sums of weights and of weighted values."""
+    """Do what `best_split` does for a numeric target: sums are weight and weighted value."""
     weight, value = node_sums[0], node_sums[1]
     best = 0.0
     for c in range(n_coordinates):
@@ -78,20 +78,20 @@ def best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, sp
             on_right = weight - on_left
             if on_right <= min_weight:
                 break
-            # The gain is (W left - w value)^2 / (w (W - w) W): without the squares of node and halves nothing cancels.
-            apart = weight * left - on_left * value
-            if apart * apart > best * (1.0 + 1e-12) * on_left * on_right:
-                best = apart * apart / (on_left * on_right)
+            # The gain is (W left - w value)^2 / (w (W - w) W): this form, unlike a difference of squares, has no cancellation.
+            difference = weight * left - on_left * value
+            if difference * difference > best * (1.0 + 1e-12) * on_left * on_right:
+                best = difference * difference / (on_left * on_right)
                 split[0], split[1] = c, b - starts[c]
     return best / weight
 
 
 @jit(_BEST_BY_KIND)
 def best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split):
-    """Return what `best_split` does for classes: sums of weights by class."""
+    """Do what `best_split` does for classes: sums are the weights of the classes."""
     n_sums = node_sums.shape[0]
     weight = total_weight(node_sums, False)
-    of_node = explained_squares(node_sums, False)
+    node_squares = explained_squares(node_sums, False)
     left = np.zeros(n_sums)
     best = 0.0
     for c in range(n_coordinates):
@@ -107,13 +107,13 @@ def best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split):
             on_left += here
             if weight - on_left <= min_weight:
                 break
-            of_left = 0.0
-            of_right = 0.0
+            left_squares = 0.0
+            right_squares = 0.0
             for s in range(n_sums):
                 left[s] += sums[b, s]
-                of_left += left[s] * left[s]
-                of_right += (node_sums[s] - left[s]) * (node_sums[s] - left[s])
-            gain = of_left / on_left + of_right / (weight - on_left) - of_node
+                left_squares += left[s] * left[s]
+                right_squares += (node_sums[s] - left[s]) * (node_sums[s] - left[s])
+            gain = left_squares / on_left + right_squares / (weight - on_left) - node_squares
             if gain > best * (1.0 + 1e-12):
                 best = gain
                 split[0], split[1] = c, b - starts[c]
@@ -125,18 +125,18 @@ _BEST_SPLIT = float64(ro(float64, 2), int64, ro(int64), ro(float64), boolean, fl
 
 @jit(_BEST_SPLIT)
 def best_split(sums, n_coordinates, starts, node_sums, is_regression, min_weight, split):
-    """Return the largest sum of squares that a question explains beyond the node's mean, 0 where there is none.
+    """Return the largest sum of squares that a split explains beyond the mean of the node, 0 if there is no split.
 
     Parameters
     ----------
     sums : array of shape (n_codes, n_sums)
-        Sums of the node's rows by the codes of every coordinate.
+        Histograms of the rows of the node over the codes of every coordinate.
     node_sums : array of shape (n_sums,)
         Sums of all its rows.
     min_weight : float
-        Less is what rounding leaves of nothing.
+        Smaller weights are rounding errors of 0.
     split : array of shape (2,)
-        Filled with the coordinate and the last code that goes left; of equal questions the first.
+        Filled with the coordinate and the last code of the left child; the first of equal splits.
     """
     if is_regression:
         return best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split)
@@ -145,7 +145,7 @@ def best_split(sums, n_coordinates, starts, node_sums, is_regression, min_weight
 
 @jit(int64(rw(int64), int64, int64, ro(uint8), int64, rw(int64)))
 def partition_rows(rows, first, last, code, last_left, buffer):
-    """Put the rows [first, last) whose code is at most `last_left` before the others, in their order; return where these begin."""
+    """Partition the rows [first, last) stably: codes of at most `last_left` first. Return the start of the others."""
     middle = first
     n_right = 0
     for i in range(first, last):
@@ -163,7 +163,7 @@ def partition_rows(rows, first, last, code, last_left, buffer):
 
 @jit(float64(ro(float64), ro(float64), ro(int64), boolean, rw(float64)))
 def sum_rows(target, weight, rows, is_regression, sums):
-    """Add some rows to `sums`, and return the sum of their weighted squares."""
+    """Add rows to `sums`, and return their weighted sum of squares."""
     total = 0.0
     for i in range(rows.shape[0]):
         r = rows[i]
@@ -179,7 +179,7 @@ def sum_rows(target, weight, rows, is_regression, sums):
 
 @jit(UniTuple(int64, 2)(ro(int64), ro(int64), ro(int64), ro(int64)))
 def largest_set(n_codes, first_coordinate, sets, set_starts):
-    """Return the most codes, and the most coordinates, that a set of columns has."""
+    """Return the largest number of codes and of coordinates of a set of columns."""
     widest = 0
     most = 0
     for t in range(set_starts.shape[0] - 1):
@@ -211,7 +211,10 @@ _GROW = void(
 def add_tree_importances(
     codes, n_codes, first_coordinate, target, is_regression, n_sums, weight, sets, set_starts, max_depth, importances
 ):
-    """Add to `importances`, for every column, what trees on sets of columns tell of the target, shared out by the use of columns.
+    """Add to `importances` the share of the target's variation explained by trees, divided among their columns.
+
+    The share of a tree is divided in proportion to the use of each column: the weight of the nodes that it splits, halved at
+    each level.
 
     Parameters
     ----------
@@ -231,34 +234,34 @@ def add_tree_importances(
     all_starts = np.zeros(n_all + 1, dtype=np.int64)
     for c in range(n_all):
         all_starts[c + 1] = all_starts[c] + n_codes[c]
-    drawn, n = np.empty(weight.shape[0], dtype=np.int64), 0
+    sampled, n = np.empty(weight.shape[0], dtype=np.int64), 0
     for r in range(weight.shape[0]):
         if weight[r] > 0.0:
-            drawn[n] = r
+            sampled[n] = r
             n += 1
     root = np.empty((all_starts[n_all], n_sums))
-    fill_histograms(codes, np.arange(n_all), all_starts, drawn, 0, n, target, weight, is_regression, root)
-    whole = np.zeros(n_sums)
-    total = sum_rows(target, weight, drawn[:n], is_regression, whole)
-    all_weight = total_weight(whole, is_regression)
-    total -= explained_squares(whole, is_regression)
+    fill_histograms(codes, np.arange(n_all), all_starts, sampled, 0, n, target, weight, is_regression, root)
+    root_sums = np.zeros(n_sums)
+    total = sum_rows(target, weight, sampled[:n], is_regression, root_sums)
+    all_weight = total_weight(root_sums, is_regression)
+    total -= explained_squares(root_sums, is_regression)
     if total <= 1e-12 * all_weight:
         return
-    # What BIC asks of two parameters, a cut and a difference.
+    # The gain that BIC requires for two parameters, a cut and a difference.
     least = total * 2.0 * np.log(max(all_weight, 1.0)) / all_weight
     least_weight = 1e-9 * all_weight
     widest, most = largest_set(n_codes, first_coordinate, sets, set_starts)
     sums = np.empty((max_depth, 2, widest, n_sums))
     node_sums = np.empty((max_depth, 2, n_sums))
     rows = np.empty(n, dtype=np.int64)
-    room = np.empty(n, dtype=np.int64)
+    buffer = np.empty(n, dtype=np.int64)
     coordinates = np.empty(most, dtype=np.int64)
     owner = np.empty(most, dtype=np.int64)
     starts = np.zeros(most + 1, dtype=np.int64)
     use = np.zeros(first_coordinate.shape[0] - 1)
     at = np.zeros(2, dtype=np.int64)
-    # Nodes that wait for their question: first and last row, depth and slot. A node leaves one half behind on every level.
-    waiting = np.empty((max_depth + 2, 4), dtype=np.int64)
+    # A stack of nodes to split: first and last row, depth and slot. One child of each level waits on it.
+    stack = np.empty((max_depth + 2, 4), dtype=np.int64)
     for t in range(set_starts.shape[0] - 1):
         size = 0
         for k in range(set_starts[t], set_starts[t + 1]):
@@ -269,20 +272,20 @@ def add_tree_importances(
                     for s in range(n_sums):
                         sums[0, 0, starts[size] + b, s] = root[all_starts[c] + b, s]
                 size += 1
-        taken = coordinates[:size]
+        tree_coordinates = coordinates[:size]
         for i in range(n):
-            rows[i] = drawn[i]
+            rows[i] = sampled[i]
         for s in range(n_sums):
-            node_sums[0, 0, s] = whole[s]
+            node_sums[0, 0, s] = root_sums[s]
         for j in range(use.shape[0]):
             use[j] = 0.0
         gained = 0.0
-        waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, n, 0, 0
-        n_waiting = 1
-        while n_waiting > 0:
-            n_waiting -= 1
-            first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
-            depth, slot = waiting[n_waiting, 2], waiting[n_waiting, 3]
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, 0, 0
+        n_stacked = 1
+        while n_stacked > 0:
+            n_stacked -= 1
+            first, last = stack[n_stacked, 0], stack[n_stacked, 1]
+            depth, slot = stack[n_stacked, 2], stack[n_stacked, 3]
             here = node_sums[depth, slot]
             gain = best_split(sums[depth, slot], size, starts, here, is_regression, least_weight, at)
             if gain <= 0.0 or gain < least * (1.0 - 1e-12):
@@ -291,11 +294,11 @@ def add_tree_importances(
             use[owner[at[0]]] += 0.5**depth * total_weight(here, is_regression) / all_weight
             if depth + 1 == max_depth:
                 continue
-            middle = partition_rows(rows, first, last, codes[coordinates[at[0]]], at[1], room)
-            # The smaller half is summed; the other is what is left of the node.
+            middle = partition_rows(rows, first, last, codes[coordinates[at[0]]], at[1], buffer)
+            # The histogram of the smaller child is counted; that of the other is the difference to the node.
             small_first, small_last = (first, middle) if middle - first <= last - middle else (middle, last)
             fill_histograms(
-                codes, taken, starts[: size + 1], rows, small_first, small_last, target, weight, is_regression,
+                codes, tree_coordinates, starts[: size + 1], rows, small_first, small_last, target, weight, is_regression,
                 sums[depth + 1, 0],
             )  # fmt: skip
             small = node_sums[depth + 1, 0]
@@ -309,11 +312,11 @@ def add_tree_importances(
                 for s in range(n_sums):
                     sums[depth + 1, 1, b, s] = sums[depth, slot, b, s] - sums[depth + 1, 0, b, s]
             other_first, other_last = (middle, last) if small_first == first else (first, middle)
-            waiting[n_waiting, 0], waiting[n_waiting, 1] = small_first, small_last
-            waiting[n_waiting + 1, 0], waiting[n_waiting + 1, 1] = other_first, other_last
+            stack[n_stacked, 0], stack[n_stacked, 1] = small_first, small_last
+            stack[n_stacked + 1, 0], stack[n_stacked + 1, 1] = other_first, other_last
             for half in range(2):
-                waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, half
-                n_waiting += 1
+                stack[n_stacked, 2], stack[n_stacked, 3] = depth + 1, half
+                n_stacked += 1
         used = 0.0
         for j in range(use.shape[0]):
             used += use[j]

@@ -1,8 +1,8 @@
-"""Monotone regression of distances on the order of their dissimilarities: pool adjacent violators, in pieces.
+"""Isotonic regression of distances on the order of their dissimilarities: pool adjacent violators, in pieces.
 
-Pairs come by rising dissimilarity, each as its two points, so that all but the points themselves is read from front to back. Points
-are columns. A piece of the order is pooled by itself into blocks, each with a sum, a mass and the entry where it begins; the blocks
-of all pieces, one piece after the other, are then pooled again.
+Pairs are in ascending order of dissimilarity, each stored as its two points, so that everything but the points is read
+sequentially. Points are columns. Each piece of the order is pooled into blocks, with a sum, a weight (mass) and a first entry;
+then the blocks of all pieces are pooled together.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from numba.types import boolean, float32, float64, int64, uint16, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Entries that are worked on at a time: their numbers stay in the first-level cache.
+# Entries of a chunk: their numbers stay in the first-level cache.
 _CHUNK = 512
-# Entries that are pooled at a time: the work on a run grows with the sides of its hull, a handful, and their later points.
+# Entries pooled at a time: the work on a run is the number of sides of its convex hull, about five, times its entries.
 _RUN_ENTRIES = 128
-# Entries that are put in order by insertion: few of them move once the points move little.
+# Entries sorted by insertion: few of them move once the points move little.
 _INSERTION_SIZE = 16
 
 
@@ -28,7 +28,7 @@ _INSERTION_SIZE = 16
     reassociate=True,
 )
 def _squared_distances(points, rows, columns, start, out):
-    """Fill out with the squared distances of the entries from start on."""
+    """Fill out with the squared distances of the entries from `start`."""
     size = len(out)
     some, others = rows[start : start + size], columns[start : start + size]
     out[:] = 0
@@ -41,8 +41,8 @@ def _squared_distances(points, rows, columns, start, out):
 
 @jit(int64(int64, float64, float64, int64, rw(float64), rw(float64), rw(int64)))
 def _push_block(top, total, mass, start, sums, masses, block_starts):
-    """Put a block on a pile of rising means, with all below it whose means are not less, and return the new top."""
-    # Means are compared by products: a division would take longer than all the rest.
+    """Push a block on a stack of ascending means, merged with the blocks below whose means are not less; return the new top."""
+    # Means are compared by products: a division would cost more than everything else here.
     while top > 0 and sums[top - 1] * mass >= total * masses[top - 1]:
         top -= 1
         total += sums[top]
@@ -57,11 +57,11 @@ def _push_block(top, total, mass, start, sums, masses, block_starts):
     reassociate=True,
 )
 def _push_run(size, cumulative_sums, cumulative_masses, entry_starts, buffer, top, sums, masses, block_starts):
-    """Pool a run of entries and put its blocks on the pile; return the new top.
+    """Pool a run of entries and push its blocks on the stack; return the new top.
 
-    sum_to[s] and mass_to[s] are of the entries before s. Blocks are the sides of the greatest convex function below these points,
-    and each is found as the least slope to any later point: without a branch that hangs on the numbers, which would be foreseen
-    wrongly at every second entry.
+    cumulative_sums[s] and cumulative_masses[s] are those of the entries before s. Blocks are the sides of the greatest convex
+    minorant of these points; each is found as the least slope to any later point. This needs no branch that depends on the
+    numbers, which the processor would mispredict at every second entry.
     """
     i = 0
     while i < size:
@@ -73,7 +73,7 @@ def _push_run(size, cumulative_sums, cumulative_masses, entry_starts, buffer, to
         low, light = cumulative_sums[i], cumulative_masses[i]
         for s in range(size - i):
             slopes[s] = (later[s] - low) / (heavier[s] - light)
-        # Numbers that are not negative are in the order of their bits, and the least of integers is found side by side.
+        # Non-negative floats have the order of their bits, and the minimum of integers vectorises.
         bits = slopes.view(np.int64)
         least = bits[0]
         for s in range(size - i):
@@ -100,15 +100,15 @@ def _push_run(size, cumulative_sums, cumulative_masses, entry_starts, buffer, to
     ]
 )  # fmt: skip
 def pool_adjacent_violators(points, rows, columns, weights, is_tied, start, stop, sums, masses, block_starts):
-    """Pool the distances of the entries start .. stop into blocks whose means rise, and return how many there are.
+    """Pool the distances of the entries start .. stop into blocks of ascending means, and return the number of blocks.
 
-    Weights may be none. joined[r] says that entry r has the value of the one before it, whatever that is; none are where it is
-    empty. Blocks fill the arrays from 0: the sum of each, its mass and its first entry.
+    Empty `weights` mean 1 each. is_tied[r] means that entry r has the disparity of entry r - 1; an empty array means no ties.
+    The blocks fill the arrays from index 0 with their sums, masses and first entries.
     """
     distances = np.empty(_CHUNK, dtype=points.dtype)
-    sum_to, mass_to, room = np.zeros(_RUN_ENTRIES + 1), np.zeros(_RUN_ENTRIES + 1), np.empty(_RUN_ENTRIES)
-    begin_of = np.empty(_RUN_ENTRIES, dtype=np.int64)
-    has_weights, has_joined = len(weights) > 0, len(is_tied) > 0
+    sums_before, masses_before, slopes = np.zeros(_RUN_ENTRIES + 1), np.zeros(_RUN_ENTRIES + 1), np.empty(_RUN_ENTRIES)
+    entry_starts = np.empty(_RUN_ENTRIES, dtype=np.int64)
+    has_weights, has_ties = len(weights) > 0, len(is_tied) > 0
     top, size = 0, 0
     for first in range(start, stop, _CHUNK):
         last = min(first + _CHUNK, stop)
@@ -118,22 +118,22 @@ def pool_adjacent_violators(points, rows, columns, weights, is_tied, start, stop
         for r in range(first, last):
             weight = float64(weights[r]) if has_weights else 1.0
             value = weight * float64(distances[r - first])
-            if has_joined and is_tied[r] and r > start:
-                sum_to[size] += value
-                mass_to[size] += weight
+            if has_ties and is_tied[r] and r > start:
+                sums_before[size] += value
+                masses_before[size] += weight
                 continue
             if size == _RUN_ENTRIES:
-                top = _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, block_starts)
+                top = _push_run(size, sums_before, masses_before, entry_starts, slopes, top, sums, masses, block_starts)
                 size = 0
-            begin_of[size] = r
+            entry_starts[size] = r
             size += 1
-            sum_to[size], mass_to[size] = sum_to[size - 1] + value, mass_to[size - 1] + weight
-    return _push_run(size, sum_to, mass_to, begin_of, room, top, sums, masses, block_starts)
+            sums_before[size], masses_before[size] = sums_before[size - 1] + value, masses_before[size - 1] + weight
+    return _push_run(size, sums_before, masses_before, entry_starts, slopes, top, sums, masses, block_starts)
 
 
 @jit(int64(ro(int64), ro(int64), rw(float64), rw(float64), rw(int64)))
 def merge_blocks(starts, sizes, sums, masses, block_starts):
-    """Pool the blocks of pieces, sizes[p] of them from starts[p] on, into blocks from 0 on, and return how many there are."""
+    """Pool the blocks of all pieces, sizes[p] of them from starts[p], into blocks from index 0; return the number of blocks."""
     top = 0
     for p in range(len(starts)):
         for b in range(starts[p], starts[p] + sizes[p]):
@@ -143,7 +143,7 @@ def merge_blocks(starts, sizes, sums, masses, block_starts):
 
 @jit(int64(ro(int64), int64))
 def _find_block(block_starts, entry):
-    """Return the last block that begins at an entry or before it, -1 where none does."""
+    """Return the block of an entry: the last that begins at or before it, -1 if none does."""
     low, high = 0, block_starts.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -166,10 +166,10 @@ def _find_block(block_starts, entry):
     reassociate=True,
 )  # fmt: skip
 def guttman_step_ordinal(points, rows, columns, weights, block_values, block_starts, start, stop, epsilon, out):
-    """Add B(X) X to out and return the weighted sum of squared differences of disparities and distances.
+    """Add B(X) X to out and return the weighted sum of squared differences between disparities and distances.
 
-    The disparity of entry r is the height of the block that it lies in; B has -weight disparity / distance off its diagonal, rows
-    that sum to 0. `epsilon` is added to squared distances before their root is divided by.
+    The disparity of an entry is the value of its block. B has -weight disparity / distance off its diagonal, and rows that sum
+    to 0. `epsilon` is added to squared distances, so that no distance that is divided by is 0.
     """
     m, one = points.shape[0], points.dtype.type(1)
     squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
@@ -188,17 +188,17 @@ def guttman_step_ordinal(points, rows, columns, weights, block_values, block_sta
         if len(weights):
             weight = weights[first : first + size]
             for s in range(size):
-                with_tiny = square[s] + epsilon
-                inverse = one / np.sqrt(with_tiny)
-                gap = ratio[s] - with_tiny * inverse
-                part += weight[s] * gap * gap
+                shifted = square[s] + epsilon
+                inverse = one / np.sqrt(shifted)
+                residual = ratio[s] - shifted * inverse
+                part += weight[s] * residual * residual
                 ratio[s] *= weight[s] * inverse
         else:
             for s in range(size):
-                with_tiny = square[s] + epsilon
-                inverse = one / np.sqrt(with_tiny)
-                gap = ratio[s] - with_tiny * inverse
-                part += gap * gap
+                shifted = square[s] + epsilon
+                inverse = one / np.sqrt(shifted)
+                residual = ratio[s] - shifted * inverse
+                part += residual * residual
                 ratio[s] *= inverse
         total += part
         for q in range(m):
@@ -213,7 +213,7 @@ def guttman_step_ordinal(points, rows, columns, weights, block_values, block_sta
 
 @jit(void(ro(float64), rw(int64)))
 def _stable_argsort(values, order):
-    """Fill order with the places of the values by rising value, equal ones as they come: runs are merged, ever longer."""
+    """Fill order with the indices that sort the values, by bottom-up merge sort."""
     n = values.shape[0]
     merged = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -242,10 +242,7 @@ def _stable_argsort(values, order):
     ]
 )
 def sort_ties(points, ends, start, stop, rows, columns, weights):
-    """Put the entries of ties in the order of their distances: tie t is the entries ends[2 t] .. ends[2 t + 1], from start to stop.
-
-    Equal distances stay as they are.
-    """
+    """Sort the entries of the ties start .. stop by their distances, stably; tie t has the entries ends[2 t] .. ends[2 t + 1]."""
     m, has_weights = points.shape[0], len(weights) > 0
     short = np.empty(_INSERTION_SIZE, dtype=points.dtype)
     for t in range(start, stop):
@@ -294,7 +291,7 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
     ]
 )
 def scatter_disparities(rows, columns, block_values, block_starts, n, start, stop, out):
-    """Fill the numbers of pairs, row by row as they are held, with the heights of the entries start .. stop."""
+    """Fill the condensed matrix of disparities with the block values of the entries start .. stop."""
     b = _find_block(block_starts, start)
     for r in range(start, stop):
         while b + 1 < len(block_starts) and block_starts[b + 1] <= r:

@@ -1,8 +1,8 @@
-"""Linear models for many sets of columns: a Cholesky factor of the rows and columns of a Gram matrix that a set has.
+"""Least squares and linear discriminant analysis for many sets of columns, by Cholesky factors of submatrices of Gram matrices.
 
-Gram matrices have 1 in their diagonal, and shape (n_folds, n_columns, n_columns). Tested rows are one fold after the other, those
-of fold f are folds[f] .. folds[f + 1], in the units of that fold's Gram matrix. Every set is factorised in the order of its
-columns, whatever parent it comes from: its numbers are its own.
+Gram matrices have a unit diagonal, and shape (n_folds, n_columns, n_columns). Test rows are fold after fold: those of fold f are
+folds[f] .. folds[f + 1], in the units of the Gram matrix of the fold. Every set is factorised in the order of its columns, so its
+result does not depend on the parent.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numba.types import bool_, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Parents, the parent, where flips begin, what is flipped, and the range of candidates.
+# Candidates: parents, parent index, starts of the flips, flipped columns, and the range first .. stop.
 _CANDIDATES = (ro(bool_, 2), ro(int64), ro(int64), ro(int64), int64, int64)
-# Rows whose sums stay in the nearest cache.
+# Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 128
-# What one addition or product loses, as a share.
+# Relative rounding error of one addition or product.
 _EPS = 2.3e-16
-# Products of columns lose as much where a condition number blows it up: 50 times what was ever seen.
+# Relative error of products of columns, multiplied by a condition number: 50 times the largest error observed.
 _PRODUCT_ROUNDING = 2.0 * _EPS
-# A smaller part of a column that others do not explain may be rounding alone.
+# A smaller pivot, the part of a column that others do not explain, may be a rounding error.
 _MIN_PIVOT = 1e-13
-# The share of a sum of squares that rounding may change.
+# The relative change of a sum of squares that rounding may cause.
 _MAX_CHANGE = 2e-10
 
 
 @jit(int64(ro(bool_, 2), int64, ro(int64), int64, int64, rw(bool_), rw(int64)))
 def _read_members(parents, parent, flipped, first, stop, inside, members):
-    """Fill `members` with the columns of a candidate, ascending; return how many there are."""
+    """Fill `members` with the columns of a candidate, ascending; return their number."""
     for j in range(inside.shape[0]):
         inside[j] = parents[parent, j]
     for t in range(first, stop):
@@ -45,9 +45,9 @@ def _read_members(parents, parent, flipped, first, stop, inside, members):
 
 @jit(float64(ro(float64, 2), ro(int64), int64, rw(float64, 2), rw(float64, 2), rw(float64)), reassociate=True)
 def _factorize(gram, members, n, factor, inverse, diagonal):
-    """Fill the Cholesky factor of some rows and columns, the transpose of its inverse, and the diagonal of the matrix's inverse.
+    """Fill the Cholesky factor of a submatrix, the transpose of its inverse, and the diagonal of the inverse of the submatrix.
 
-    Return the sum of that diagonal, at least the largest eigenvalue of the inverse; infinity where there is none.
+    Return the trace of that inverse, an upper bound of its largest eigenvalue; infinity if a pivot is too small.
     """
     for a in range(n):
         row, of = factor[a], gram[members[a]]
@@ -60,7 +60,7 @@ def _factorize(gram, members, n, factor, inverse, diagonal):
         pivot = of[members[a]]
         for c in range(a):
             pivot -= row[c] * row[c]
-        # What is no number is no pivot either.
+        # NaN compares as false, like a pivot that is too small.
         if not pivot > _MIN_PIVOT:
             return np.inf
         inverse[a, a] = 1.0 / math.sqrt(pivot)
@@ -81,7 +81,7 @@ def _factorize(gram, members, n, factor, inverse, diagonal):
 
 @jit(void(ro(float64, 2), int64, ro(float64), rw(float64), rw(float64)), reassociate=True)
 def _solve(inverse, n, right, half, solution):
-    """Fill the solution for a right side, and on the way that of the factor's triangle alone."""
+    """Fill `solution` for a right-hand side, and `half` with the solution of the triangular system alone."""
     half[:n] = 0.0
     for b in range(n):
         for c in range(b, n):
@@ -95,7 +95,7 @@ def _solve(inverse, n, right, half, solution):
 
 @jit(float64(ro(float64, 2), ro(int64), int64, ro(float64)), reassociate=True)
 def _squared_errors_by_gram(tested_gram, members, n, solution):
-    """Return a sum of squared errors from products of columns: what cancels is lost. The target is the last column."""
+    """Return a sum of squared errors from products of columns, which may cancel. The target is the last column."""
     last = tested_gram[tested_gram.shape[0] - 1]
     total = last[tested_gram.shape[0] - 1]
     for a in range(n):
@@ -109,7 +109,7 @@ def _squared_errors_by_gram(tested_gram, members, n, solution):
 
 @jit(float64(ro(float64, 2), int64, int64, ro(int64), int64, ro(float64), rw(float64)), reassociate=True)
 def _squared_errors_by_rows(tested, first, stop, members, n, solution, residuals):
-    """Return a sum of squared errors, row by row."""
+    """Return a sum of squared errors, computed row by row."""
     n_columns = tested.shape[0] - 1
     total = 0.0
     row = first
@@ -163,29 +163,32 @@ def linear_squared_errors(
     squared_errors,
     needs_refit,
 ):
-    """Fill the sums of squared errors of least squares over the candidates first .. stop, in every fold.
+    """Fill the sums of squared errors of least squares for the candidates first .. stop, in every fold.
 
-    `cross` holds the products of columns and target, `scale` the columns' units, `tested_squares` the sums of squares of the tested rows,
-    `largest_raw` the largest absolute value of a column before it was centred, the target's last, in units of `scale`. `fold_limits` has for
-    every fold the most columns it can tell apart, the norm of the target in the rows learned from, and the roots of the weights
-    tested and learned from. The products of tested columns are in `tested_gram`, which has no fold where rows are few.
+    `cross` has the products of columns and target, `scale` the units of the columns, `tested_squares` the sums of squares of
+    the test rows, and `largest_raw` the largest absolute values of columns before centring, the target last, in units of
+    `scale`. `fold_limits` has for every fold the largest possible rank, the norm of the target in the training rows, and the
+    square roots of the test and training weights. `tested_gram` has the products of the test columns, and no folds if rows are
+    few.
 
-    `needs_refit` says of a candidate and fold that the refit may differ by more than a share of 2e-10: rounding is blown up by columns
-    that are nearly collinear, or the refit cuts off directions `rank_tolerance` times as long as the longest. `scale_sensitive` says that the refit
-    loses digits where units of columns differ.
+    `needs_refit` is set for a candidate and fold if the refit may differ by more than 2e-10 relative: rounding errors are
+    amplified by nearly collinear columns, or the refit truncates singular values below `rank_tolerance` times the largest.
+    `scale_sensitive` means that the refit loses digits if units of columns differ.
     """
     n_folds, n_columns = cross.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
     factor, inverse = np.empty((n_columns, n_columns)), np.empty((n_columns, n_columns))
     diagonal, right = np.empty(n_columns), np.empty(n_columns)
     half, solution = np.empty(n_columns), np.empty(n_columns)
-    apart = np.empty(_BLOCK_ROWS)
+    residuals = np.empty(_BLOCK_ROWS)
     for c in range(first, stop):
         n = _read_members(parents, parent[c], flipped, starts[c], starts[c + 1], inside, members)
         for f in range(n_folds):
             needs_refit[c, f] = True
-            blown = _factorize(gram[f], members, n, factor, inverse, diagonal) if n <= fold_limits[f, 0] else np.inf
-            if blown == np.inf:
+            inverse_trace = (
+                _factorize(gram[f], members, n, factor, inverse, diagonal) if n <= fold_limits[f, 0] else np.inf
+            )
+            if inverse_trace == np.inf:
                 continue
             longest, shortest = 0.0, 0.0
             for a in range(n):
@@ -193,7 +196,7 @@ def linear_squared_errors(
                 right[a] = cross[f, members[a]]
                 longest += unit
                 shortest += diagonal[a] / unit
-            # At least the condition number of the columns as they are.
+            # An upper bound of the condition number of the columns in their own units.
             condition = math.sqrt(longest * shortest)
             if not 2.0 * rank_tolerance * condition < 1.0:
                 continue
@@ -204,12 +207,16 @@ def linear_squared_errors(
                 reach += tested_squares[f, members[a]]
                 noise += abs(solution[a]) * largest_raw[f, members[a]]
             norm, reach = math.sqrt(norm), math.sqrt(reach)
-            # The refit's predictions and ours may be so far apart, as a norm over the rows tested.
-            between = (
-                _PRODUCT_ROUNDING * blown * (norm + fold_limits[f, 1]) * reach + 4.0 * _EPS * noise * fold_limits[f, 2]
+            # An upper bound of the norm of the difference between these predictions and those of a refit, over the
+            # test rows.
+            prediction_error = (
+                _PRODUCT_ROUNDING * inverse_trace * (norm + fold_limits[f, 1]) * reach
+                + 4.0 * _EPS * noise * fold_limits[f, 2]
             )
             if scale_sensitive:
-                between += _PRODUCT_ROUNDING * condition * fold_limits[f, 1] * fold_limits[f, 2] / fold_limits[f, 3]
+                prediction_error += (
+                    _PRODUCT_ROUNDING * condition * fold_limits[f, 1] * fold_limits[f, 2] / fold_limits[f, 3]
+                )
             total = -1.0
             if tested_gram.shape[0] > 0:
                 total = _squared_errors_by_gram(tested_gram[f], members, n, solution)
@@ -217,9 +224,9 @@ def linear_squared_errors(
                 if not _PRODUCT_ROUNDING * size * size < 0.01 * _MAX_CHANGE * total:
                     total = -1.0
             if total < 0.0:
-                total = _squared_errors_by_rows(tested, folds[f], folds[f + 1], members, n, solution, apart)
+                total = _squared_errors_by_rows(tested, folds[f], folds[f + 1], members, n, solution, residuals)
             squared_errors[c, f] = total
-            needs_refit[c, f] = not 2.0 * between < _MAX_CHANGE * math.sqrt(total)
+            needs_refit[c, f] = not 2.0 * prediction_error < _MAX_CHANGE * math.sqrt(total)
 
 
 @jit(
@@ -235,9 +242,9 @@ def linear_squared_errors(
     )
 )
 def _is_rank_deficient(centres, priors, n_classes, n, rank_tolerance, products, factor, diagonal, mean, inverse):
-    """Return whether the spread of the centres in some direction may be less than `rank_tolerance` times that in the widest.
+    """Return whether the smallest standard deviation of the class centres may be below `rank_tolerance` times the largest.
 
-    The centres are of the classes whose share is positive, in units in which the classes are round.
+    Only classes with a positive prior count; the centres are whitened by the covariance within classes.
     """
     mean[:n] = 0.0
     n_present = 0
@@ -245,7 +252,7 @@ def _is_rank_deficient(centres, priors, n_classes, n, rank_tolerance, products, 
         n_present += priors[k] > 0.0
         for a in range(n):
             mean[a] += priors[k] * centres[k, a]
-    # The matrix with the fewest rows that has those spreads: of columns, or of classes, which has one direction without a spread.
+    # The smaller of two matrices with the same eigenvalues: of columns, or of classes, which has one eigenvalue 0.
     of_columns = n < n_present
     size = n if of_columns else n_classes
     trace = 0.0
@@ -291,10 +298,12 @@ def _is_rank_deficient(centres, priors, n_classes, n, rank_tolerance, products, 
     reassociate=True,
 )
 def _add_confusion(tested, weights, bounds, members, n, slopes, intercepts, reference_class, margin, sums, confusion):
-    """Add the weights of tested rows by class and class of the largest sum; return whether two largest are ever as near as `margin`.
+    """Add the weights of the test rows by class and class of the largest sum; return whether two largest sums differ by <=
+    `margin`.
 
-    Rows of class t are bounds[t] .. bounds[t + 1]. The sum of the class `reference_class` is 0; one that begins at minus infinity is left out.
-    `sums` has room for the sum of a class, the largest two so far, and the class of the largest.
+    Class t has the rows bounds[t] .. bounds[t + 1]. The sum of `reference_class` is 0; classes with an intercept of minus
+    infinity are skipped. The rows of the buffer `sums` are: sum of a class, largest sum, second largest sum, class of the
+    largest.
     """
     n_classes = intercepts.shape[0]
     n_unsure = 0
@@ -314,7 +323,7 @@ def _add_confusion(tested, weights, bounds, members, n, slopes, intercepts, refe
                     for i in range(here):
                         sums[0, i] += slope * column[row + i]
                 code = float(k)
-                # Each is read before it is written: else there is a branch for every row.
+                # All are read before any is written: otherwise the loop has a branch for every row.
                 for i in range(here):
                     own, best, second, chosen = sums[0, i], sums[1, i], sums[2, i], sums[3, i]
                     above = own > best
@@ -323,7 +332,7 @@ def _add_confusion(tested, weights, bounds, members, n, slopes, intercepts, refe
                     sums[2, i] = runner_up if runner_up > second else second
                     sums[3, i] = code if above else chosen
             for i in range(here):
-                # What is no number is no decision either.
+                # NaN compares as false: undecided.
                 n_unsure += 0 if sums[1, i] - sums[2, i] > margin else 1
             for k in range(reference_class, n_classes):
                 code, total = float(k), 0.0
@@ -369,16 +378,16 @@ def discriminant_confusion(
     confusion,
     needs_refit,
 ):
-    """Fill the weights of tested rows by class and class predicted by linear discriminants, for the candidates first .. stop.
+    """Add the weights of the test rows to confusion matrices of linear discriminant analysis, for the candidates first .. stop.
 
-    `gram` holds the correlations of columns within classes, and columns are in units of their deviation within classes.
-    `centres` are those of the classes, shape (n_folds, n_classes, n_columns), `priors` their prior probabilities, 0 for a class
-    that a fold does not learn. Rows tested by a fold are in the order of their classes, those of class t are bounds[fold, t] ..
-    bounds[fold, t + 1]. `largest_centred` and `largest_raw` are the largest absolute values of tested rows, centred and not; `max_columns` is the
-    largest number of columns that a fold can tell apart.
+    `gram` has the correlations of columns within classes; columns are in units of their standard deviation within classes.
+    `centres` has the class means, shape (n_folds, n_classes, n_columns), and `priors` the prior probabilities, 0 for a class
+    without training rows. The test rows of a fold are sorted by class: those of class t are bounds[fold, t] .. bounds[fold, t + 1].
+    `largest_centred` and `largest_raw` are the largest absolute values of the test rows, centred and not; `max_columns` is the
+    largest possible rank of a fold.
 
-    `needs_refit` says of a candidate and a fold that rounding may decide a prediction, or that the refit may leave out directions:
-    those `rank_tolerance` times as wide as others.
+    `needs_refit` is set for a candidate and fold if rounding may decide a prediction, or if the refit may drop directions with a
+    standard deviation below `rank_tolerance` times the largest.
     """
     n_folds, n_classes, n_columns = centres.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
@@ -393,8 +402,10 @@ def discriminant_confusion(
         n = _read_members(parents, parent[c], flipped, starts[c], starts[c + 1], inside, members)
         for f in range(n_folds):
             needs_refit[c, f] = True
-            blown = _factorize(gram[f], members, n, factor, inverse, diagonal) if n <= max_columns[f] else np.inf
-            if not 4.0 * rank_tolerance * rank_tolerance * blown < 1.0:
+            inverse_trace = (
+                _factorize(gram[f], members, n, factor, inverse, diagonal) if n <= max_columns[f] else np.inf
+            )
+            if not 4.0 * rank_tolerance * rank_tolerance * inverse_trace < 1.0:
                 continue
             base, n_present, furthest = -1, 0, 0.0
             for a in range(n):
@@ -411,7 +422,7 @@ def discriminant_confusion(
                     right[a] = centres[f, k, members[a]] - centres[f, base, members[a]]
                 _solve(inverse, n, right, half, solution)
                 whitened[k, :n] = half[:n]
-                # Against the first class, which itself has 0 everywhere.
+                # Relative to the first class, whose own slopes are 0.
                 middle, norm, noise = 0.0, 0.0, 0.0
                 for a in range(n):
                     slopes[k, a] = solution[a]
@@ -420,7 +431,7 @@ def discriminant_confusion(
                     noise += abs(solution[a]) * largest_raw[f, members[a]]
                 prior = math.log(priors[f, k] / priors[f, base])
                 begin[k] = prior - 0.5 * middle
-                lost = blown * math.sqrt(norm * furthest) + abs(prior) + abs(middle) + noise
+                lost = inverse_trace * math.sqrt(norm * furthest) + abs(prior) + abs(middle) + noise
                 wide = max(wide, 64.0 * _EPS * lost)
             if n_present > 2 and n > 1:
                 cut = _is_rank_deficient(

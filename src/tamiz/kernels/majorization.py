@@ -1,10 +1,12 @@
-"""Sums over the pairs of points that majorisation of the stress is made of.
+"""Majorisation of stress (SMACOF): Guttman steps over all pairs of rows, steps of rows towards anchors, and condensed matrices.
 
-Pairs are held once, row by row: that of row i and a later row j is `values[at(i) + j]`, with at(i) = i n - i (i + 1) / 2 - i - 1.
-Points are columns of an array (n_components, n), so that a row of pairs meets every coordinate in the order of memory. A kernel
-takes the pairs of rows start .. stop, and adds to both ends of each: blocks of rows have sums of their own.
+Pairs are stored once, row by row (condensed): the pair of row i and a later row j is `values[at(i) + j]`, with
+at(i) = i n - i (i + 1) / 2 - i - 1. Points are the columns of an array (n_components, n), so that a row of pairs reads every
+coordinate in memory order. A kernel handles the pairs of the rows start .. stop and adds to both rows of each pair, so blocks
+of rows have separate sums.
 
-`tiny` is added to squared distances before their root is divided by: points at one place pull each other nowhere.
+`epsilon` is added to squared distances, so that no distance that is divided by is 0: coincident points exert no force on each
+other.
 """
 
 from __future__ import annotations
@@ -16,22 +18,21 @@ from numba.types import float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# MERGED: Rows drawn towards a few others, the anchors, by the step of majorisation that these alone would ask for.
-# Rows of a panel, which vectorise: what is made of them stays in the first-level cache.
+# Rows of a panel, over which loops vectorise: their intermediate results stay in the first-level cache.
 PANEL_ROWS = 256
-# Anchors that a panel's rows are measured from at a time.
+# Anchors of a batch.
 _ANCHOR_BATCH = 16
-# What dissimilarities are: distances, sums of differences, or half of the squares.
+# Metrics of dissimilarities: Euclidean distance, city-block distance, and half the squared Euclidean distance.
 EUCLIDEAN, CITYBLOCK, HALF_SQUARES = 0, 1, 2
-# Below this squared distance in the map two places are one.
+# Points with a smaller squared distance in the map coincide.
 _COINCIDENT = np.float32(1e-30)
 
 
 @jit(void(ro(float32, 2), ro(float32, 2), int64, rw(float32, 2)), reassociate=True)
 def squared_dissimilarities(panel, anchors, metric, out):
-    """Fill out[j] with the squared dissimilarities of a panel's rows from anchor j. Columns come in fours.
+    """Fill out[j] with the squared dissimilarities between the rows of a panel and anchor j.
 
-    Four columns of the panel are read for all anchors, so that a wide panel is read once.
+    Columns are processed in groups of four for all anchors, so that a wide panel is read once; their number is a multiple of four.
     """
     out[:] = np.float32(0.0)
     for k in range(0, panel.shape[0], 4):
@@ -59,13 +60,14 @@ def squared_dissimilarities(panel, anchors, metric, out):
 
 @jit(void(ro(float32, 3), ro(float32, 2), ro(float32, 2), int64, float32, rw(float32, 3)), reassociate=True)
 def move_towards_anchors(panels, anchors, positions, metric, step_share, out):
-    """Move the places of rows by `step_share` of the way to the mean of those at which the anchors want them.
+    """Move the map coordinates of rows by `step_share` of the way to the mean of their target points, one for each anchor.
 
-    An anchor wants a row at its dissimilarity, on the ray from the anchor to the row, and where it is itself when the two are at
-    one place. Panels of shape (g, columns, PANEL), anchors (a, columns), their places (a, m), places of the rows (g, m, PANEL).
+    The target point lies on the ray from the anchor to the row, at the dissimilarity of the two; if they coincide it is the
+    anchor itself. Shapes: panels (g, columns, PANEL_ROWS), anchors (a, columns), map coordinates of the anchors (a, m), of the
+    rows (g, m, PANEL_ROWS).
     """
     n_anchors, m = positions.shape
-    wanted, squares = (
+    target_squares, squares = (
         np.empty((min(n_anchors, _ANCHOR_BATCH), PANEL_ROWS), np.float32),
         np.empty(PANEL_ROWS, np.float32),
     )
@@ -76,17 +78,17 @@ def move_towards_anchors(panels, anchors, positions, metric, step_share, out):
         sums[:] = np.float32(0.0)
         for first in range(0, n_anchors, _ANCHOR_BATCH):
             last = min(first + _ANCHOR_BATCH, n_anchors)
-            squared_dissimilarities(panels[g], anchors[first:last], metric, wanted[: last - first])
+            squared_dissimilarities(panels[g], anchors[first:last], metric, target_squares[: last - first])
             for j in range(first, last):
                 squares[:] = np.float32(0.0)
                 for k in range(m):
                     x = positions[j, k]
                     for i in range(PANEL_ROWS):
-                        gap = out[g, k, i] - x
-                        squares[i] += gap * gap
+                        difference = out[g, k, i] - x
+                        squares[i] += difference * difference
                 for i in range(PANEL_ROWS):
                     is_apart = squares[i] > _COINCIDENT
-                    ratio = math.sqrt(wanted[j - first, i] / squares[i]) if is_apart else np.float32(0.0)
+                    ratio = math.sqrt(target_squares[j - first, i] / squares[i]) if is_apart else np.float32(0.0)
                     squares[i] = ratio - np.float32(1.0)
                     ratios[i] += ratio - np.float32(1.0)
                 for k in range(m):
@@ -99,7 +101,7 @@ def move_towards_anchors(panels, anchors, positions, metric, step_share, out):
                 out[g, k, i] += share * (ratios[i] * out[g, k, i] - sums[k, i])
 
 
-# Pairs that are worked on at a time: their numbers stay in the first-level cache.
+# Pairs of a chunk: their numbers stay in the first-level cache.
 _CHUNK = 512
 
 
@@ -111,9 +113,9 @@ _CHUNK = 512
     reassociate=True,
 )
 def guttman_step_plane(values, points, start, stop, offset, slope, epsilon, out):
-    """Add B(X) X to out for points of a plane, and return the sum of squared differences of disparities and distances.
+    """Add B(X) X to out for points in two dimensions, and return the sum of squared differences between disparities and distances.
 
-    The disparity of a pair is offset + slope times its value; B has -disparity / distance off its diagonal, rows that sum to 0.
+    The disparity of a pair is offset + slope times its value. B has -disparity / distance off its diagonal, and rows that sum to 0.
     """
     n = points.shape[1]
     one = points.dtype.type(1)
@@ -122,7 +124,7 @@ def guttman_step_plane(values, points, start, stop, offset, slope, epsilon, out)
         at = i * n - (i * (i + 1)) // 2
         x, y = points[0, i], points[1, i]
         xs, ys, to_x, to_y = points[0, i + 1 :], points[1, i + 1 :], out[0, i + 1 :], out[1, i + 1 :]
-        given = values[at : at + n - i - 1]
+        pair_values = values[at : at + n - i - 1]
         part = points.dtype.type(0)
         from_x = points.dtype.type(0)
         from_y = points.dtype.type(0)
@@ -130,9 +132,9 @@ def guttman_step_plane(values, points, start, stop, offset, slope, epsilon, out)
             dx, dy = xs[j] - x, ys[j] - y
             square = dx * dx + dy * dy + epsilon
             inverse = one / np.sqrt(square)
-            disparity = offset + slope * given[j]
-            gap = disparity - square * inverse
-            part += gap * gap
+            disparity = offset + slope * pair_values[j]
+            residual = disparity - square * inverse
+            part += residual * residual
             ratio = disparity * inverse
             tx, ty = ratio * dx, ratio * dy
             from_x += tx
@@ -153,7 +155,7 @@ def guttman_step_plane(values, points, start, stop, offset, slope, epsilon, out)
     reassociate=True,
 )
 def guttman_step(values, weights, points, start, stop, offset, slope, epsilon, out):
-    """Do what `guttman_step_plane` does in any number of dimensions, each pair as often as its weight says; no weights count it once."""
+    """Do what `guttman_step_plane` does in any number of dimensions, with a weight for each pair; empty weights mean 1 each."""
     m, n = points.shape
     one = points.dtype.type(1)
     squares, ratios = np.empty(_CHUNK, dtype=points.dtype), np.empty(_CHUNK, dtype=points.dtype)
@@ -170,11 +172,11 @@ def guttman_step(values, weights, points, start, stop, offset, slope, epsilon, o
                 for j in range(size):
                     dx = xs[j] - x
                     square[j] += dx * dx
-            given = values[at + first : at + last]
-            # What is written is not summed in the same loop: where arrays lie may then change the order of a sum.
+            pair_values = values[at + first : at + last]
+            # Separate loops write and sum: in one loop, the alignment of the arrays could change the order of a sum.
             for j in range(size):
                 inverse = one / np.sqrt(square[j])
-                disparity = offset + slope * given[j]
+                disparity = offset + slope * pair_values[j]
                 square[j] = disparity - square[j] * inverse
                 ratio[j] = disparity * inverse
             part = points.dtype.type(0)
@@ -209,7 +211,7 @@ def guttman_step(values, weights, points, start, stop, offset, slope, epsilon, o
     reassociate=True,
 )
 def apply_weights(weights, points, start, stop, out):
-    """Add V X to out: V has -weight off its diagonal, and rows that sum to 0."""
+    """Add V X to out, where V has -weight off its diagonal, and rows that sum to 0."""
     m, n = points.shape
     for i in range(start, stop):
         at = i * n - (i * (i + 1)) // 2
@@ -232,15 +234,15 @@ def apply_weights(weights, points, start, stop, out):
     reassociate=True,
 )
 def stress_per_point(disparities, weights, points, start, stop, out):
-    """Add to each point, over its pairs, squared gaps of disparity and distance (out[0]) and squared distances (out[1])."""
+    """Add to each point, over its pairs, (disparity - distance)^2 (out[0]) and squared distances (out[1]), by their weights."""
     m, n = points.shape
-    gaps, squares = np.empty(_CHUNK), np.empty(_CHUNK)
+    residuals, squares = np.empty(_CHUNK), np.empty(_CHUNK)
     for i in range(start, stop):
         at = i * n - (i * (i + 1)) // 2 - i - 1
         for first in range(i + 1, n, _CHUNK):
             last = min(first + _CHUNK, n)
             size = last - first
-            gap, square = gaps[:size], squares[:size]
+            residual, square = residuals[:size], squares[:size]
             square[:] = 0.0
             for q in range(m):
                 x, xs = float64(points[q, i]), points[q, first:last]
@@ -249,19 +251,19 @@ def stress_per_point(disparities, weights, points, start, stop, out):
                     square[j] += dx * dx
             disparity = disparities[at + first : at + last]
             for j in range(size):
-                gap[j] = (float64(disparity[j]) - np.sqrt(square[j])) ** 2
+                residual[j] = (float64(disparity[j]) - np.sqrt(square[j])) ** 2
             if len(weights):
                 weight = weights[at + first : at + last]
                 for j in range(size):
-                    gap[j] *= float64(weight[j])
+                    residual[j] *= float64(weight[j])
                     square[j] *= float64(weight[j])
-            for k, part in ((0, gap), (1, square)):
-                to, whole = out[k, first:last], 0.0
+            for k, part in ((0, residual), (1, square)):
+                to, row_sum = out[k, first:last], 0.0
                 for j in range(size):
                     to[j] += part[j]
                 for j in range(size):
-                    whole += part[j]
-                out[k, i] += whole
+                    row_sum += part[j]
+                out[k, i] += row_sum
 
 
 @jit(
@@ -272,7 +274,7 @@ def stress_per_point(disparities, weights, points, start, stop, out):
     reassociate=True,
 )
 def regression_sums(values, weights, points, start, stop, out):
-    """Add the sums over pairs of distance (out[0]) and of value times distance (out[1]), by their weights if there are any."""
+    """Add the sums over pairs of distance (out[0]) and of value times distance (out[1]), by their weights."""
     m, n = points.shape
     squares = np.empty(_CHUNK, dtype=points.dtype)
     for i in range(start, stop):
@@ -287,7 +289,7 @@ def regression_sums(values, weights, points, start, stop, out):
                 for j in range(size):
                     dx = xs[j] - x
                     square[j] += dx * dx
-            given = values[at + first : at + last]
+            pair_values = values[at + first : at + last]
             plain = points.dtype.type(0)
             times = points.dtype.type(0)
             if len(weights):
@@ -295,19 +297,19 @@ def regression_sums(values, weights, points, start, stop, out):
                 for j in range(size):
                     d = weight[j] * np.sqrt(square[j])
                     plain += d
-                    times += given[j] * d
+                    times += pair_values[j] * d
             else:
                 for j in range(size):
                     d = np.sqrt(square[j])
                     plain += d
-                    times += given[j] * d
+                    times += pair_values[j] * d
             out[0] += plain
             out[1] += times
 
 
 @jit([void(ro(float64), int64, rw(int32)), void(ro(float32), int64, rw(int32))])
 def label_components(weights, n, labels):
-    """Turn labels 0, 1, .., one a row, into the lowest row that each hangs together with by pairs with a weight."""
+    """Replace labels 0, 1, .., one for each row, by the lowest row that is connected to each by pairs with positive weights."""
     for i in range(n):
         at = i * n - (i * (i + 1)) // 2 - i - 1
         for j in range(i + 1, n):
@@ -326,7 +328,7 @@ def label_components(weights, n, labels):
 
 @jit([void(ro(float64, 2), float64, rw(float64)), void(ro(float64, 2), float64, rw(float32))])
 def condense(block, unit, out):
-    """Fill out with the numbers of rows and later ones over a unit; block[i, j] is that of row i and row j, which begin alike."""
+    """Fill out with the condensed upper triangle of a block, divided by a unit."""
     at = 0
     for i in range(block.shape[0]):
         for j in range(i + 1, block.shape[1]):
@@ -341,7 +343,7 @@ def condense(block, unit, out):
     ]
 )
 def expand_condensed(values, n, start, stop, out):
-    """Fill out with the numbers of rows start .. stop and all rows, 0 for a row and itself."""
+    """Fill out with the rows start .. stop of the square matrix of a condensed one, 0 on the diagonal."""
     for j in range(n):
         at = j * n - (j * (j + 1)) // 2 - j - 1
         for i in range(max(start, j + 1), stop):
@@ -355,9 +357,9 @@ def expand_condensed(values, n, start, stop, out):
 
 @jit(int64(ro(float64, 2), int64, int64, int64, rw(float64, 2)))
 def impute_by_triangle(distances, start, stop, step, out):
-    """Fill distances of rows start .. stop that are NaN with the middle of what the triangle inequality leaves to them.
+    """Fill NaN distances of the rows start .. stop with the middle of the interval that the triangle inequality allows.
 
-    Every `step`-th row is asked; returns how many distances none of them has a word on, which stay NaN.
+    Every `step`-th row is used as the third point. Distances without any third point stay NaN; their number is returned.
     """
     n, left = len(distances), 0
     for i in range(start, stop):

@@ -1,4 +1,7 @@
-"""Rows along directions."""
+"""Matrix products that BLAS does not offer: with squares of distances, indicators or sparse rows, and with reproducible bits.
+
+Distances are squared while they are read, and indicators are represented by their codes: neither matrix is stored.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from numba.types import float32, float64, int32, int64, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: Products with squared distances, which are squared as they are read.
 @jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), reassociate=True)
 def multiply_squares(distances, quadratic, linear, x, out):
-    """Fill out[c, i] with the sum over j of (square d^2 + linear d) x[c, j], d = distances[i, j], for eight rows of x.
+    """Fill out[c, i] with the sum over j of (quadratic d^2 + linear d) x[c, j], d = distances[i, j], for eight rows of x.
 
-    Two rows of distances at a time, so that x is read half as often; all sums stay in registers.
+    Two rows of distances are processed together, so that x is read half as often; all sums stay in registers.
     """
     n_rows = distances.shape[0]
     for i in range(0, n_rows, 2):
@@ -46,7 +48,7 @@ def multiply_squares(distances, quadratic, linear, x, out):
 
 @jit(void(ro(float64, 2), float64, float64, ro(float64, 2), rw(float64, 2)), reassociate=True)
 def project_squares(distances, quadratic, linear, directions, out):
-    """Fill out[c, i] as `multiply_squares` does, for four directions: the same bits whatever rows come with row i."""
+    """Fill out[c, i] as `multiply_squares` does, for four directions; row i has the same bits in every batch."""
     for i in range(distances.shape[0]):
         a_0 = a_1 = a_2 = a_3 = 0.0
         for j in range(distances.shape[1]):
@@ -58,12 +60,11 @@ def project_squares(distances, quadratic, linear, directions, out):
         out[0, i], out[1, i], out[2, i], out[3, i] = a_0, a_1, a_2, a_3
 
 
-# MERGED: Cross products of the columns of sparse rows.
 @jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)))
 def sparse_cross_products(indptr, indices, data, weight, out):
-    """Add to out[a, b], a <= b, the weighted sum over the rows of their entries in columns a and b.
+    """Add to out[a, b], a <= b, the weighted sum over sparse rows of the products of their entries in columns a and b.
 
-    The entries of row i are at indptr[i] : indptr[i + 1], their columns ascending.
+    Rows are in CSR form with ascending columns.
     """
     for i in range(weight.shape[0]):
         for k in range(indptr[i], indptr[i + 1]):
@@ -73,7 +74,6 @@ def sparse_cross_products(indptr, indices, data, weight, out):
                 row[indices[l]] += value * data[l]
 
 
-# MERGED: Rows of indicators times matrices, by the codes alone: an indicator is never written down.
 @jit(
     [
         void(ro(int32, 2), ro(int64), ro(float64, 2), rw(float64, 2)),
@@ -81,7 +81,7 @@ def sparse_cross_products(indptr, indices, data, weight, out):
     ]
 )
 def multiply_indicators(codes, starts, table, out):
-    """Add to out[i] the row starts[c] + codes[i, c] of a table for every column c; a missing value, -1, adds nothing."""
+    """Add to out[i] the row starts[c] + codes[i, c] of the table for every column c; a missing value, -1, adds nothing."""
     for i in range(codes.shape[0]):
         for c in range(codes.shape[1]):
             if codes[i, c] >= 0:
@@ -92,7 +92,7 @@ def multiply_indicators(codes, starts, table, out):
 
 @jit(void(ro(int32, 2), ro(int64), ro(float64, 2), rw(float64, 2)))
 def multiply_indicators_transposed(codes, starts, rows, out):
-    """Add rows[i] to the row starts[c] + codes[i, c] of out for every column c; a missing value, -1, is nowhere."""
+    """Add rows[i] to the row starts[c] + codes[i, c] of out for every column c, except for missing values, -1."""
     for i in range(codes.shape[0]):
         for c in range(codes.shape[1]):
             if codes[i, c] >= 0:
@@ -109,10 +109,10 @@ def multiply_indicators_transposed(codes, starts, rows, out):
     reassociate=True,
 )
 def project_rows(rows, directions, out):
-    """Fill out[i, k] with the product of row i and direction k: the same bits whatever rows come with it.
+    """Fill out[i, k] with the product of row i and direction k; a row has the same bits in every batch.
 
-    A matrix product of BLAS adds up in an order that depends on where a row stands. Four rows and three directions at a time, so
-    that each is read less often; what is left over at an end is done again.
+    A matrix product of BLAS sums in an order that depends on the position of a row. Four rows and three directions are processed
+    together, so that each is read less often; the last rows and directions are repeated to fill a group.
     """
     n, m = rows.shape[0], directions.shape[0]
     zero = rows.dtype.type(0.0)

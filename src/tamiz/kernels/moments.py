@@ -1,4 +1,4 @@
-"""Sums of a column by class: weight, mean, centred squares and extremes."""
+"""Moments of columns by class, constant columns, and centring of rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from numba.types import float32, float64, int32, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: What there is in the columns of a matrix, read by rows as it lies in memory.
 @jit(
     [
         void(ro(float64, 2), ro(float64), rw(float64)),
@@ -16,13 +15,12 @@ from tamiz.kernels import jit, ro, rw
     ]
 )
 def add_deviations(values, reference, total):
-    """Add to total how far each column's values lie from the first: 0 where they are all that, NaN where one is missing."""
+    """Add to total the sums of |value - reference| of each column: 0 for a constant column, NaN if a value is missing."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             total[j] += abs(values[i, j] - reference[j])
 
 
-# MERGED: Coordinates of rows about a centre.
 @jit(
     [
         void(ro(float64, 2), ro(float64), ro(float64), ro(float64), ro(float64), rw(float64, 2)),
@@ -30,15 +28,16 @@ def add_deviations(values, reference, total):
     ]
 )
 def centre_rows(rows, centre, centre_residual, scale, fill, out):
-    """Fill out[i, j] with (rows[i, j] - centre[j] - rest[j]) / scale[j], and with fill[j] where the value is missing; what is
-    wider than the rows with 0.
+    """Fill out[i, j] with (rows[i, j] - centre[j] - centre_residual[j]) / scale[j].
 
-    One pass: rows are mostly larger than the cache, and every pass of numpy's would read them again.
+    A missing value becomes fill[j]; columns of out beyond those of the rows become 0.
+
+    One pass: the rows usually exceed the cache, and each operation of numpy would read them again.
     """
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             value = (rows[i, j] - centre[j] - centre_residual[j]) / scale[j]
-            # NaN alone differs from itself.
+            # Only NaN differs from itself.
             out[i, j] = fill[j] if value != value else value
         for j in range(rows.shape[1], out.shape[1]):
             out[i, j] = 0.0
@@ -46,11 +45,11 @@ def centre_rows(rows, centre, centre_residual, scale, fill, out):
 
 @jit(void(ro(float64), ro(int32), ro(float64), rw(float64, 2)))
 def class_moments(values, labels, weight, out):
-    """Fill out, one row a class, with weight, mean, sum of weighted squares about the mean, least and largest value.
+    """Fill out, a row for each class, with weight, mean, weighted sum of squared deviations, minimum and maximum.
 
-    NaN counts nowhere; a class without a value has weight 0, mean 0 and extremes of +inf and -inf. Sums are taken from
-    the first value of the class, so that a large common part costs no digits and equal values have no variance; the
-    second pass takes the rounding of the mean out of the squares.
+    NaN is ignored; a class without values has weight 0, mean 0, minimum +inf and maximum -inf. Sums are relative to the first
+    value of the class: a large common part loses no digits, and equal values have a variance of exactly 0. The second pass
+    corrects the squares for the rounding error of the mean.
     """
     n_classes = out.shape[0]
     shift = np.zeros(n_classes)
@@ -75,9 +74,9 @@ def class_moments(values, labels, weight, out):
         value = values[r]
         if value == value and weight[r] > 0.0:
             c = labels[r]
-            gap = value - out[c, 1]
-            out[c, 2] += weight[r] * gap * gap
-            rest[c] += weight[r] * gap
+            deviation = value - out[c, 1]
+            out[c, 2] += weight[r] * deviation * deviation
+            rest[c] += weight[r] * deviation
     for c in range(n_classes):
         if out[c, 0] > 0.0:
             out[c, 1] += rest[c] / out[c, 0]

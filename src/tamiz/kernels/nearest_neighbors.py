@@ -1,10 +1,11 @@
-"""The nearest rows found so far, and tiles of lower bounds that spare most distances from being measured.
+"""Exact nearest-neighbour search: heaps of the nearest rows so far, and tiles of lower bounds that save most distance computations.
 
-`distance` is the distance of all exact searches: every one measures with it and so gives the same bits. The nearest
-rows of one query are a heap, `size` entries of two flat arrays, the farthest first: ordered by distance, and equal
-distances by row. A *tile* holds numbers that no squared distance falls below, from a matrix product in float32, in
-runs of RUN candidates; NaN fills the last run up. Points may stand for several equal rows: point j stands for
-`members[starts[j] : starts[j + 1]]`.
+`euclidean_distance` is the distance of all exact searches, so all return the same bits. The nearest rows of a query are a heap,
+`size` entries of two flat arrays with the farthest first: ordered by distance, and equal distances by row. A *tile* has lower
+bounds of squared distances, from a matrix product in float32, in runs of RUN_LENGTH candidates; NaN pads the last run.
+
+Equal rows are found by a hash and searched once, as one point: point j represents the rows `members[starts[j] : starts[j +
+1]]`, and its list is copied to each of them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from numba.types import boolean, float32, float64, int32, int64, uint64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# MERGED: Rows that are equal: found by a number they share, searched once, and handed back to each of them.
-# An odd number with bits in no pattern: the golden ratio times 2^64.
+# The golden ratio times 2^64.
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MINUS_ZERO = np.uint64(1 << 63)
 _HASH_SHIFT = np.uint64(29)
@@ -23,7 +23,7 @@ _HASH_SHIFT = np.uint64(29)
 
 @jit(void(ro(uint64, 2), rw(uint64)))
 def hash_rows(bits, hashes):
-    """Fill out with a number for every row, given the bits of its floats: the same for equal rows, zeros of both signs alike."""
+    """Fill hashes with a hash of every row, from the bits of its floats; both zeros have the same hash."""
     for i in range(bits.shape[0]):
         total = _HASH_MULTIPLIER
         for k in range(bits.shape[1]):
@@ -37,7 +37,7 @@ def hash_rows(bits, hashes):
 
 @jit(void(ro(float64, 2), ro(int64), ro(uint64), rw(boolean)))
 def mark_duplicates(values, order, hashes, out):
-    """Fill out[p] with whether the row at places[p] equals the one at places[p - 1]; rows of other numbers do not."""
+    """Fill out[p] with whether the rows order[p] and order[p - 1] are equal; rows with different hashes are not compared."""
     out[0] = False
     for p in range(1, order.shape[0]):
         i, j = order[p], order[p - 1]
@@ -51,7 +51,7 @@ def mark_duplicates(values, order, hashes, out):
 
 @jit(void(ro(int32), ro(float64), ro(int32), int64, int64, int64, rw(float64), rw(int32)))
 def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
-    """Give the rows [first, last) the `size` entries of their group less the row itself, or less the last."""
+    """Copy to the rows [first, last) the `size` entries of their group without the row itself, or without the last entry."""
     for i in range(first, last):
         start, to, end = group[i] * size, i * (size - 1), (i + 1) * (size - 1)
         for p in range(start, start + size):
@@ -62,7 +62,7 @@ def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
 
 @jit(void(ro(int64), ro(int32), ro(int64), boolean, rw(int64)))
 def expanded_sizes(indptr, points, starts, include_duplicates, out):
-    """Fill out[i] with the rows that the points at indptr[i] : indptr[i + 1] stand for, and the others that point i does."""
+    """Fill out[i] with the number of rows that the points of list i represent, and if asked the other rows of point i."""
     for i in range(out.shape[0]):
         total = starts[i + 1] - starts[i] - 1 if include_duplicates else 0
         for p in range(indptr[i], indptr[i + 1]):
@@ -78,7 +78,10 @@ _EXPANDED_LISTS = (ro(int64), rw(float64), rw(int32))
 def expand_lists(
     group, indptr, dist, points, members, starts, include_duplicates, first, last, out_indptr, out_dist, out_rows
 ):
-    """Give the rows [first, last) every row that the points of their group's list stand for, and the others of their group."""
+    """Fill the lists of the rows [first, last) with every row that the points of their group's list represent.
+
+    With `include_duplicates` the other rows of the group come first, at distance 0.
+    """
     for i in range(first, last):
         g, to = group[i], out_indptr[i]
         if include_duplicates:
@@ -92,17 +95,17 @@ def expand_lists(
                 to += 1
 
 
-# Candidates that are compared at once before any is looked at by itself.
+# Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
 
 
 @jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def euclidean_distance(a, i, b, j):
-    """Return the Euclidean distance of row i of a and row j of b."""
+    """Return the Euclidean distance between row i of a and row j of b."""
     total = 0.0
     for k in range(a.shape[1]):
-        gap = a[i, k] - b[j, k]
-        total += gap * gap
+        difference = a[i, k] - b[j, k]
+        total += difference * difference
     return np.sqrt(total)
 
 
@@ -111,28 +114,28 @@ def squared_distance(a, i, b, j):
     """Return the sum of squared differences of row i of a and row j of b."""
     total = np.float32(0.0)
     for k in range(a.shape[1]):
-        gap = a[i, k] - b[j, k]
-        total += gap * gap
+        difference = a[i, k] - b[j, k]
+        total += difference * difference
     return total
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
 def pair_distances(a, i, b, j, out):
-    """Fill out[p] with the distance of row i[p] of a and row j[p] of b."""
+    """Fill out[p] with the distance between row i[p] of a and row j[p] of b."""
     for p in range(out.shape[0]):
         out[p] = euclidean_distance(a, i[p], b, j[p])
 
 
 @jit(void(ro(float64, 2), int64, ro(float64, 2), rw(float64)))
 def row_distances(a, i, b, out):
-    """Fill out with the distances of row i of a and every row of b."""
+    """Fill out with the distances between row i of a and every row of b."""
     for j in range(b.shape[0]):
         out[j] = euclidean_distance(a, i, b, j)
 
 
 @jit(void(rw(float64), rw(int32), int64, int64, int64, float64, int32))
 def sift_down(dist, rows, start, size, hole, d, row):
-    """Put an entry into a heap at a hole, or below it where farther entries lie there."""
+    """Insert an entry into a heap at a hole, moving farther entries from below up."""
     while True:
         child = 2 * hole + 1
         if child >= size:
@@ -151,14 +154,16 @@ def sift_down(dist, rows, start, size, hole, d, row):
 
 @jit(boolean(rw(float64), rw(int32), int64, int64, float64, ro(int32), int64, int64))
 def offer_rows(dist, rows, start, size, d, members, first, last):
-    """Take rows at one distance, given in ascending order, for the farthest of a heap; return whether any came in."""
-    taken = False
+    """Replace the farthest entries of a heap by nearer ones among rows at distance d, in ascending order; return whether any
+    was.
+    """
+    replaced = False
     for p in range(first, last):
         if d > dist[start] or (d == dist[start] and members[p] >= rows[start]):
             break
         sift_down(dist, rows, start, size, 0, d, members[p])
-        taken = True
-    return taken
+        replaced = True
+    return replaced
 
 
 @jit(void(rw(float64), rw(int32), ro(int64), int64, int64))
@@ -179,7 +184,7 @@ _HEAPS = (ro(int32), ro(int64), rw(float32, 2), rw(float64), rw(int32), int64)
 
 @jit(void(float64, *_HEAPS))
 def offer_duplicates(factor, members, starts, limits, dist, rows, size):
-    """Offer to every point the rows that it stands for."""
+    """Offer to every point the rows that it represents, at distance 0."""
     for i in range(starts.shape[0] - 1):
         offer_rows(dist, rows, i * size, size, 0.0, members, starts[i], starts[i + 1])
         limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
@@ -191,7 +196,7 @@ _ROWS = (ro(float64, 2), ro(float32, 2), ro(float64))
 
 @jit(boolean(ro(float32, 2), int64, ro(float64), ro(float32, 2), int64, ro(float64), float64, float64))
 def exceeds_limit(a, i, a_slack, b, j, b_slack, growth, limit):
-    """Return whether finer coordinates prove the bound of two rows above a limit; no coordinates prove nothing."""
+    """Return whether finer coordinates prove that the squared distance of two rows is above a limit; False without coordinates."""
     if a.shape[1] == 0:
         return False
     allowed = np.sqrt(limit) + a_slack[i] + b_slack[j]
@@ -200,7 +205,7 @@ def exceeds_limit(a, i, a_slack, b, j, b_slack, growth, limit):
 
 @jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
 def tighten_limits(tile, points, values, factor, size, limits):
-    """Lower the limits of some points to what their `size` nearest among each other, by the bounds of a tile, allow."""
+    """Lower the limits of some points to the distance of the last of their `size` nearest among them by the bounds of a tile."""
     dist, near = np.empty(size), np.empty(size, np.int32)
     for r in range(points.shape[0]):
         dist[:] = np.inf
@@ -218,11 +223,11 @@ def tighten_limits(tile, points, values, factor, size, limits):
 
 @jit(void(ro(float32, 3), int64, int64, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
 def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size):
-    """Offer to the points i0, i0 + 1, ... and to the points j0, j0 + 1, ... each other, every pair i < j once.
+    """Offer the points i0, i0 + 1, ... and j0, j0 + 1, ... to each other, every pair i < j once.
 
-    limits holds the largest bound that a candidate of a point may have: that of its farthest entry, or less.
+    `limits` is the largest bound at which a point still accepts a candidate: that of its farthest entry, or less.
     """
-    # The length of a run is read from the tile: a constant would unroll the loop before it could become vectors.
+    # The length of a run is read from the tile: with a constant, LLVM unrolls the loop before it can vectorise it.
     n_rows, n_runs, run = tile.shape
     theirs = limits[j0 // RUN_LENGTH : j0 // RUN_LENGTH + n_runs]
     for r in range(n_rows):
@@ -256,7 +261,7 @@ def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, 
 def scan_tile_rows(
     tile, j0, queries, query_fine, query_slack, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size
 ):  # fmt: skip
-    """Offer to every query the points j0, j0 + 1, ...; limits has one row."""
+    """Offer the points j0, j0 + 1, ... to every query; `limits` has one row."""
     n_rows, n_runs, run = tile.shape
     for i in range(n_rows):
         mine = limits[0, i]
@@ -279,7 +284,7 @@ def scan_tile_rows(
 
 @jit(void(ro(float64, 2), int64, ro(float64, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
 def scan_query(queries, i, values, members, starts, dist, rows, size):
-    """Offer to query i all points, each measured."""
+    """Offer all points to query i, by their computed distances."""
     for j in range(values.shape[0]):
         d = euclidean_distance(queries, i, values, j)
         offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
@@ -287,7 +292,7 @@ def scan_query(queries, i, values, members, starts, dist, rows, size):
 
 @jit(int64(ro(float32, 3), float32))
 def count_bounds(tile, limit):
-    """Return how many bounds of a tile are at most `limit`."""
+    """Return the number of bounds of a tile that are at most `limit`."""
     total = 0
     for i in range(tile.shape[0]):
         for a in range(tile.shape[1]):
@@ -307,9 +312,9 @@ _PAIRS = (rw(int32), rw(int32), rw(float64))
 def collect_pairs(
     tile, i0, j0, upper_triangle, queries, query_fine, query_slack, values, fine, slack, growth, limit, radius, low, high, dist
 ):  # fmt: skip
-    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return how many.
+    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return their number.
 
-    A triangle is the part of a square with i0 + i < j0 + j. There must be room for every bound that is at most `limit`.
+    With `upper_triangle` only the pairs with i0 + i < j0 + j. The arrays must be long enough for every bound of at most `limit`.
     """
     found = 0
     n_rows, n_runs, run = tile.shape
@@ -334,7 +339,7 @@ def collect_pairs(
 
 @jit(void(ro(int32), ro(int32), boolean, rw(int64)))
 def count_neighbors(low, high, symmetric, counts):
-    """Count every pair (i, j) for i, and where `symmetric` for j."""
+    """Count every pair (i, j) for i, and if `symmetric` for j too."""
     for p in range(low.shape[0]):
         counts[low[p]] += 1
         if symmetric:
@@ -343,7 +348,7 @@ def count_neighbors(low, high, symmetric, counts):
 
 @jit(void(ro(int32), ro(int32), ro(float64), boolean, rw(int64), rw(float64), rw(int32)))
 def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
-    """Write every pair (i, j) into the list of i, and where `symmetric` of j; cursor[i] is where the list of i goes on."""
+    """Append every pair (i, j) to the list of i, and if `symmetric` to that of j; cursor[i] is the end of the list of i."""
     for p in range(low.shape[0]):
         i, j = low[p], high[p]
         dist[cursor[i]], rows[cursor[i]] = lengths[p], j
@@ -355,7 +360,7 @@ def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(int32), int64))
 def select_nearest(block, self_offset, dist, rows, size):
-    """Fill the heaps of rows with the nearest by a block of distances; row i does not see the point own + i."""
+    """Fill the heaps of rows with the nearest by a block of distances; row i skips the point self_offset + i, which is itself."""
     for i in range(block.shape[0]):
         start = i * size
         for j in range(block.shape[1]):
@@ -366,7 +371,7 @@ def select_nearest(block, self_offset, dist, rows, size):
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int32, 2), ro(int32), ro(int64), rw(float64), rw(int32), int64))
 def rerank_candidates(queries, values, candidates, members, starts, dist, rows, size):
-    """Offer to every query the points that are its candidates, each once; a negative one is none."""
+    """Offer to every query its candidates, which must be distinct, by their computed distances; negative ones are skipped."""
     for i in range(candidates.shape[0]):
         for c in range(candidates.shape[1]):
             j = candidates[i, c]

@@ -1,9 +1,15 @@
-"""Nearest-neighbour descent: lists of the nearest rows found so far, improved by comparing neighbours of neighbours.
+"""Nearest-neighbour descent (NN-descent) and the random-projection trees that start it.
 
-Rows lie in an order in which those near each other are close, so that a *group*, GROUP of them in a run, shares most
-of what its rows are compared with: the comparison is one matrix product. An entry of a list is 2 * row + 1 until the
-link to that row has been followed and 2 * row from then on, negative where there is none; distances in lists are
-squares, in float32: near ties may come out wrongly, so that lists are longer than what is taken from them, measured again.
+Lists of the nearest rows found so far are improved by comparing each row with the neighbours of its neighbours. Rows are in an
+order in which similar rows are close, so that the rows of a *group*, GROUP_SIZE consecutive rows, share most of their
+candidates and are compared by one matrix product. An entry of a list is 2 * row + 1 until the link to that row has been
+followed, 2 * row afterwards, and negative if there is none. Distances in lists are squared, in float32: near ties may be in the
+wrong order, so lists are longer than needed, and their candidates are measured again.
+
+A random-projection tree splits the rows of a node at the median of their projection on the line through two of them. The leaves
+of a tree are runs of `leaf_size` positions of its order; the first is shorter by `offset`, and the last may be shorter. A node
+is a range of leaves [a, b) and is split before leaf c = (a + b) // 2. Every c from 1 to n_leaves - 1 splits one node, so c is
+the number of the split.
 """
 
 from __future__ import annotations
@@ -14,14 +20,9 @@ from numba.types import float32, float64, int32, int64, uint8, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: Random-projection trees: rows halved, again and again, across the line through two of them.
-# MERGED:
-# MERGED: The leaves of a tree are runs of `leaf` places of its order, the first one shorter by `offset` and the last one too.
-# MERGED: A node is a range of leaves [a, b); it is split before leaf c = (a + b) // 2, and every c from 1 to n_leaves - 1 splits
-# MERGED: one node, so that the split has the number c.
 @jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
 def project_row(rows, i, directions, c):
-    """Return how far row i lies along direction c."""
+    """Return the projection of row i on direction c."""
     total = np.float32(0.0)
     for d in range(rows.shape[1]):
         total += rows[i, d] * directions[c, d]
@@ -30,7 +31,7 @@ def project_row(rows, i, directions, c):
 
 @jit(void(ro(float32, 2), rw(int32), int64, int64, ro(float64, 2), int64, rw(float32, 2)), reassociate=True)
 def choose_direction(rows, order, start, stop, draws, c, directions):
-    """Fill directions[c] with the difference of two rows of a node: of a few pairs by chance, the one farthest apart."""
+    """Fill directions[c] with the difference of two rows of a node: the farthest of a few random pairs."""
     farthest = np.float32(-1.0)
     first = second = order[start]
     for t in range(0, draws.shape[1], 2):
@@ -38,8 +39,8 @@ def choose_direction(rows, order, start, stop, draws, c, directions):
         j = order[start + int(draws[c, t + 1] * (stop - start))]
         total = np.float32(0.0)
         for d in range(rows.shape[1]):
-            gap = rows[i, d] - rows[j, d]
-            total += gap * gap
+            difference = rows[i, d] - rows[j, d]
+            total += difference * difference
         if total > farthest:
             farthest, first, second = total, i, j
     for d in range(rows.shape[1]):
@@ -48,7 +49,7 @@ def choose_direction(rows, order, start, stop, draws, c, directions):
 
 @jit(void(ro(float32, 2), ro(int32), int64, int64, ro(float32, 2), int64, rw(float32)), reassociate=True)
 def project_node(rows, order, start, stop, directions, c, projections):
-    """Fill place[p] with how far the row order[p] lies along direction c."""
+    """Fill projections[p] with the projection of row order[p] on direction c."""
     for p in range(start, stop):
         total = np.float32(0.0)
         for d in range(rows.shape[1]):
@@ -58,7 +59,7 @@ def project_node(rows, order, start, stop, directions, c, projections):
 
 @jit(void(rw(int32), rw(float32), int64, int64, int64))
 def quickselect(order, projections, start, stop, middle):
-    """Reorder [start, stop) so that no place before `middle` lies beyond one after it, and place[middle] is the least of these."""
+    """Reorder [start, stop) so that projections before `middle` are at most, and those after at least, projections[middle]."""
     low, high = start, stop - 1
     while low < high:
         a, b, c = projections[low], projections[(low + high) // 2], projections[high]
@@ -84,33 +85,33 @@ def quickselect(order, projections, start, stop, middle):
 
 @jit(void(ro(float32, 2), ro(float64, 2), int64, int64, rw(int32), rw(float32, 2), rw(float32)))
 def grow_tree(rows, draws, leaf_size, offset, order, directions, thresholds):
-    """Sort `order`, which holds every row once, into leaves; row c of the last two is the split c.
+    """Sort `order`, a permutation of the rows, into leaves; fill directions[c] and thresholds[c] with split c.
 
-    `draws` holds, for every split, numbers in [0, 1) that choose its pairs of rows.
+    `draws` has random numbers in [0, 1) for every split, which choose its pairs of rows.
     """
     n = rows.shape[0]
-    place = np.empty(n, np.float32)
-    waiting = np.empty((64, 2), np.int64)
-    waiting[0, 0], waiting[0, 1] = 0, thresholds.shape[0]
+    projections = np.empty(n, np.float32)
+    stack = np.empty((64, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, thresholds.shape[0]
     top = 1
     while top > 0:
         top -= 1
-        a, b = waiting[top, 0], waiting[top, 1]
+        a, b = stack[top, 0], stack[top, 1]
         if b - a > 1:
             c = (a + b) // 2
             start, middle, stop = max(a * leaf_size - offset, 0), c * leaf_size - offset, min(b * leaf_size - offset, n)
             choose_direction(rows, order, start, stop, draws, c, directions)
-            project_node(rows, order, start, stop, directions, c, place)
-            quickselect(order, place, start, stop, middle)
-            thresholds[c] = place[middle]
-            waiting[top, 0], waiting[top, 1] = a, c
-            waiting[top + 1, 0], waiting[top + 1, 1] = c, b
+            project_node(rows, order, start, stop, directions, c, projections)
+            quickselect(order, projections, start, stop, middle)
+            thresholds[c] = projections[middle]
+            stack[top, 0], stack[top, 1] = a, c
+            stack[top + 1, 0], stack[top + 1, 1] = c, b
             top += 2
 
 
 @jit(void(ro(float32, 2), ro(float32, 2), ro(float32), rw(int32)))
 def find_leaves(rows, directions, thresholds, leaves):
-    """Fill leaves[i] with the leaf of a tree that row i comes to."""
+    """Fill leaves[i] with the leaf of row i in a tree."""
     for i in range(rows.shape[0]):
         a, b = 0, thresholds.shape[0]
         while b - a > 1:
@@ -124,19 +125,19 @@ def find_leaves(rows, directions, thresholds, leaves):
 
 # A constant, so that loops over a group are unrolled.
 GROUP_SIZE = 64
-# Candidates of one matrix product: their rows and products stay in a core's own cache.
+# Candidates of one matrix product: their rows and products stay in the second-level cache.
 BATCH_SIZE = 256
-# What rounding may add to a squared distance, as a share of the squared lengths: taken for longer by that, no two rows
-# that lie far from the centre are taken for near ones.
+# Rounding error of a squared distance, relative to the squared norms: with norms inflated by this factor, rounding makes no two
+# rows far from the centre look close.
 ROUNDING_SHARE = np.float32(2.0**-20)
 LENGTH_INFLATION = np.float32(1.0 + 2.0**-20)
-# The rounding that a list can bear, as a share of its last distance.
+# The rounding error that a list tolerates, relative to its last distance.
 ROUNDING_TOLERANCE = np.float32(2.0**-5)
 
 
 @jit(void(ro(float32, 2), ro(int32), rw(float32), rw(float32, 2), rw(float32)), reassociate=True)
 def load_group(rows, members, centre, block, squares):
-    """Fill block, one column a member, with the rows less their mean and a 1; and `squares` with their squared lengths."""
+    """Fill block, a column for each member, with the centred rows and a 1; and `squares` with their squared norms."""
     n_columns = rows.shape[1]
     centre[:] = 0.0
     for row in members:
@@ -151,30 +152,30 @@ def load_group(rows, members, centre, block, squares):
         row = members[j]
         total = np.float32(0.0)
         for d in range(n_columns):
-            gap = rows[row, d] - centre[d]
-            block[d, j] = gap
-            total += gap * gap
+            difference = rows[row, d] - centre[d]
+            block[d, j] = difference
+            total += difference * difference
         block[n_columns, j] = 1.0
         squares[j] = total * LENGTH_INFLATION
 
 
 @jit(void(ro(float32, 2), ro(int32), ro(float32), rw(float32, 2)), reassociate=True)
 def load_batch(rows, candidates, centre, batch):
-    """Fill batch with rows less the centre, and minus half their squared length behind them."""
+    """Fill batch with rows minus the centre, followed by minus half their squared norm."""
     n_columns = rows.shape[1]
     for i in range(candidates.shape[0]):
         row = candidates[i]
         total = np.float32(0.0)
         for d in range(n_columns):
-            gap = rows[row, d] - centre[d]
-            batch[i, d] = gap
-            total += gap * gap
+            difference = rows[row, d] - centre[d]
+            batch[i, d] = difference
+            total += difference * difference
         batch[i, n_columns] = np.float32(-0.5) * LENGTH_INFLATION * total
 
 
 @jit(float32(rw(float32, 2), rw(int32, 2), int64, float32, int32))
 def insert_neighbor(distances, entries, row, distance, other):
-    """Put another row, nearer than the last of a row's list and not in it, in its place; return the list's last distance."""
+    """Insert a row into the list of another; it is nearer than the last entry and not in the list. Return the new last distance."""
     t = entries.shape[1] - 1
     while t > 0 and distances[row, t - 1] > distance:
         distances[row, t] = distances[row, t - 1]
@@ -187,7 +188,7 @@ def insert_neighbor(distances, entries, row, distance, other):
 
 @jit(void(rw(float32, 2), ro(int32), ro(int32), ro(float32), rw(float32), rw(float32, 2), rw(int32, 2)))
 def offer_candidates(products, candidates, members, squares, limits, distances, entries):
-    """Offer candidates to every member that they are nearer to than the last of its list: a product is above its limit."""
+    """Insert candidates into the lists of members: those nearer than the last entry, whose product is above the limit."""
     for i in range(candidates.shape[0]):
         other = candidates[i]
         for j in range(0, GROUP_SIZE, 16):
@@ -221,9 +222,9 @@ def offer_candidates(products, candidates, members, squares, limits, distances, 
     )
 )
 def compare_group(rows, members, candidates, block, batch_buffer, products, distances, entries):
-    """Improve the lists of at most GROUP members by the candidates; block, batch and products are room to work in.
+    """Improve the lists of at most GROUP_SIZE members by the candidates; block, batch_buffer and products are buffers.
 
-    |x - v|^2 = |x|^2 - 2 (x.v - |v|^2 / 2), measured from the mean of the members, so that few digits cancel.
+    |x - v|^2 = |x|^2 - 2 (x.v - |v|^2 / 2), relative to the mean of the members, so that few digits cancel.
     """
     squares, limits = np.empty(GROUP_SIZE, np.float32), np.full(GROUP_SIZE, np.inf, np.float32)
     centre = np.empty(rows.shape[1], np.float32)
@@ -239,17 +240,18 @@ def compare_group(rows, members, candidates, block, batch_buffer, products, dist
 
 @jit(int64(rw(int32), int64, ro(float32, 2), ro(float32, 2)), reassociate=True)
 def partition_near(members, first, rows, distances):
-    """Bring the members near members[first] to the front of those that follow it; return where the others begin.
+    """Move the members near members[first] directly behind it; return the start of the others.
 
-    Near is so near that rounding changes no list: a group that lies in two places is compared from the one, then the other.
+    Near means so near that rounding errors change no list. A group that consists of distant clusters is compared cluster by
+    cluster.
     """
     pivot, stop = members[first], first + 1
     for j in range(first + 1, members.shape[0]):
         row = members[j]
         total = np.float32(0.0)
         for d in range(rows.shape[1]):
-            gap = rows[row, d] - rows[pivot, d]
-            total += gap * gap
+            difference = rows[row, d] - rows[pivot, d]
+            total += difference * difference
         if total * ROUNDING_SHARE <= ROUNDING_TOLERANCE * distances[row, distances.shape[1] - 1]:
             members[j], members[stop] = members[stop], row
             stop += 1
@@ -258,7 +260,7 @@ def partition_near(members, first, rows, distances):
 
 @jit(void(ro(float32, 2), ro(int32), int64, int64, int64, rw(float32, 2), rw(int32, 2)))
 def join_leaves(rows, order, offset, start, stop, distances, entries):
-    """Compare the rows of every leaf with each other; the leaves are runs of GROUP in order[start - offset : stop - offset]."""
+    """Compare the rows of every leaf with each other; leaves are runs of GROUP_SIZE in order[start - offset : stop - offset]."""
     block = np.empty((rows.shape[1] + 1, GROUP_SIZE), np.float32)
     batch, products = (
         np.empty((BATCH_SIZE, rows.shape[1] + 1), np.float32),
@@ -276,9 +278,10 @@ def join_leaves(rows, order, offset, start, stop, distances, entries):
 
 @jit(void(ro(int32, 2), int64, int64, int64, rw(int32, 2), rw(int32)))
 def build_links(entries, width, start, stop, links, n_links):
-    """Fill links[v], v in [start, stop), with the first `width` of v's list and with rows that have v among theirs.
+    """Fill links[v], v in [start, stop), with the first `width` entries of the list of v and with the rows that have v among
+    theirs.
 
-    As many of these, the first ones, as there is room for. `filled[v]` counts.
+    Of the latter the first ones, until the row of `links` is full. `n_links[v]` is the number of links.
     """
     for v in range(start, stop):
         n_links[v] = 0
@@ -300,10 +303,9 @@ def build_links(entries, width, start, stop, links, n_links):
 
 @jit(int64(ro(int32, 2), ro(int32), int64, int64, rw(uint8), rw(int32), rw(int32)))
 def gather_candidates(links, n_links, start, stop, mark, linked, candidates):
-    """Fill `candidates` with the rows that some row of the group can reach by two links, one of them not followed before.
+    """Fill `candidates` with the rows that a row of the group reaches by two links, at least one of them new; return their number.
 
-    `mark` holds zeros, one a row, and holds them again afterwards. A row that the group is linked to by an old link has
-    been compared with, and so has what it was linked to then.
+    `mark` is 0 for every row, before and after. Rows that the group reaches by old links alone have been compared with it before.
     """
     n_near = 0
     for u in range(start, stop):
@@ -323,7 +325,7 @@ def gather_candidates(links, n_links, start, stop, mark, linked, candidates):
         fresh = linked[i] & 1
         u = linked[i] >> 1
         for t in range(n_links[u]):
-            # Without branches, which would be foretold wrongly every third time.
+            # Without branches, which the processor would mispredict every third time.
             v = links[u, t] >> 1
             take = np.uint8((links[u, t] | fresh) & 1)
             candidates[n_found] = v
@@ -336,7 +338,7 @@ def gather_candidates(links, n_links, start, stop, mark, linked, candidates):
 
 @jit(int64(ro(float32, 2), ro(int32, 2), ro(int32), int64, int64, rw(float32, 2), rw(int32, 2)))
 def join_groups(rows, links, n_links, start, stop, distances, entries):
-    """Compare every group in rows start to stop with what its links lead to; return how many pairs were compared."""
+    """Compare every group in the rows start .. stop with its candidates; return the number of pairs compared."""
     n = rows.shape[0]
     mark, found = np.zeros(n, np.uint8), np.empty(n + 1, np.int32)
     near = np.empty(GROUP_SIZE * links.shape[1] + 1, np.int32)
@@ -361,20 +363,20 @@ def join_groups(rows, links, n_links, start, stop, distances, entries):
 
 @jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
 def squared_distance(rows, i, others, j):
-    """Return the squared distance of two rows in float32."""
+    """Return the squared distance between two rows in float32."""
     total = np.float32(0.0)
     for d in range(rows.shape[1]):
-        gap = rows[i, d] - others[j, d]
-        total += gap * gap
+        difference = rows[i, d] - others[j, d]
+        total += difference * difference
     return total
 
 
 @jit(void(ro(float32, 2), ro(int32, 2), ro(int32), ro(float32, 2), ro(int32, 2), ro(int32, 2), rw(int32, 2)))
 def best_first_search(rows, links, n_links, queries, starts, orders, out):
-    """Fill out[i] with the rows found nearest to query i, nearest first, -1 where there are fewer.
+    """Fill out[i] with the nearest rows found for query i, nearest first, padded with -1.
 
-    The search begins with the leaves at starts[i, t] of the orders[t] and follows the links of the nearest row not
-    yet followed, until those of all in the list are.
+    The search starts from the leaves at starts[i, t] of orders[t]. It follows the links of the nearest row that has not been
+    followed, until there is none in the list.
     """
     n, size = rows.shape[0], out.shape[1]
     mark, marked = np.zeros(n, np.uint8), np.empty(n, np.int32)
@@ -418,10 +420,10 @@ def best_first_search(rows, links, n_links, queries, starts, orders, out):
 
 @jit(void(ro(int32, 2), ro(float64, 2), ro(int32), ro(int64), rw(float64, 2), rw(int32, 2)))
 def expand_neighbor_lists(candidates, candidate_distances, members, starts, dist, rows):
-    """Fill every list, a row of the last two, with the rows that its candidates stand for: nearest first, then by row.
+    """Fill every row of dist and rows with the rows that its candidates represent: nearest first, equal distances by row.
 
-    Where there are fewer rows, infinity and -1 fill up. Point j stands for `members[starts[j] : starts[j + 1]]`, ascending;
-    a negative candidate is none, and one may come twice.
+    Lists are padded with infinity and -1. Point j represents `members[starts[j] : starts[j + 1]]`, ascending. Negative candidates
+    are skipped, and duplicates are inserted once.
     """
     size = dist.shape[1]
     dist[:] = np.inf

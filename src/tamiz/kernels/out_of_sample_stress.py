@@ -1,6 +1,6 @@
-"""One row after another placed against fixed points: the sum over points of (delta - d)^2 made least over the row's place.
+"""Out-of-sample extension by stress: the coordinates y of a new row minimise the sum over fixed points of (delta - d)^2.
 
-Points come as (m, n), so that sums over points vectorise, in a unit of the row's own, so that no square overflows.
+Points have shape (m, n), so that sums over points vectorise. Each row is computed in its own unit, so that no square overflows.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from numba.types import boolean, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Points that are taken at a time: what is made of them stays in the first-level cache.
+# Points of a chunk: their intermediate results stay in the first-level cache.
 _CHUNK = 128
-# A distance below this, in the row's unit, is 0: the row lies at the point.
+# A smaller distance, in the unit of the row, is 0: the row coincides with the point.
 _ZERO_DISTANCE = 1e-100
-# Sums differ by this share of themselves without a fall or a rise.
+# Sums with a smaller relative difference are equal up to rounding.
 _ROUNDING = 1e-15
 
 
@@ -25,12 +25,13 @@ _ROUNDING = 1e-15
     reassociate=True,
 )
 def evaluate_stress(points, delta, count, y, gradient, hessian, workspace):
-    """Return the sum at y; fill half its gradient and the lower triangle of half its matrix of second derivatives.
+    """Return the sum at y; fill half its gradient and the lower triangle of half its Hessian matrix.
 
-    At a point that it should be apart from, the sum falls in every direction: the gradient there is the steepest of them.
+    If y coincides with a point of positive dissimilarity, the sum decreases in every direction; the gradient is then that of the
+    steepest descent.
     """
     m = points.shape[0]
-    total, flat, apart = 0.0, 0.0, 0.0
+    total, flat, coincident = 0.0, 0.0, 0.0
     gradient[:] = 0.0
     hessian[:] = 0.0
     for start in range(0, count, _CHUNK):
@@ -39,9 +40,9 @@ def evaluate_stress(points, delta, count, y, gradient, hessian, workspace):
             workspace[m, j] = 0.0
         for k in range(m):
             for j in range(size):
-                gap = y[k] - points[k, start + j]
-                workspace[k, j] = gap
-                workspace[m, j] += gap * gap
+                difference = y[k] - points[k, start + j]
+                workspace[k, j] = difference
+                workspace[m, j] += difference * difference
         for j in range(size):
             d = math.sqrt(workspace[m, j])
             inverse = 1.0 / d if d > _ZERO_DISTANCE else 0.0
@@ -49,12 +50,12 @@ def evaluate_stress(points, delta, count, y, gradient, hessian, workspace):
             workspace[m, j] = d
             workspace[m + 1, j] = 1.0 - ratio
             workspace[m + 2, j] = ratio * inverse * inverse
-        # Apart from what is written: a loop that writes is vectorised or not by where its arrays lie, and sums would differ.
+        # Sums are in loops that write nothing: the alignment of the arrays decides whether a loop that writes is vectorised.
         for j in range(size):
-            left = workspace[m, j] - delta[start + j]
-            total += left * left
+            residual = workspace[m, j] - delta[start + j]
+            total += residual * residual
             flat += workspace[m + 1, j]
-            apart += 0.0 if workspace[m, j] > _ZERO_DISTANCE else delta[start + j]
+            coincident += 0.0 if workspace[m, j] > _ZERO_DISTANCE else delta[start + j]
         for k in range(m):
             along = 0.0
             for j in range(size):
@@ -67,18 +68,18 @@ def evaluate_stress(points, delta, count, y, gradient, hessian, workspace):
                 hessian[k, l] += across
     for k in range(m):
         hessian[k, k] += flat
-    if apart > 0.0:
+    if coincident > 0.0:
         length = math.sqrt((gradient * gradient).sum())
         if length > 0.0:
-            gradient *= 1.0 + apart / length
+            gradient *= 1.0 + coincident / length
         else:
-            gradient[0] = -apart
+            gradient[0] = -coincident
     return total
 
 
 @jit(boolean(ro(float64, 2), ro(float64), float64, float64, rw(float64, 2), rw(float64)))
 def solve_shifted(matrix, right, shift, min_pivot, factor, out):
-    """Fill out with the solution of (matrix + shift I) out = right; return whether all pivots are above `min_pivot`."""
+    """Fill out with the solution of (matrix + shift I) out = right; return False if a pivot is at most `min_pivot`."""
     m = matrix.shape[0]
     for k in range(m):
         for l in range(k + 1):  # noqa: E741
@@ -108,10 +109,10 @@ def solve_shifted(matrix, right, shift, min_pivot, factor, out):
 
 @jit(float64(ro(float64, 2), int64, rw(float64), rw(float64)))
 def least_curvature(hessian, count, direction, image):
-    """Fill a direction in which the curvature is near its least, and return it. It is nowhere above `count`."""
+    """Fill a direction of nearly the smallest curvature by power iteration, and return that curvature; none exceeds `count`."""
     m = hessian.shape[0]
     for k in range(m):
-        # Some vector without a symmetry.
+        # A start vector without symmetries.
         direction[k] = 1.0 / (1.0 + k * math.sqrt(2.0))
     least = 0.0
     for _ in range(40):
@@ -137,7 +138,7 @@ def least_curvature(hessian, count, direction, image):
     )
 )
 def leave_saddle(points, delta, count, total, rounding, y, gradient, hessian, workspace):
-    """Move y down where no gradient leads, but some direction bends down; return whether there was such a place."""
+    """Move y from a saddle point along a direction of negative curvature to a smaller sum; return whether it moved."""
     m = points.shape[0]
     direction, trial = np.empty(m), np.empty(m)
     if not least_curvature(hessian, count, direction, trial) < -1e-9 * count:
@@ -156,9 +157,10 @@ def leave_saddle(points, delta, count, total, rounding, y, gradient, hessian, wo
 
 @jit(float64(ro(float64, 2), ro(float64), int64, int64, float64, rw(float64), rw(float64, 2), rw(int64)))
 def minimize_stress(points, delta, count, max_iter, tol, y, workspace, convergence):
-    """Move y to a minimum and return the sum there; fill told with the evaluations and whether a step came below tol.
+    """Move y to a minimum and return the sum there; fill convergence with the evaluations and whether a step was below tol.
 
-    Newton's steps, shortened until the sum falls: at worst they are those of majorisation, the gradient over `count`.
+    Newton steps with a shifted Hessian, shortened until the sum decreases; the shortest is the Guttman step, the gradient /
+    `count`.
     """
     m = points.shape[0]
     gradient, other = np.empty(m), np.empty(m)
@@ -177,17 +179,17 @@ def minimize_stress(points, delta, count, max_iter, tol, y, workspace, convergen
         length = math.sqrt((step * step).sum())
         for k in range(m):
             trial[k] = y[k] - step[k]
-        reached = evaluate_stress(points, delta, count, trial, other, further, workspace)
-        if reached <= total + rounding:
+        trial_total = evaluate_stress(points, delta, count, trial, other, further, workspace)
+        if trial_total <= total + rounding:
             y[:] = trial
-            total = reached
+            total = trial_total
             gradient, other = other, gradient
             curvature, further = further, curvature
             shift = shift / 4.0 if shift > count / 64.0 else 0.0
         elif shift < count:
             shift = max(4.0 * shift, count / 64.0)
             continue
-        if length <= tol or reached > total + rounding:
+        if length <= tol or trial_total > total + rounding:
             if solve_shifted(curvature, gradient, 0.0, 1e-9 * count, factor, step) or not leave_saddle(
                 points, delta, count, total, rounding, y, other, further, workspace
             ):
@@ -199,7 +201,10 @@ def minimize_stress(points, delta, count, max_iter, tol, y, workspace, convergen
 
 @jit(float64(ro(float64, 2), ro(float64), rw(float64, 2), rw(float64), rw(int64)))
 def gather_present(points, dissimilarities, present_points, delta, counts):
-    """Fill the points that a row has dissimilarities to, and these, in a power of two that is returned; told[0] counts."""
+    """Fill the points and dissimilarities of a row that are not missing, in a unit of two to the power returned.
+
+    counts[0] is filled with their number.
+    """
     count, largest = 0, 0.0
     m = points.shape[0]
     for j in range(points.shape[1]):
@@ -212,7 +217,7 @@ def gather_present(points, dissimilarities, present_points, delta, counts):
             count += 1
     counts[0] = count
     exponent = math.frexp(largest)[1] if largest > 0.0 else 0
-    # In two steps, each of which is a number.
+    # Two factors, because a single one may overflow.
     half = exponent // 2
     first, second = math.ldexp(1.0, -half), math.ldexp(1.0, half - exponent)
     for j in range(count):
@@ -225,23 +230,23 @@ def gather_present(points, dissimilarities, present_points, delta, counts):
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(float64, 3), int64, float64, rw(float64, 2), rw(float64), rw(int64, 2)))
 def fit_rows(points, dissimilarities, starts, max_iter, tol, positions, stress, convergence):
-    """Place rows from each of their starts and keep the best end, the first of equal ones.
+    """Minimise the stress of rows from each of their starts, and keep the best end point, the first of equal ones.
 
-    told[i] is filled with the evaluations of that descent and whether it converged. Points of shape (m, n); NaN is missing, and
-    every row has a dissimilarity that is not.
+    convergence[i] is filled with the evaluations of that descent and whether it converged. Points have shape (m, n). NaN is
+    missing; every row has at least one dissimilarity.
     """
     m, n = points.shape
-    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 3, _CHUNK))
+    present_points, delta, workspace = np.empty((m, n)), np.empty(n), np.empty((m + 3, _CHUNK))
     y, counts = np.empty(m), np.zeros(2, np.int64)
     for i in range(positions.shape[0]):
-        exponent = int(gather_present(points, dissimilarities[i], kept, delta, counts))
+        exponent = int(gather_present(points, dissimilarities[i], present_points, delta, counts))
         count = counts[0]
         best = np.inf
         for s in range(starts.shape[1]):
             for k in range(m):
                 y[k] = math.ldexp(starts[i, s, k], -exponent)
-            total = minimize_stress(kept, delta, count, max_iter, tol, y, room, counts)
-            # The same minimum reached from two starts differs by rounding, which is to choose no start.
+            total = minimize_stress(present_points, delta, count, max_iter, tol, y, workspace, counts)
+            # The same minimum from two starts differs by rounding, which must not decide between them.
             if s == 0 or total < best - 1e-12 * best:
                 best = total
                 convergence[i] = counts
@@ -256,9 +261,9 @@ def fit_rows(points, dissimilarities, starts, max_iter, tol, positions, stress, 
 
 @jit(void(ro(float64, 2), ro(float64), int64, rw(float64), rw(float64, 2)), reassociate=True)
 def least_squares_start(points, delta, count, out, workspace):
-    """Fill out with the place whose squared distances are nearest to those wanted, by least squares but for a number of the row's.
+    """Fill out with the coordinates y whose squared distances fit the squared dissimilarities by linear least squares.
 
-    |y - x|^2 = |x|^2 - 2 x'y + |y|^2, and |y|^2 drops out against points that are centred.
+    |y - x|^2 = |x|^2 - 2 x'y + |y|^2, where |y|^2 is a free constant that cancels for centred points.
     """
     m = points.shape[0]
     centre, right, mean = np.zeros(m), np.zeros(m), 0.0
@@ -271,9 +276,9 @@ def least_squares_start(points, delta, count, out, workspace):
             workspace[m, j] = -delta[start + j] * delta[start + j]
         for k in range(m):
             for j in range(size):
-                gap = points[k, start + j] - centre[k]
-                workspace[k, j] = gap
-                workspace[m, j] += gap * gap
+                difference = points[k, start + j] - centre[k]
+                workspace[k, j] = difference
+                workspace[m, j] += difference * difference
         for k in range(m):
             along = 0.0
             for j in range(size):
@@ -286,7 +291,7 @@ def least_squares_start(points, delta, count, out, workspace):
                 products[k, l] += across
     for k in range(m):
         mean += products[k, k]
-    # Points of fewer dimensions leave directions in which the row stays at their centre.
+    # In directions without variance of the points the row stays at their centre.
     shift = 1e-10 * mean
     if not solve_shifted(products, right, shift, 0.0, factor, out):
         out[:] = 0.0
@@ -295,14 +300,14 @@ def least_squares_start(points, delta, count, out, workspace):
 
 @jit(void(ro(float64, 2), ro(float64, 2), rw(float64, 3)))
 def fill_starts(points, dissimilarities, out):
-    """Fill out[i] with the place by squared distances and then the places of the nearest points, nearest first."""
+    """Fill out[i] with the least-squares start, followed by the coordinates of the nearest points, nearest first."""
     m, n = points.shape
     n_nearest = out.shape[1] - 1
-    kept, delta, room = np.empty((m, n)), np.empty(n), np.empty((m + 1, _CHUNK))
+    present_points, delta, workspace = np.empty((m, n)), np.empty(n), np.empty((m + 1, _CHUNK))
     y, counts, order = np.empty(m), np.zeros(1, np.int64), np.empty(n_nearest, np.int64)
     for i in range(out.shape[0]):
-        exponent = int(gather_present(points, dissimilarities[i], kept, delta, counts))
-        least_squares_start(kept, delta, counts[0], y, room)
+        exponent = int(gather_present(points, dissimilarities[i], present_points, delta, counts))
+        least_squares_start(present_points, delta, counts[0], y, workspace)
         for k in range(m):
             out[i, 0, k] = math.ldexp(y[k], exponent)
         filled = 0
@@ -317,5 +322,5 @@ def fill_starts(points, dissimilarities, out):
                 order[p] = j
         for s in range(n_nearest):
             for k in range(m):
-                # Where there are fewer points, the first start comes again.
-                out[i, s + 1, k] = math.ldexp(kept[k, order[s]], exponent) if s < filled else out[i, 0, k]
+                # With fewer points the first start is repeated.
+                out[i, s + 1, k] = math.ldexp(present_points[k, order[s]], exponent) if s < filled else out[i, 0, k]

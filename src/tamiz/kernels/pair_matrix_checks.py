@@ -1,4 +1,4 @@
-"""What is wrong with a matrix of numbers of pairs: looked for in one reading, each entry beside its mirror image."""
+"""Checks of square matrices of distances or similarities: range, diagonal and symmetry, in one pass over the matrix."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numba.types import float32, float64, int64
 
 from tamiz.kernels import jit, ro
 
-# Rows and columns that are turned at a time: they stay in the first-level cache.
+# Rows and columns of a tile that is transposed: it stays in the first-level cache.
 _TILE_SIZE = 32
-# What a look may come to.
+# Results of a check.
 VALID, NEARLY_SYMMETRIC, INVALID = 0, 1, 2
 
 
@@ -20,33 +20,34 @@ VALID, NEARLY_SYMMETRIC, INVALID = 0, 1, 2
     ]
 )
 def check_distance_rows(matrix, start, stop, largest, tolerance):
-    """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
+    """Check the distances of the rows start .. stop to the rows from `start`, against their transpose.
 
-    CLEAN where all lie in [0, largest], the diagonal is 0 and mirror images are equal to the bit; ROUNDED where these differ by
-    at most a share `tolerance` of the larger one somewhere; FAULTY else, also where something is NaN.
+    VALID if all are in [0, largest], the diagonal is 0 and the matrix equals its transpose to the bit. NEARLY_SYMMETRIC if
+    entries differ from the transposed ones by at most `tolerance` times the larger one. INVALID otherwise, also if a distance
+    is NaN.
     """
     n = matrix.shape[0]
-    turned = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
-    rounded = False
+    transposed = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
+    nearly = False
     for first in range(start, n, _TILE_SIZE):
         last = min(first + _TILE_SIZE, n)
         for top in range(start, stop, _TILE_SIZE):
             bottom = min(top + _TILE_SIZE, stop)
             for j in range(first, last):
                 for i in range(top, bottom):
-                    turned[i - top, j - first] = matrix[j, i]
+                    transposed[i - top, j - first] = matrix[j, i]
             n_exact = 0
             for i in range(top, bottom):
                 for j in range(first, last):
                     a = matrix[i, j]
-                    n_exact += (a == turned[i - top, j - first]) & (a >= 0.0) & (a <= largest)
+                    n_exact += (a == transposed[i - top, j - first]) & (a >= 0.0) & (a <= largest)
             n_pairs = (bottom - top) * (last - first)
             if n_exact == n_pairs:
                 continue
-            rounded, n_good = True, 0
+            nearly, n_good = True, 0
             for i in range(top, bottom):
                 for j in range(first, last):
-                    a, b = matrix[i, j], turned[i - top, j - first]
+                    a, b = matrix[i, j], transposed[i - top, j - first]
                     larger = max(a, b)
                     in_range = (a >= 0.0) & (b >= 0.0) & (larger <= largest)
                     n_good += in_range & (abs(a - b) <= tolerance * larger)
@@ -55,7 +56,7 @@ def check_distance_rows(matrix, start, stop, largest, tolerance):
     for i in range(start, stop):
         if matrix[i, i] != 0.0:
             return INVALID
-    return NEARLY_SYMMETRIC if rounded else VALID
+    return NEARLY_SYMMETRIC if nearly else VALID
 
 
 @jit(
@@ -65,28 +66,29 @@ def check_distance_rows(matrix, start, stop, largest, tolerance):
     ]
 )
 def check_similarity_rows(matrix, diagonal, start, stop, largest, tolerance):
-    """Return what rows start .. stop hold right of the diagonal of their first, and below it in those columns.
+    """Check the similarities of the rows start .. stop to the rows from `start`, against their transpose.
 
-    CLEAN where all are at most `largest` in size and at most the mean of the two similarities of their rows to themselves, and
-    mirror images are equal to the bit; ROUNDED where the last two are true but for a share `tolerance` of the sizes; FAULTY else.
+    VALID if all have an absolute value of at most `largest`, are at most the mean of the self-similarities of their two rows,
+    and the matrix equals its transpose to the bit. NEARLY_SYMMETRIC if the last two conditions hold up to `tolerance` times the
+    absolute values. INVALID otherwise.
     """
     n = matrix.shape[0]
-    turned = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
-    rounded = False
+    transposed = np.empty((_TILE_SIZE, _TILE_SIZE), dtype=matrix.dtype)
+    nearly = False
     for first in range(start, n, _TILE_SIZE):
         last = min(first + _TILE_SIZE, n)
         for top in range(start, stop, _TILE_SIZE):
             bottom = min(top + _TILE_SIZE, stop)
             for j in range(first, last):
                 for i in range(top, bottom):
-                    turned[i - top, j - first] = matrix[j, i]
+                    transposed[i - top, j - first] = matrix[j, i]
             n_exact = 0
             for i in range(top, bottom):
                 own = diagonal[i]
                 for j in range(first, last):
                     a = matrix[i, j]
                     below = (a >= -largest) & (a <= largest) & (a <= (own + diagonal[j]) / 2)
-                    n_exact += (a == turned[i - top, j - first]) & below
+                    n_exact += (a == transposed[i - top, j - first]) & below
             n_pairs = (bottom - top) * (last - first)
             if n_exact == n_pairs:
                 continue
@@ -94,11 +96,11 @@ def check_similarity_rows(matrix, diagonal, start, stop, largest, tolerance):
             for i in range(top, bottom):
                 own = diagonal[i]
                 for j in range(first, last):
-                    a, b = matrix[i, j], turned[i - top, j - first]
+                    a, b = matrix[i, j], transposed[i - top, j - first]
                     size = (abs(own) + abs(diagonal[j])) / 2 + max(abs(a), abs(b))
                     in_range = (abs(a) <= largest) & (abs(b) <= largest) & (abs(a - b) <= tolerance * size)
                     n_good += in_range & (max(a, b) - (own + diagonal[j]) / 2 <= tolerance * size)
-                    rounded |= a != b
+                    nearly |= a != b
             if n_good < n_pairs:
                 return INVALID
-    return NEARLY_SYMMETRIC if rounded else VALID
+    return NEARLY_SYMMETRIC if nearly else VALID

@@ -1,7 +1,7 @@
-"""How many rows are nearer than others, and the ranks of all.
+"""Ranks of rows by distance, from approximate keys with error bounds.
 
-A *key* orders as a distance does, but for a blur: of two pairs whose keys are farther apart than that, the one with the smaller
-key has the smaller distance.
+A *key* is an approximation of a squared distance, from a matrix product. If two keys differ by more than their error bounds, the
+smaller key has the smaller distance; the other pairs are *undecided* and are compared by exact distances.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba.types import float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Buckets for each number that is put in order; so many numbers of one bucket are put in order one by one.
+# Buckets for each entry that is sorted; a bucket with at most so many entries is sorted by insertion.
 BUCKETS_PER_ENTRY = 2
 _INSERTION_SIZE = 24
 
@@ -21,7 +21,7 @@ _WINDOWS = (ro(float64, 2), ro(float64), ro(float64, 2), ro(float64, 2))
 
 @jit(void(*_WINDOWS, rw(int32, 2), rw(int32, 2)))
 def count_nearer(keys, error_bounds, low, high, n_below, n_within):
-    """Fill nearer[i, t] with how many keys of row i are below low[i, t] with all their blur, reached with those at most high."""
+    """Count the keys of row i that are certainly below low[i, t] (n_below) and those of at most high[i, t] (n_within)."""
     n_rows, n_columns = keys.shape
     for i in range(n_rows):
         for t in range(low.shape[1]):
@@ -38,9 +38,9 @@ def count_nearer(keys, error_bounds, low, high, n_below, n_within):
 
 @jit(void(*_WINDOWS, ro(int32, 2), rw(int32), rw(int32), rw(int32)))
 def collect_undecided(keys, error_bounds, low, high, n_undecided, rows, limits, columns):
-    """Fill rows, limits and columns with i, t and j of keys that `count_nearer` reached without knowing them nearer.
+    """Fill rows, limits and columns with i, t and j of the undecided keys: within high[i, t] but not certainly below low[i, t].
 
-    Only where doubts[i, t], the number of them, is not 0.
+    n_undecided[i, t] is their number.
     """
     n = 0
     for i in range(keys.shape[0]):
@@ -54,21 +54,21 @@ def collect_undecided(keys, error_bounds, low, high, n_undecided, rows, limits, 
 
 @jit(void(ro(int32), ro(int32), ro(float64), ro(float64, 2), rw(int32, 2)))
 def count_exact(rows, limits, distances, thresholds, n_below):
-    """Add to nearer[i, t] the distances below wanted[i, t], for i in rows and t in limits."""
+    """Add to n_below[i, t] the number of exact distances below thresholds[i, t], for i in rows and t in limits."""
     for p in range(rows.shape[0]):
         n_below[rows[p], limits[p]] += distances[p] < thresholds[rows[p], limits[p]]
 
 
 @jit(void(rw(float64), rw(int32), int64, int64))
 def insertion_sort(keys, indices, start, stop):
-    """Sort the entries start .. stop by (key, place)."""
+    """Sort the entries start .. stop by (key, index)."""
     for a in range(start + 1, stop):
-        key, place = keys[a], indices[a]
+        key, index = keys[a], indices[a]
         b = a
-        while b > start and (keys[b - 1] > key or (keys[b - 1] == key and indices[b - 1] > place)):
+        while b > start and (keys[b - 1] > key or (keys[b - 1] == key and indices[b - 1] > index)):
             keys[b], indices[b] = keys[b - 1], indices[b - 1]
             b -= 1
-        keys[b], indices[b] = key, place
+        keys[b], indices[b] = key, index
 
 
 _BUFFERS = (rw(float64), rw(int32), rw(int32), rw(int32))
@@ -76,10 +76,9 @@ _BUFFERS = (rw(float64), rw(int32), rw(int32), rw(int32))
 
 @jit(int64(rw(float64), rw(int32), int64, int64, *_BUFFERS))
 def fill_buckets(keys, indices, start, stop, other_keys, other_indices, bucket_of, ends):
-    """Put the entries start .. stop into buckets of equal width, in order, entries of one bucket as they came.
+    """Distribute the entries start .. stop stably over buckets of equal width, and return the number of buckets.
 
-    Return how many buckets; ends[b] is where bucket b ends. No buckets: all keys are equal, or too near for their width to be
-    a number.
+    ends[b] is filled with the end of bucket b. There are 0 buckets if all keys are equal or too close for a finite width.
     """
     least, most = keys[start], keys[start]
     for a in range(start, stop):
@@ -99,7 +98,7 @@ def fill_buckets(keys, indices, start, stop, other_keys, other_indices, bucket_o
     ends[0] = start
     for b in range(n_buckets):
         ends[b + 1] += ends[b]
-    # ends[b] is where bucket b goes on, in the end where it ends.
+    # ends[b] is the next free position of bucket b, after the loop its end.
     for a in range(start, stop):
         to = ends[bucket_of[a]]
         ends[bucket_of[a]] = to + 1
@@ -111,9 +110,9 @@ def fill_buckets(keys, indices, start, stop, other_keys, other_indices, bucket_o
 
 @jit(void(rw(float64), rw(int32), int64, int64, *_BUFFERS))
 def bucket_sort(keys, indices, first, last, other_keys, other_indices, bucket_of, ends):
-    """Sort the entries first .. last by (key, place); quickly where they come in ascending order of their places.
+    """Sort the entries first .. last by (key, index); fastest if their indices ascend.
 
-    There must be room for as many others, and for BUCKETS times as many ends and one.
+    The buffers need as many entries, and `ends` needs BUCKETS_PER_ENTRY times as many and one more.
     """
     open_ = np.empty(((last - first) // _INSERTION_SIZE + 2, 2), np.int32)
     open_[0, 0], open_[0, 1] = first, last
@@ -122,47 +121,47 @@ def bucket_sort(keys, indices, first, last, other_keys, other_indices, bucket_of
         n_open -= 1
         start, stop = open_[n_open, 0], open_[n_open, 1]
         n_buckets = fill_buckets(keys, indices, start, stop, other_keys, other_indices, bucket_of, ends)
-        begun, fullest = start, 0
+        begin, fullest = start, 0
         for b in range(n_buckets):
-            fullest = max(fullest, ends[b] - begun)
-            begun = ends[b]
+            fullest = max(fullest, ends[b] - begin)
+            begin = ends[b]
         if fullest <= _INSERTION_SIZE:
-            # Hardly anything is out of order.
+            # Almost sorted.
             insertion_sort(keys, indices, start, stop)
             continue
-        begun = start
+        begin = start
         for b in range(n_buckets):
             end = ends[b]
-            if end - begun > _INSERTION_SIZE:
-                open_[n_open, 0], open_[n_open, 1] = begun, end
+            if end - begin > _INSERTION_SIZE:
+                open_[n_open, 0], open_[n_open, 1] = begin, end
                 n_open += 1
-            elif end - begun > 1:
-                insertion_sort(keys, indices, begun, end)
-            begun = end
+            elif end - begin > 1:
+                insertion_sort(keys, indices, begin, end)
+            begin = end
 
 
 @jit(int64(ro(float64), int64, ro(float64), float64, float64, rw(float64), rw(int32), *_BUFFERS))
 def sort_row(
     row, self_index, error_bounds, self_error, relative_error, keys, indices, other_keys, other_indices, bucket_of, ends
 ):
-    """Sort the keys of a row but for own, equal ones by their number, and return how many are in doubt.
+    """Sort the keys of a row without its own, equal keys by index, and return the number of undecided ones.
 
-    Those are given in other_places, as entries of the order: keys within the blur of one before or behind them. The blur of a
-    pair is blur[j] + own_blur and the share `relative_error` of the key.
+    other_indices is filled with the positions of the undecided keys in the order: those within the error bound of the key before or
+    after. The error bound of a key is error_bounds[j] + self_error + relative_error * |key|.
     """
     n = row.shape[0] - 1
-    most_blur = 0.0
+    largest_error = 0.0
     for j in range(n + 1):
-        most_blur = max(most_blur, error_bounds[j])
+        largest_error = max(largest_error, error_bounds[j])
     for j in range(self_index):
         keys[j], indices[j] = row[j], j
     for j in range(self_index, n):
         keys[j], indices[j] = row[j + 1], j + 1
     bucket_sort(keys, indices, 0, n, other_keys, other_indices, bucket_of, ends)
-    sure = True
+    all_decided = True
     for a in range(1, n):
-        sure &= keys[a] > keys[a - 1] + most_blur + self_error + relative_error * abs(keys[a - 1])
-    if sure or relative_error == 0.0:
+        all_decided &= keys[a] > keys[a - 1] + largest_error + self_error + relative_error * abs(keys[a - 1])
+    if all_decided or relative_error == 0.0:
         return 0
     found, reach, listed = 0, -np.inf, -1
     for a in range(n):
@@ -179,7 +178,7 @@ def sort_row(
 
 @jit(void(ro(int32), ro(float64), rw(float64), rw(int32), *_BUFFERS))
 def sort_undecided(undecided, exact_keys, keys, indices, other_keys, other_indices, bucket_of, ends):
-    """Sort runs of doubtful entries by what was measured of the points at these places, equal ones by their number."""
+    """Sort runs of undecided entries by the exact keys of their points, equal ones by index."""
     p = 0
     while p < undecided.shape[0]:
         q = p + 1
@@ -198,7 +197,7 @@ def sort_undecided(undecided, exact_keys, keys, indices, other_keys, other_indic
 
 @jit(void(ro(int32), int64, rw(int32)))
 def fill_ranks(indices, self_index, ranks):
-    """Fill ranks with the entries of the order at which the points are, from 1; 0 for own."""
+    """Fill ranks with the positions of the points in the order, from 1; the row itself has rank 0."""
     ranks[self_index] = 0
     for a in range(indices.shape[0] - 1):
         ranks[indices[a]] = a + 1
@@ -206,7 +205,9 @@ def fill_ranks(indices, self_index, ranks):
 
 @jit(float64(ro(int32), ro(int32), ro(float64), rw(int64)))
 def count_larger_ranks(a, b, gains, counts):
-    """Add to counts[r] the pairs of ranks whose larger one is r; return the sum of the gains of these. Ranks of 0 are left out."""
+    """Add to counts[r] the number of pairs of ranks with maximum r; return the sum of gains[r] over the pairs. Rank 0 is
+    skipped.
+    """
     gain = 0.0
     for j in range(a.shape[0]):
         larger = max(a[j], b[j])
@@ -218,7 +219,7 @@ def count_larger_ranks(a, b, gains, counts):
 
 @jit(void(ro(int32), ro(int32), rw(int64, 2)))
 def count_rank_pairs(a, b, counts):
-    """Add to counts[r - 1, s - 1] the pairs of ranks (r, s). Ranks of 0 are left out."""
+    """Add to counts[r - 1, s - 1] the number of pairs of ranks (r, s). Rank 0 is skipped."""
     for j in range(a.shape[0]):
         if a[j] > 0:
             counts[a[j] - 1, b[j] - 1] += 1

@@ -1,6 +1,6 @@
-"""Boruvka's rounds: the shortest edges out of components, and the nearest row outside the component of a row.
+"""Minimum spanning tree by Boruvka's algorithm: shortest edges out of components, and nearest rows in other components.
 
-Edges are ordered by (length, lower row, higher row), so that no two are equal and the minimum spanning tree is one tree.
+Edges are ordered by (length, lower row, higher row), so that no two are equal and the minimum spanning tree is unique.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from numba.types import boolean, float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
-# Candidates that are compared at once before any is looked at by itself.
+# Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
 
 
 @jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def _distance(a, i, b, j):
-    """Return the Euclidean distance of row i of a and row j of b, as the exact searches measure it."""
+    """Return the Euclidean distance between row i of a and row j of b, with the same bits as the exact searches."""
     total = 0.0
     for k in range(a.shape[1]):
-        gap = a[i, k] - b[j, k]
-        total += gap * gap
+        difference = a[i, k] - b[j, k]
+        total += difference * difference
     return math.sqrt(total)
 
 
 @jit(void(ro(int32), ro(int32, 2), ro(float64, 2), rw(int32), rw(float64), rw(int32), rw(int32)))
 def shortest_edges(labels, neighbors, lengths, cursor, best, low, high):
-    """Fill best, low and high, one entry a component, with the shortest listed edge that leaves it, infinite where none does.
+    """Fill best, low and high with the shortest listed edge that leaves each component; its length is infinite if there is none.
 
-    Row p lists the rows near[p], nearest first. cursor[p] is moved on to the first that is outside the component of p.
+    neighbors[p] lists the nearest rows of row p, nearest first. cursor[p] is advanced to the first outside the component of p.
     """
     best[:] = np.inf
     low[:] = high[:] = np.iinfo(np.int32).max
@@ -51,9 +51,9 @@ def shortest_edges(labels, neighbors, lengths, cursor, best, low, high):
 
 @jit(void(ro(int32), int64, ro(int32), ro(float64), ro(int32), ro(float64), ro(int32), rw(boolean)))
 def mark_undecided(labels, n_listed, cursor, list_end, list_end_low, best, low, out):
-    """Fill out[p]: whether a row that p does not list may be joined to p by a shorter edge than the best of the component.
+    """Fill out[p] with whether an unlisted edge of row p may be shorter than the shortest listed edge of its component.
 
-    Edges that are not listed come after (reach[p], reach_low[p]); an infinite reach says that there are none.
+    Unlisted edges are longer than (list_end[p], list_end_low[p]); an infinite list_end[p] means that there are none.
     """
     for p in range(labels.shape[0]):
         c = labels[p]
@@ -74,9 +74,9 @@ def _root(c, parent):
 
 @jit(int64(ro(int32), ro(int32), int64, rw(int32), rw(boolean)))
 def join_components(heads, tails, n_components, labels, is_kept):
-    """Join the components of the edges' ends, renumber labels and return how many components are left.
+    """Join the components that the edges connect, renumber the labels and return the number of components left.
 
-    kept[e] is whether edge e joined two.
+    is_kept[e] is filled with whether edge e joined two components.
     """
     parent = np.arange(n_components)
     left = n_components
@@ -89,7 +89,7 @@ def join_components(heads, tails, n_components, labels, is_kept):
     number = np.empty(n_components, dtype=np.int32)
     used = 0
     for c in range(n_components):
-        # The root of a component is its lowest number, and so has its new one already.
+        # The root of a component is its lowest number, so it is renumbered before the others.
         if parent[c] == c:
             number[c] = used
             used += 1
@@ -102,7 +102,7 @@ def join_components(heads, tails, n_components, labels, is_kept):
 
 @jit(void(ro(float64, 2), ro(int32), ro(int64), int64, int64, rw(float64, 2), rw(float64)))
 def fit_balls(values, order, starts, first, last, centres, radii):
-    """Fill in the mean and the farthest distance from it of the rows order[starts[b] : starts[b + 1]], first <= b < last."""
+    """Fill the mean, and the largest distance from it, of the rows order[starts[b] : starts[b + 1]], first <= b < last."""
     d = values.shape[1]
     for b in range(first, last):
         size = starts[b + 1] - starts[b]
@@ -115,17 +115,17 @@ def fit_balls(values, order, starts, first, last, centres, radii):
         for e in range(starts[b], starts[b + 1]):
             total = 0.0
             for k in range(d):
-                gap = values[order[e], k] - centres[b, k]
-                total += gap * gap
+                difference = values[order[e], k] - centres[b, k]
+                total += difference * difference
             farthest = max(farthest, total)
         radii[b] = math.sqrt(farthest)
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64), float64, boolean, rw(float32, 2)), reassociate=True)
 def distance_factors(values, rows, origin, scale, is_left, out):
-    """Fill out with rows whose products are squared distances: a left one (-2 x, |x|^2, 1), a right one (x, 1, |x|^2).
+    """Fill out with factors whose products are squared distances: left (-2 x, |x|^2, 1), right (x, 1, |x|^2).
 
-    x is the row less the origin, times scale.
+    x is (row - origin) * scale.
     """
     d = values.shape[1]
     for i in range(rows.shape[0]):
@@ -140,7 +140,7 @@ def distance_factors(values, rows, origin, scale, is_left, out):
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), reassociate=True)
 def project_on_line(values, rows, origin, direction, out):
-    """Fill out with the places of rows on a line through the origin."""
+    """Fill out with the projections of rows on a line through the origin."""
     for i in range(rows.shape[0]):
         total = 0.0
         for k in range(values.shape[1]):
@@ -155,21 +155,22 @@ def project_on_line(values, rows, origin, direction, out):
     )
 )
 def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, other):
-    """Lower best[i] to the distance of rows[i] from the nearest of columns outside its component, and name it in other[i].
+    """Lower best[i] to the distance of rows[i] from the nearest of `columns` outside its component, and set other[i] to that row.
 
-    squares[i] are the squared distances from the columns, in runs of RUN, times scale^2, wrong by at most slack: they say
-    which distances are worth taking. NaN fills the last run up. Equal distances go to the lower row.
+    squares[i] are approximate squared distances from the columns times scale^2, in runs of RUN_LENGTH, with an error of at most
+    slack; exact distances are computed only where they may be smaller. NaN pads the last run. Of equal distances the lower row
+    is chosen.
     """
-    # The length of a run is read from the array: a constant would unroll the loop before it could become vectors.
+    # The length of a run is read from the array: with a constant, LLVM unrolls the loop before it can vectorise it.
     n_rows, n_runs, length = squares.shape
     for i in range(n_rows):
         mine = labels[rows[i]]
         most = np.float32((best[i] * scale) ** 2 + slack)
         for run in range(n_runs):
-            some = False
+            any_near = False
             for j in range(length):
-                some |= squares[i, run, j] <= most
-            if some:
+                any_near |= squares[i, run, j] <= most
+            if any_near:
                 for j in range(length):
                     if squares[i, run, j] <= most:
                         q = columns[run * length + j]
@@ -182,9 +183,10 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
 
 @jit(void(ro(float64, 2), ro(int32), ro(int32), int64, rw(int32, 2), rw(float64, 2)))
 def nearest_by_component(distances, rows, labels, n_components, neighbors, lengths):
-    """Fill near[i] with the nearest row in each of the nearest components but that of rows[i], nearest first.
+    """Fill neighbors[i] with the nearest row of each of the nearest other components, nearest first, and lengths[i] with their
+    distances.
 
-    distances[i] are those of rows[i] from all rows. What is left over is filled with rows[i] itself, infinitely far.
+    distances[i] are those of rows[i] from all rows. The rest is padded with rows[i] itself at an infinite distance.
     """
     best, nearest = np.empty(n_components), np.empty(n_components, dtype=np.int32)
     for i in range(rows.shape[0]):

@@ -1,4 +1,11 @@
-"""Orders of elimination: which row of a symmetric sparse matrix to eliminate next, so that its factor stays sparse."""
+"""Sparse factorisation of grounded graph Laplacians without subtractions, and minimum-degree orderings that keep it sparse.
+
+The matrix is L + G, with the Laplacian L of a graph and a ground G, a non-negative diagonal matrix. Eliminating a row joins its
+neighbours, and the ground, by new edges: the remaining matrix has the same form. Its factors are therefore sums, products and
+quotients of positive numbers, and accurate to the last digits for weights of any range. L + G = F D F' with F = 1 - C, where
+column k of C has the shares of row k that its elimination distributes to later rows. A row with neither edges nor a ground has
+1 / D = 0.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +15,9 @@ from numba.types import float64, int32, int64, uint64, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: Elimination of the rows of a graph's Laplacian L and a ground G, a diagonal matrix, without a subtraction.
-# MERGED:
-# MERGED: Eliminating a row joins its neighbours, and the ground, by new edges: what remains is such a matrix again. Its factors are
-# MERGED: therefore sums, products and quotients of positive numbers, and right to the last digits for weights of any spread.
-# MERGED: L + G = F D F' with F = 1 - C, where column k of C holds the shares in which row k is given to later rows. A row that has neither
-# MERGED: edges nor a ground keeps 1 / D = 0.
 @jit(void(ro(int64), ro(int32), ro(int32), ro(int32), rw(int32), rw(int64)))
 def count_factor_entries(indptr, indices, order, position, parent, counts):
-    """Fill counts with the entries of every column of C, and parent with the first of them, -1 for none."""
+    """Fill counts with the number of entries of every column of C, and parent with the row of the first, -1 for none."""
     n = order.shape[0]
     reached = np.full(n, -1, dtype=np.int32)
     parent[:] = -1
@@ -35,7 +36,7 @@ def count_factor_entries(indptr, indices, order, position, parent, counts):
 
 @jit(void(ro(int64), ro(int32), ro(int32), ro(int32), ro(int32), ro(int64), rw(int32)))
 def fill_factor_rows(indptr, indices, order, position, parent, starts, rows):
-    """Fill rows with those of the entries of C, column by column from `starts`, ascending in each."""
+    """Fill rows with the row indices of the entries of C, column by column from `starts`, ascending in each column."""
     n = order.shape[0]
     reached = np.full(n, -1, dtype=np.int32)
     ends = starts.copy()
@@ -58,7 +59,10 @@ def fill_factor_rows(indptr, indices, order, position, parent, starts, rows):
     reassociate=True,
 )  # fmt: skip
 def factorize(indptr, indices, weights, ground, order, position, starts, rows, factor, inverse_pivots):
-    """Fill shares with the values of C, in the places of `rows`, and inverse with 1 / D; ground is in `order`, and used up."""
+    """Fill factor with the values of C at the indices `rows`, and inverse_pivots with 1 / D.
+
+    `ground` is in elimination order and is overwritten.
+    """
     n = order.shape[0]
     edge = np.zeros(n)
     # The columns whose next entry is in a row, as linked lists.
@@ -100,7 +104,7 @@ def factorize(indptr, indices, weights, ground, order, position, starts, rows, f
 
 @jit(void(ro(int64), ro(int32), ro(float64), ro(float64), rw(float64, 2)), reassociate=True)
 def substitute(starts, rows, factor, inverse_pivots, x):
-    """Solve (L + G) x = x in place, for four columns in the order of elimination."""
+    """Overwrite x, four columns in elimination order, with (L + G)^-1 x."""
     n = inverse_pivots.shape[0]
     for k in range(uint64(n)):
         x_0, x_1, x_2, x_3 = x[k, 0], x[k, 1], x[k, 2], x[k, 3]
@@ -134,7 +138,7 @@ _ABSENT = -1
 
 @jit(int64(rw(int32), rw(int64), ro(int32)))
 def _compact(workspace, start, length):
-    """Move the lists of live rows and elements to the front of the workspace, in their order; return where they end."""
+    """Move the lists of live rows and elements to the front of the workspace, in order; return their end."""
     owner = np.full(workspace.shape[0], _ABSENT, dtype=np.int32)
     for i in range(start.shape[0]):
         if start[i] >= 0 and length[i] > 0:
@@ -156,11 +160,11 @@ def _compact(workspace, start, length):
 
 @jit(float64(ro(int64), ro(int32), float64, rw(int32)))
 def minimum_degree(indptr, indices, budget, order):
-    """Fill order by approximate minimum degree; return the multiplications of the factorisation, or -1 beyond the budget.
+    """Fill order by approximate minimum degree; return the multiplications of the factorisation, or -1 if they exceed the budget.
 
-    A quotient graph: an eliminated row becomes an element, the list of the rows that it joined; a row knows the rows and the
-    elements next to it. Rows that have become indistinguishable are eliminated as one. Rows of very many entries come last,
-    unlooked at. Entries of the diagonal are passed over.
+    The quotient graph: an eliminated row becomes an element, the list of the rows that it joined; a row has lists of adjacent rows
+    and adjacent elements. Indistinguishable rows are eliminated as one. Dense rows, with more entries than 16 and 10 sqrt(n),
+    are last in the order. Diagonal entries are ignored.
 
     Amestoy, Davis and Duff (1996), An approximate minimum degree ordering algorithm, SIAM J. Matrix Anal. Appl. 17.
     """
@@ -197,7 +201,7 @@ def minimum_degree(indptr, indices, budget, order):
                 free += 1
         length[i] = free - start[i]
         degree[i] = length[i]
-    # Lists of the live rows by degree, and the members of a row that stands for several.
+    # Lists of the live rows by degree, and the members of a row that represents several.
     head = np.full(n + 1, _ABSENT, dtype=np.int32)
     after = np.full(n, _ABSENT, dtype=np.int32)
     before = np.full(n, _ABSENT, dtype=np.int32)
@@ -232,11 +236,11 @@ def minimum_degree(indptr, indices, budget, order):
         pivots = weight[p]
         done += pivots
         weight[p] = -pivots
-        # The new element: the rows next to p, directly or through an element, each once.
-        room = np.int64(length[p] - elements[p])
+        # The new element: the rows adjacent to p, directly or through an element, each once.
+        n_needed = np.int64(length[p] - elements[p])
         for e in range(start[p], start[p] + elements[p]):
-            room += length[workspace[e]]
-        if free + room > workspace.shape[0]:
+            n_needed += length[workspace[e]]
+        if free + n_needed > workspace.shape[0]:
             free = _compact(workspace, start, length)
         first = free
         size = np.int64(0)
@@ -269,7 +273,7 @@ def minimum_degree(indptr, indices, budget, order):
         length[p] = free - first
         elements[p] = 0
         is_element[p] = True
-        # How much of every element near lies outside the new one.
+        # The weight of every adjacent element outside the new one.
         for e in range(first, free):
             i = workspace[e]
             own = -weight[i]
@@ -286,7 +290,7 @@ def minimum_degree(indptr, indices, budget, order):
             own = -weight[i]
             begin = start[i]
             to = begin
-            near = np.int64(0)
+            external_degree = np.int64(0)
             code = np.int64(p)
             for f in range(begin, begin + elements[i]):
                 q = workspace[f]
@@ -294,25 +298,25 @@ def minimum_degree(indptr, indices, budget, order):
                     continue
                 beyond = outside[q] - stamp
                 if beyond > 0:
-                    near += beyond
+                    external_degree += beyond
                     workspace[to] = q
                     to += 1
                     code += q
                 else:
-                    # All its rows are in the new element.
+                    # All rows of the element are in the new one.
                     is_element[q] = False
                     length[q] = 0
                     start[q] = -1
-            kept = to
+            rows_start = to
             for f in range(begin + elements[i], begin + length[i]):
                 j = workspace[f]
                 if weight[j] > 0:
-                    near += weight[j]
+                    external_degree += weight[j]
                     workspace[to] = j
                     to += 1
                     code += j
-            if near == 0:
-                # Nothing but the new element is near: it can be eliminated with p.
+            if external_degree == 0:
+                # The row is adjacent to the new element only: it is eliminated with p.
                 size -= own
                 pivots += own
                 done += own
@@ -322,18 +326,18 @@ def minimum_degree(indptr, indices, budget, order):
                 length[i] = 0
                 start[i] = -1
                 continue
-            degree[i] = min(degree[i], near)
-            # The new element goes first; what stood there makes room at the ends. One entry at least was left out.
-            workspace[to] = workspace[kept]
-            workspace[kept] = workspace[begin]
+            degree[i] = min(degree[i], external_degree)
+            # The new element becomes the first entry, and the entries there move to the ends: at least one entry was removed.
+            workspace[to] = workspace[rows_start]
+            workspace[rows_start] = workspace[begin]
             workspace[begin] = p
-            elements[i] = kept - begin + 1
+            elements[i] = rows_start - begin + 1
             length[i] = to - begin + 1
             code %= n
             bucket_of[i] = code
             chained[i] = bucket[code]
             bucket[code] = i
-        # Rows next to the same elements and the same rows become one.
+        # Rows adjacent to the same elements and rows are merged.
         for e in range(first, free):
             i = workspace[e]
             if weight[i] >= 0:
@@ -398,7 +402,7 @@ def minimum_degree(indptr, indices, budget, order):
         for k in range(pivots):
             column = size + n_dense + k
             work += 0.5 * column * column
-        # The rows left have at least about as many neighbours: a graph that will not stay sparse is known by half of the way.
+        # The remaining rows have about as many neighbours or more, so a graph that fills in is recognised early.
         if work + 0.25 * size * size * (n_live - done) > budget:
             return -1.0
     for i in range(n):

@@ -1,14 +1,14 @@
-"""The nearest rows by many sets of columns at once.
+"""Nearest rows for many sets of columns together, and the predictions of k-nearest neighbours from them.
 
-The distance of two rows by a set is the sum of (x - y)^2 over its columns, added up in the order of the columns; equal distances
-go by the row. While rows are looked for, sums are added up in the order of a tree (what sets share is added once), which may
-differ in the last bits. What is found so is kept as *keys*: whole numbers whose high bits are those of a sum and whose low bits
-are the row's number, so that one comparison is of both. Where the last of the nearest and the next row are nearer to each other
-than rounding, distances are measured again as defined, and they alone decide.
+The distance of two rows under a set is the sum of (x - y)^2 over its columns, in the order of the columns; of equal distances the
+lower row is nearer. The search adds the sums in the order of a tree, so that columns shared by sets are added once; the last
+bits may differ from those of the definition. Candidates are stored as *keys*: integers whose high bits are those of a sum and
+whose low bits are the number of the row, so that one comparison covers both. If the last of the nearest rows and the next row
+differ by no more than rounding errors, distances are computed again as defined, and decide.
 
-Values have a row for every column, as loops run over rows. A tree is given node by node, each before those below it:
-`depth`, `ends` (the node after all below it), `above`, the columns that it adds (`columns[starts[v] : starts[v + 1]]`) and the set
-that is complete there (`complete`, or -1). Node 0 holds what all sets share.
+Values have a row for every column, because loops run over rows. The nodes of the tree are in depth-first order. Each has its
+`depth`, the node after its subtree (`subtree_ends`), its parent (`parent_nodes`), the columns that it adds (`columns[starts[v]
+: starts[v + 1]]`) and the set that is complete there (`node_sets`, or -1). Node 0 has the columns that all sets share.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from numba.types import UniTuple, bool_, float64, int64, void
 from tamiz.kernels import jit, ro, rw
 
 
-# MERGED: What neighbours say of a row: the class with the most votes, or the mean of their numbers.
 @jit(void(ro(int64, 3), ro(float64, 3), ro(int64), ro(int64), ro(int64), rw(float64, 3)))
 def vote_confusion(nearest, weights, codes, truth, set_index, confusion):
-    """Count every query by its class and the one that has the most votes, the first of equals; set c is where[c] there."""
+    """Count every query by its class and the class with the most votes, the first of equal ones; set c is set_index[c]."""
     votes = np.empty(confusion.shape[1])
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
@@ -38,7 +37,7 @@ def vote_confusion(nearest, weights, codes, truth, set_index, confusion):
 
 @jit(void(ro(int64, 3), ro(float64, 3), ro(float64), ro(float64), ro(int64), rw(float64)))
 def add_squared_errors(nearest, weights, labels, truth, set_index, squared_errors):
-    """Add the squared error of every query, predicted by the weighted mean of its neighbours; set c is where[c] there."""
+    """Add the squared error of every query, predicted by the weighted mean of its neighbours; set c is set_index[c]."""
     for i in range(nearest.shape[0]):
         for c in range(nearest.shape[1]):
             total, weight = 0.0, 0.0
@@ -49,33 +48,33 @@ def add_squared_errors(nearest, weights, labels, truth, set_index, squared_error
             squared_errors[set_index[c]] += error * error
 
 
-# Rows that are added up at a time: the sums of a path down the tree stay in the nearest cache.
+# Rows of a block: the sums of a path down the tree stay in the first-level cache.
 _BLOCK_ROWS = 64
-# Sums are put in order by so many leading bits: 16 steps to each doubling.
+# The bucket of a sum is its bits shifted right by this: 16 buckets for each doubling.
 _LEADING_SHIFT = 48
 _N_BUCKETS = 256
-# So many rows tell which are near: as many for each neighbour, and more, are put in order before the rest.
+# Rows sampled to estimate which are near; rows for each neighbour, and additional rows, that are sorted before the rest.
 _SAMPLE_SIZE = 64
 _ROWS_PER_NEIGHBOR, _EXTRA_ROWS = 4, 400
-# Rows that are added up first, before it is known what is near.
+# Rows of the first block, before any limit is known.
 _FIRST_BLOCK_ROWS = 16
 _INFINITE_KEY = np.iinfo(np.int64).max
 
 
 @jit(void(ro(float64, 2), ro(float64), ro(int64), int64, int64, rw(float64)))
 def _sum_squared_differences(values, query, columns, first, stop, sums):
-    """Fill sums with the distance of every row by some columns, in their order."""
+    """Fill sums with the squared distance of every row over some columns, in their order."""
     sums[:] = 0.0
     for t in range(first, stop):
         column, x = values[columns[t]], query[columns[t]]
         for i in range(sums.shape[0]):
-            gap = x - column[i]
-            sums[i] += gap * gap
+            difference = x - column[i]
+            sums[i] += difference * difference
 
 
 @jit(int64(ro(int64), int64))
 def _estimate_limit(bits, n_wanted):
-    """Return bits below which about so many rows are, by a sample of them; more than any where these are about all."""
+    """Return bits such that about `n_wanted` rows have smaller ones, from a sample; infinity if that is about half of the rows."""
     n_rows = bits.shape[0]
     rank = n_wanted * _SAMPLE_SIZE // n_rows + 1
     if 2 * rank > _SAMPLE_SIZE:
@@ -92,9 +91,9 @@ def _estimate_limit(bits, n_wanted):
 
 @jit(UniTuple(int64, 2)(ro(int64), int64, int64, rw(int64), rw(int64), int64))
 def _bucket_order(bits, least, limit, counts, order, at):
-    """Write the rows with bits from `least` up to below `limit` into order[at:], by their leading bits.
+    """Write the rows with bits in [least, limit) into order[at:], sorted by their leading bits.
 
-    Return where they end, and the leading bits up to which there is no order.
+    Return the end of the rows written, and the leading bits up to which they are not sorted.
     """
     end = at
     for i in range(bits.shape[0]):
@@ -124,14 +123,14 @@ def _bucket_order(bits, least, limit, counts, order, at):
 
 @jit(int64(int64, int64))
 def _bucket_floor(bits, lowest):
-    """Return the bits that no row has less of that comes, in the rough order, with or after the one of these bits."""
+    """Return a lower bound of the bits of this row and of all rows after it in the approximate order."""
     leading = bits >> _LEADING_SHIFT
     return leading << _LEADING_SHIFT if leading > lowest else 0
 
 
 @jit(void(rw(int64), int64))
 def _insert_key(keys, key):
-    """Put a key into an ascending list in place of the last one."""
+    """Insert a key into an ascending list, replacing the last one."""
     t = keys.shape[0] - 1
     while t > 0 and keys[t - 1] > key:
         keys[t] = keys[t - 1]
@@ -141,7 +140,7 @@ def _insert_key(keys, key):
 
 @jit(void(rw(float64), rw(int64), float64, int64))
 def _insert_row(distances, rows, distance, row):
-    """Put a row into a list that is ascending by (distance, row) in place of the last one, unless it is beyond it."""
+    """Insert a row into a list sorted by (distance, row), replacing the last one, unless it is farther than that."""
     t = distances.shape[0] - 1
     if distance > distances[t] or (distance == distances[t] and row > rows[t]):
         return
@@ -166,9 +165,9 @@ def _insert_row(distances, rows, distance, row):
     )
 )
 def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums, distances, rows):
-    """Fill a list with the nearest rows by one set, measured in the order of its columns.
+    """Fill a list with the nearest rows under one set, with distances summed in the order of its columns.
 
-    Rows come in the rough order of their `bits`, and no row is wanted that has more of them than `reach`.
+    `order` has the rows in the approximate order of their `bits`; rows with bits above `reach` are not needed.
     """
     for t in range(distances.shape[0]):
         distances[t], rows[t] = np.inf, _INFINITE_KEY
@@ -182,8 +181,8 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
         for t in range(members.shape[0]):
             column, x = values[members[t]], query[members[t]]
             for r in range(here):
-                gap = x - column[block[r]]
-                sums[r] += gap * gap
+                difference = x - column[block[r]]
+                sums[r] += difference * difference
         for r in range(here):
             if sums[r] <= distances[-1]:
                 _insert_row(distances, rows, sums[r], block[r])
@@ -226,10 +225,11 @@ def nearest_by_sets(
     nearest,
     tied,
 ):
-    """Fill the nearest rows of every query by every set, and whether the next row is as near as the last of them.
+    """Fill the nearest rows of every query under every set, and whether the next row is as near as the last of them (`tied`).
 
-    Rows are looked at in the order of their distance by the columns in `guide_columns`. Where these are the `common_columns` ones, a search ends at
-    the first row that is by them alone beyond all that was found. `is_exact` says of a set that its sums are exact in any order.
+    Rows are visited in the order of their distance over `guide_columns`. If these are the `common_columns`, the search ends at
+    the first row whose distance over them exceeds all limits. `is_exact[c]` means that the sums of set c are exact in any
+    order.
     """
     n_rows, n_sets, n_neighbors = values.shape[1], nearest.shape[1], nearest.shape[2]
     n_low = 1
@@ -238,30 +238,30 @@ def nearest_by_sets(
     high, low = ~((np.int64(1) << n_low) - 1), (np.int64(1) << n_low) - 1
     bounded = guide_columns.shape[0] == common_columns.shape[0]
     n_nodes = depth.shape[0]
-    guided, base = np.empty(n_rows), np.empty(n_rows)
-    # One more than there are rows: what is not wanted is written there too, and written over.
+    guide_sums, base = np.empty(n_rows), np.empty(n_rows)
+    # One more than there are rows: rows that are skipped are written at the end, and overwritten.
     order, counts = np.arange(n_rows + 1), np.empty(_N_BUCKETS, dtype=np.int64)
     deepest = 0
     for v in range(n_nodes):
         deepest = max(deepest, depth[v])
     sums = np.empty((deepest + 1, _BLOCK_ROWS))
-    bits, guided_bits = sums.view(np.int64), guided.view(np.int64)
+    bits, guide_bits = sums.view(np.int64), guide_sums.view(np.int64)
     if bounded:
-        base = guided
+        base = guide_sums
     least = np.zeros(sums.shape[0], dtype=np.int64)
-    squares, made = np.empty((values.shape[0], _BLOCK_ROWS)), np.zeros(values.shape[0], dtype=np.int64)
+    squares, computed_block = np.empty((values.shape[0], _BLOCK_ROWS)), np.zeros(values.shape[0], dtype=np.int64)
     keys, limits = np.empty((n_sets, n_neighbors + 1), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     pair = np.empty(2, dtype=np.int64)
     last, after = pair.view(np.float64)[:1], pair.view(np.float64)[1:]
     distances, rows = np.empty(n_neighbors + 1), np.empty(n_neighbors + 1, dtype=np.int64)
-    n_made = 0
+    n_blocks = 0
     for i in range(queries.shape[0]):
         query = queries[i]
-        _sum_squared_differences(values, query, guide_columns, 0, guide_columns.shape[0], guided)
+        _sum_squared_differences(values, query, guide_columns, 0, guide_columns.shape[0], guide_sums)
         n_ordered, lowest, edge = n_rows, np.int64(0), _INFINITE_KEY
         if guide_columns.shape[0] > 0:
-            edge = _estimate_limit(guided_bits, _ROWS_PER_NEIGHBOR * (n_neighbors + 1) + _EXTRA_ROWS)
-            n_ordered, lowest = _bucket_order(guided_bits, 0, edge, counts, order, 0)
+            edge = _estimate_limit(guide_bits, _ROWS_PER_NEIGHBOR * (n_neighbors + 1) + _EXTRA_ROWS)
+            n_ordered, lowest = _bucket_order(guide_bits, 0, edge, counts, order, 0)
         if not bounded:
             _sum_squared_differences(values, query, common_columns, 0, common_columns.shape[0], base)
         for c in range(n_sets):
@@ -274,13 +274,13 @@ def nearest_by_sets(
             if at == n_ordered:
                 if bounded and edge > limits[0]:
                     break
-                n_ordered, lowest = _bucket_order(guided_bits, edge, _INFINITE_KEY, counts, order, at)
-            if bounded and _bucket_floor(guided_bits[order[at]], lowest) > limits[0]:
+                n_ordered, lowest = _bucket_order(guide_bits, edge, _INFINITE_KEY, counts, order, at)
+            if bounded and _bucket_floor(guide_bits[order[at]], lowest) > limits[0]:
                 break
             here = min(size, n_ordered - at)
             size = min(2 * size, _BLOCK_ROWS)
             block = order[at : at + here]
-            n_made += 1
+            n_blocks += 1
             for r in range(here):
                 sums[0, r] = base[block[r]]
             smallest = _INFINITE_KEY
@@ -299,12 +299,12 @@ def nearest_by_sets(
                 for t in range(starts[v], starts[v + 1]):
                     j = columns[t]
                     square = squares[j]
-                    if made[j] != n_made:
-                        made[j] = n_made
+                    if computed_block[j] != n_blocks:
+                        computed_block[j] = n_blocks
                         column, x = values[j], query[j]
                         for r in range(here):
-                            gap = x - column[block[r]]
-                            square[r] = gap * gap
+                            difference = x - column[block[r]]
+                            square[r] = difference * difference
                     for r in range(here):
                         mine[r] += square[r]
                 c = node_sets[v]
@@ -336,17 +336,17 @@ def nearest_by_sets(
             pair[0], pair[1] = keys[c, n_neighbors - 1] & high, keys[c, n_neighbors] & high
             more = keys[c, n_neighbors] != _INFINITE_KEY
             n_members = set_starts[c + 1] - set_starts[c]
-            # A sum of so many squares, in two orders, and what a key leaves off.
+            # The rounding error of a sum of squares in two orders, and the bits that a key truncates.
             slack = 4.0 * (2.0 ** (n_low - 52) + (n_members + 3) * 2.0**-53)
             tied[i, c] = False
             if more and not is_exact[c] and not after[0] > last[0] * (1.0 + slack):
                 last[0] *= 1.0 + slack
                 reach = pair[0] if bounded else _INFINITE_KEY
                 if n_ordered < n_rows and reach >= edge:
-                    n_ordered, lowest = _bucket_order(guided_bits, edge, _INFINITE_KEY, counts, order, n_ordered)
+                    n_ordered, lowest = _bucket_order(guide_bits, edge, _INFINITE_KEY, counts, order, n_ordered)
                 members = set_columns[set_starts[c] : set_starts[c + 1]]
                 _recompute_nearest(
-                    values, query, members, order[:n_ordered], guided_bits, lowest, reach, sums[0], distances, rows
+                    values, query, members, order[:n_ordered], guide_bits, lowest, reach, sums[0], distances, rows
                 )
                 tied[i, c] = distances[n_neighbors] == distances[n_neighbors - 1]
                 for t in range(n_neighbors):
@@ -368,9 +368,9 @@ def nearest_by_sets(
     )
 )
 def nearest_by_column(column, order, queries, set_index, nearest, tied):
-    """Fill the nearest rows of every query by one column, as set number `set_index`.
+    """Fill the nearest rows of every query under a set of one column, as set number `set_index`.
 
-    `order` holds the rows by their value, equal ones ascending.
+    `order` has the rows sorted by value, equal ones ascending.
     """
     n_rows, n_neighbors = column.shape[0], nearest.shape[2]
     levels, starts = np.empty(n_rows), np.empty(n_rows + 1, dtype=np.int64)
@@ -414,9 +414,9 @@ def nearest_by_column(column, order, queries, set_index, nearest, tied):
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int64), ro(int64), rw(int64, 3), rw(float64, 3)))
 def fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights):
-    """Sort neighbours by (distance, row), and fill each one's weight: one over its distance.
+    """Sort neighbours by (distance, row), and fill the weight of each: 1 / distance.
 
-    Where some are at no distance, they weigh 1 and all others nothing.
+    If some are at distance 0, they have weight 1 and all others 0.
     """
     n_neighbors = nearest.shape[2]
     distances, rows = np.empty(n_neighbors), np.empty(n_neighbors, dtype=np.int64)
@@ -427,8 +427,8 @@ def fill_distance_weights(values, queries, set_starts, set_columns, nearest, wei
             for t in range(n_neighbors):
                 row, total = nearest[i, c, t], 0.0
                 for m in range(set_starts[c], set_starts[c + 1]):
-                    gap = queries[i, set_columns[m]] - values[set_columns[m], row]
-                    total += gap * gap
+                    difference = queries[i, set_columns[m]] - values[set_columns[m], row]
+                    total += difference * difference
                 _insert_row(distances, rows, total, row)
             for t in range(n_neighbors):
                 nearest[i, c, t] = rows[t]
